@@ -1,0 +1,90 @@
+"""Catalogs: packages, channels and bundles as a file-based catalog, or anything turned into one, has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmc.model.location import Place
+from olmc.model.objects import KubernetesObject
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of a bundle: its type (`olm.gvk` …) and its decoded JSON value, its keys in OLM's order."""
+
+    type: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEntry:
+    """An entry of a channel: a bundle's name and its upgrade edges."""
+
+    name: str
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+    location: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel of a package with its entries in source order."""
+
+    name: str
+    package: str
+    entries: tuple[ChannelEntry, ...]
+    location: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogBundle:
+    """A bundle as a catalog lists it.
+
+    `image` is "" for inline content, `properties` are all its properties in source order, `version` is the
+    text of its `olm.package` property. `objects` are its manifests where the input had them as objects; those
+    inside of properties `olm.bundle.object` stay encoded until someone asks (`inline_objects` in load).
+    """
+
+    name: str
+    package: str
+    image: str
+    version: str
+    properties: tuple[Property, ...]
+    objects: tuple[KubernetesObject, ...] = ()
+    related_images: tuple[str, ...] = ()
+    location: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """An entry of `olm.deprecations`: `schema` and `name` of what is deprecated (no name for the package)."""
+
+    schema: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package: its default channel, channels, bundles by name, deprecations."""
+
+    name: str
+    default_channel: str
+    channels: Mapping[str, Channel]
+    bundles: Mapping[str, CatalogBundle]
+    deprecations: tuple[Deprecation, ...] = ()
+    description: str = ""
+    icon: Mapping[str, Any] = field(default_factory=dict)
+    location: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or ""."""
+
+    packages: Mapping[str, Package]
+    problem: str = ""
+    location: Place | None = None

@@ -1,0 +1,203 @@
+"""The cluster as olmc follows it from the workspace's first state to the state where no controller changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.model.location import Source
+from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Rendered
+from olmc.model.operators import APIKey, Csv, Group, OwnedAPI
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
+    from olmc.model.resolution import Candidate
+
+
+class Name(NamedTuple):
+    """The namespace and name of an object whose kind is known."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSource:
+    """A CatalogSource and what it serves.
+
+    `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read.
+    """
+
+    key: CatalogKey
+    priority: int
+    catalog: Catalog | None
+    entries: tuple[Candidate, ...] = ()
+    problem: str = ""
+    manifest: KubernetesObject | None = None
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of an InstallPlan (R-CAT-610).
+
+    `object` is what it applies; `problem` is OLM's text when the manifest can't be decoded. `derived` marks what stems
+    from the CSV's install strategy rather than from a file of the bundle.
+    """
+
+    resolving: str
+    catalog: CatalogKey
+    api_version: str
+    kind: str
+    name: str
+    object: KubernetesObject
+    source: Source | None
+    problem: str = ""
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
+
+    image: str
+    csv: str
+    replaces: str
+    catalog: CatalogKey
+    properties: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """An InstallPlan and how far it got.
+
+    `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps carried out.
+    `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
+    of the workspace for a plan that was there from the start.
+    """
+
+    namespace: str
+    name: str
+    generation: int
+    approval: str
+    approved: bool
+    csvs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    lookups: tuple[Lookup, ...]
+    owners: tuple[str, ...]
+    phase: str
+    message: str = ""
+    condition: tuple[str, str, str] | None = None
+    executed: int = 0
+    given: KubernetesObject | None = None
+    account: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A Subscription with the parts of its status that decide what happens next (R-CAT-641 … R-CAT-656).
+
+    `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
+    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked.
+    """
+
+    object: KubernetesObject
+    source: Source | None
+    current: str = ""
+    installed: str = ""
+    state: str = ""
+    plan: str = ""
+    generation: int = 0
+    generated_by: str = ""
+    failure: tuple[str, str] | None = None
+    unpacking: bool = False
+
+    @property
+    def name(self) -> Name:
+        metadata = self.object["metadata"]
+        return Name(metadata.get("namespace") or "", metadata["name"])
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.object.get("spec") or {}
+
+    @property
+    def package(self) -> str:
+        return str(self.spec.get("name") or "")
+
+    @property
+    def catalog(self) -> CatalogKey:
+        return CatalogKey(str(self.spec.get("source") or ""), str(self.spec.get("sourceNamespace") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """How far an install strategy got: the number of its Deployments and of its webhook descriptions written."""
+
+    deployments: int
+    webhooks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
+
+    `flapping`: OLM never settles here, and the phase is the failure that it keeps returning to.
+    """
+
+    csv: Csv
+    group: Group | None
+    phase: str
+    reason: str
+    message: str
+    requirements: tuple[Mapping[str, Any], ...] = ()
+    installation: Installation | None = None
+    flapping: bool = False
+    history: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase == "Succeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Everything that exists, split by who looks after it.
+
+    `namespaces`: all namespaces with their labels. `groups`: the OperatorGroups that the API server accepted, and
+    `provided` the APIs that the annotation of each lists (None: no annotation). `stock`: the objects that nobody derives
+    anew: manifests, and what InstallPlans created. `csvs` and `members`: the CSVs that are no copies, and what became of
+    them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose ClusterRoles
+    were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted.
+    """
+
+    namespaces: Mapping[str, Mapping[str, str]]
+    groups: tuple[Group, ...]
+    stock: Mapping[Identity, Rendered]
+    csvs: Mapping[Name, Csv]
+    subscriptions: Mapping[Name, Subscription]
+    catalogs: Mapping[CatalogKey, CatalogSource]
+    plans: tuple[InstallPlan, ...] = ()
+    members: Mapping[Name, Member] = field(default_factory=dict)
+    provided: Mapping[Name, frozenset[APIKey] | None] = field(default_factory=dict)
+    adopted: Mapping[Name | Identity, frozenset[str]] = field(default_factory=dict)
+    served: Mapping[OwnedAPI, Csv] = field(default_factory=dict)
+    retired: tuple[Csv, ...] = ()
+
+    def groups_in(self, namespace: str) -> tuple[Group, ...]:
+        """The OperatorGroups of a namespace."""
+        return tuple(group for group in self.groups if group.namespace == namespace)
+
+    def csvs_in(self, namespace: str) -> tuple[Csv, ...]:
+        """The real CSVs of a namespace, by name."""
+        return tuple(csv for name, csv in sorted(self.csvs.items()) if name.namespace == namespace)
+
+
+def key_of(csv: Csv | Group) -> Name:
+    """The namespace and name of a CSV or an OperatorGroup."""
+    return Name(csv.namespace, csv.name)
+

@@ -1,0 +1,57 @@
+"""Kubernetes objects as olmc handles them: plain dicts, their identity, and where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from olmc.model.location import Place
+
+KubernetesObject = dict[str, Any]
+
+
+class Identity(NamedTuple):
+    """What makes an object the same object: the API group (not the version), kind, namespace ("" for none) and name."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+
+class CatalogKey(NamedTuple):
+    """The name and the namespace of a CatalogSource."""
+
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Why an object is in the output: the place in the input it stems from, the pass that wrote it, the rule obeyed."""
+
+    place: Place | None
+    stage: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An object of the output together with its provenance."""
+
+    object: KubernetesObject
+    provenance: Provenance
+
+    @property
+    def identity(self) -> Identity:
+        return identity(self.object)
+
+
+def identity(obj: KubernetesObject) -> Identity:
+    """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`)."""
+    metadata = obj.get("metadata") or {}
+    group = str(obj.get("apiVersion") or "").rpartition("/")[0]
+    return Identity(group, obj.get("kind") or "", metadata.get("namespace") or "", metadata.get("name") or "")

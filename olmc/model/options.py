@@ -1,0 +1,52 @@
+"""What a user can choose: the options of a compilation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Purpose = Literal["review", "apply"]
+Certificates = Literal["none", "cert-manager", "service-ca"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The settings of a cluster-wide proxy (R-DEP-7); "" where there is none."""
+
+    http: str = ""
+    https: str = ""
+    no: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `compile`; the defaults are those of the command line.
+
+    `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
+    `certificates`: who issues serving certificates in apply output.
+    `copied_csvs`: whether copies of CSVs are part of the output.
+    `include`, `exclude`: kinds to keep or to leave out.
+    `kube_version`: the version of the cluster, with its leading `v`.
+    `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
+    `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
+    `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
+    `namespaces`: namespaces that exist besides those of the workspace.
+    `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
+    `install_namespace`, `watch`: for a bare bundle, where it is installed and which namespaces it watches
+    (None: the widest scope that it supports; an empty tuple: all namespaces).
+    """
+
+    purpose: Purpose = "review"
+    certificates: Certificates = "none"
+    copied_csvs: bool = True
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kube_version: str = "v1.36.2"
+    global_catalog_namespace: str = "olm"
+    protected_copied_csv_namespaces: tuple[str, ...] = ()
+    apis: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    proxy: Proxy = field(default_factory=Proxy)
+    approve: tuple[str, ...] = ()
+    install_namespace: str = ""
+    watch: tuple[str, ...] | None = None

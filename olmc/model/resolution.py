@@ -1,0 +1,98 @@
+"""What the resolver is asked and what it answers, one namespace at a time (R-CAT-500 … R-CAT-572)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from olmc.model.catalog import Property
+from olmc.model.location import Location
+from olmc.model.objects import CatalogKey
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A served bundle of one channel as the resolver sees it (R-CAT-303): the same CSV in two channels is two of these.
+
+    `version` is the text served, `properties` the effective list, derived `.required` ones included.
+    """
+
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    version: str
+    properties: tuple[Property, ...]
+    default_channel: bool = False
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+    image: str = ""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleCatalog:
+    """A CatalogSource that the namespace sees: its entries by package, channel, or the reason why it can't be read."""
+
+    key: CatalogKey
+    priority: int = 0
+    entries: tuple[Candidate, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status."""
+
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    starting: str = ""
+    installed: str = ""
+    current: str = ""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310."""
+
+    name: str
+    version: str
+    properties: tuple[Property, ...]
+    replaces: str = ""
+    phase: str = ""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds."""
+
+    namespace: str
+    catalogs: tuple[VisibleCatalog, ...]
+    wishes: tuple[Wish, ...]
+    present: tuple[Present, ...] = ()
+    fail_forward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A bundle that the resolver selects, and the `spec.replaces` that its CSV is going to have (R-CAT-414)."""
+
+    candidate: Candidate
+    replaces: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to install, in pick order (D21), or OLM's message why nothing can be.
+
+    `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`
+    or `ErrorPreventedResolution`; `conflict` are the texts of the constraints that can't hold together (R-CAT-570).
+    """
+
+    picks: tuple[Pick, ...] = ()
+    message: str = ""
+    reason: str = ""
+    conflict: tuple[str, ...] = ()

@@ -1,0 +1,67 @@
+"""The workspace: everything that a directory holds, as it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from olmc.model.location import Source
+from olmc.model.objects import KubernetesObject
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A Kubernetes object as a file holds it."""
+
+    object: KubernetesObject
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFile:
+    """A file of a bundle's `manifests/`: its name and the first object in it (R-CAT-101)."""
+
+    name: str
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A registry+v1 bundle directory (R-CAT-100 … R-CAT-106).
+
+    `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
+    include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`.
+    """
+
+    directory: str
+    package: str
+    channels: tuple[str, ...]
+    default_channel: str
+    csv: Manifest
+    files: tuple[BundleFile, ...]
+    annotations: Mapping[str, str]
+    dependencies: tuple[Mapping[str, Any], ...] = ()
+    properties: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The bundle's name: that of its CSV."""
+        return str((self.csv.object.get("metadata") or {}).get("name") or "")
+
+    @property
+    def objects(self) -> tuple[KubernetesObject, ...]:
+        """The objects of all files, in order."""
+        return tuple(file.manifest.object for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What `load` found: manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource."""
+
+    manifests: tuple[Manifest, ...]
+    bundles: Mapping[str, Bundle]
+    catalogs: Mapping[str, Catalog]

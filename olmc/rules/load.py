@@ -1,0 +1,148 @@
+"""Rules about files, manifests and bundles: what can go wrong while a workspace is read."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Severity
+from olmc.rules.rule import Rule
+
+NO_SUCH_PATH = Rule(
+    "OLMC120", Severity.ERROR, "The path does not exist",
+    "{path} does not exist or is not a directory",
+    "Give the directory of a workspace, or of a bundle (with manifests/ and metadata/ in it).",
+    "olmc compiles directories: a workspace with bundles, catalogs and manifests, or one bundle.",
+)
+UNREADABLE = Rule(
+    "OLMC121", Severity.ERROR, "A file can't be read",
+    "{path} can't be read: {cause}",
+    "Make the file readable, or leave it out with .olmcignore.",
+    "Every file of the workspace is part of the input; leaving one out silently would change what is compiled.",
+)
+NOT_UTF8 = Rule(
+    "OLMC122", Severity.ERROR, "A file is not UTF-8",
+    "{path} is not UTF-8 text (byte {offset})",
+    "Save the file as UTF-8, or leave it out with .olmcignore.",
+    "Kubernetes reads YAML and JSON as UTF-8.",
+)
+OUTSIDE = Rule(
+    "OLMC123", Severity.WARNING, "A link leaves the workspace",
+    "{path} is a symbolic link to a place outside of the workspace and is not followed",
+    "Copy what it points to into the workspace.",
+    "A workspace may hold files of strangers; following their links would let them read anything on the machine.",
+)
+TOO_LARGE = Rule(
+    "OLMC124", Severity.ERROR, "A file is too large",
+    "{path} has {size:,} bytes, more than the {limit:,} that olmc reads",
+    "Split the file, or leave it out with .olmcignore.",
+    "The limit protects the machine that compiles from a file made to exhaust it.",
+)
+NOT_AN_OBJECT = Rule(
+    "OLMC125", Severity.INFO, "A document is no Kubernetes object",
+    "{path} holds a document without apiVersion and kind, which is left out",
+    "Leave the file out with .olmcignore if it is not meant for the cluster.",
+    "Workspaces often hold other YAML files (values, configuration of tools); only objects with a kind are compiled.",
+)
+NO_NAME = Rule(
+    "OLMC126", Severity.ERROR, "An object without a name",
+    "this {kind} has no metadata.name",
+    "Give it a name; generateName can't be compiled, since its outcome is random.",
+    "Every object needs a name for the output to be the same each time.",
+)
+TWICE = Rule(
+    "OLMC127", Severity.WARNING, "The same object twice",
+    "{identity} is defined more than once; the last definition wins",
+    "Keep one of the two.",
+    "Of two manifests for one object a cluster keeps what was applied last, which is rarely what was meant.",
+)
+REFUSED = Rule(
+    "OLMC129", Severity.FAILURE, "The API server would refuse this object",
+    "{kind} {name} would be refused: {where}: {problem}",
+    "Correct the field; until then the object does not exist in the cluster.",
+    "An object that the API server refuses is missing in the cluster, and olmc compiles the state without it.",
+)
+NO_BUNDLE_OBJECTS = Rule(
+    "OLMC130", Severity.ERROR, "A bundle without objects",
+    "no bundle objects found in {path}",
+    "Put the CSV and the CRDs into manifests/.",
+    "A registry+v1 bundle holds its objects as files directly in manifests/ (R-CAT-101).",
+)
+NO_CSV = Rule(
+    "OLMC131", Severity.ERROR, "A bundle without a CSV",
+    "no csv in bundle: {path} holds no ClusterServiceVersion",
+    "Add the ClusterServiceVersion to manifests/.",
+    "The CSV names the bundle and says how to install it (R-CAT-101).",
+)
+NO_ANNOTATIONS = Rule(
+    "OLMC132", Severity.ERROR, "A bundle without annotations",
+    "Could not find annotations file in {path}",
+    "Add metadata/annotations.yaml with operators.operatorframework.io.bundle.package.v1 and …channels.v1.",
+    "The annotations say which package and channels a bundle belongs to (R-CAT-102, R-CAT-103).",
+)
+SEVERAL_DOCUMENTS = Rule(
+    "OLMC133", Severity.WARNING, "More than one document in a bundle file",
+    "found more than one document inside {path}, using only the first one",
+    "Split the file: one object a file.",
+    "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101).",
+)
+NOT_DECODED = Rule(
+    "OLMC134", Severity.WARNING, "A bundle file that holds no object",
+    "failed to decode {path}: {cause}",
+    "Move the file out of manifests/, or give it apiVersion and kind.",
+    "Files without a kind are skipped when a bundle is loaded (R-CAT-101).",
+)
+MISSING_CRD = Rule(
+    "OLMC135", Severity.WARNING, "An owned CRD is not in the bundle",
+    "error checking provided apis in bundle {bundle}: couldn't find {api} in bundle. found: {found}",
+    "Add the CRD to manifests/, or remove it from customresourcedefinitions.owned.",
+    "Catalog tools refuse a bundle whose CSV owns a CRD that it does not ship (R-CAT-101).",
+)
+NO_DOT = Rule(
+    "OLMC136", Severity.WARNING, "A CRD name without a dot",
+    "error checking provided apis in bundle {bundle}: couldn't parse plural.group from crd name: {name}",
+    "Write the full name of the CRD: plural.group.",
+    "A CSV that names a CRD without its group is unusable: OLM leaves it untouched (R-OG-12).",
+)
+SAME_BUNDLE = Rule(
+    "OLMC137", Severity.WARNING, "The same bundle twice",
+    "bundle {name} is in the workspace twice; this one is used",
+    "Remove one of the two directories.",
+    "Bundles are found by the name of their CSV, which should be unique.",
+)
+BAD_CONFIG = Rule(
+    "OLMC138", Severity.ERROR, "olmc.yaml is not valid",
+    "olmc.yaml: {where}: {problem}",
+    "See schemas/olmc.schema.json or the page on configuration for what may stand here.",
+    "A misspelt option would silently do nothing, so unknown ones are refused.",
+)
+NO_BUNDLE_CONTENT = Rule(
+    "OLMC139", Severity.FAILURE, "The content of a bundle is not in the workspace",
+    "bundle content for {bundle} ({image}) is not available offline",
+    "Unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
+    "A catalog names bundles by image; olmc reads no registry, so their manifests must lie in the workspace "
+    "(R-CAT-164).",
+)
+IMPLIED_NAMESPACE = Rule(
+    "OLMC140", Severity.INFO, "A namespace without a manifest",
+    "namespace {name} is used but no manifest creates it; olmc takes it as existing",
+    "Add a Namespace, or list it under spec.namespaces of olmc.yaml.",
+    "Objects can only be created in namespaces that exist.",
+)
+SNIPPED = Rule(
+    "OLMC141", Severity.WARNING, "A label selector with unknown keys",
+    "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them",
+    "Write the labels below matchLabels.",
+    "Only matchLabels and matchExpressions are known; what stands beside them is pruned, and an empty selector selects "
+    "every namespace (R-OG-2).",
+)
+CONFLICTING_KINDS = Rule(
+    "OLMC142", Severity.WARNING, "Kind of another group taken for a core kind",
+    "OLM looks only at the kind: this {api} {kind} is installed as the core {kind}",
+    "Move sample objects out of manifests/.",
+    "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
+    "the core object of that kind.",
+)
+MISSING_TARGET = Rule(
+    "OLMC143", Severity.WARNING, "A target namespace that does not exist",
+    "OperatorGroup {group} targets namespace {name}, which the workspace does not have",
+    "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
+    "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
+)

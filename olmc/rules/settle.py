@@ -1,0 +1,104 @@
+"""Rules about the state that OLM comes to rest in: groups, membership, phases, plans."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Severity
+from olmc.rules.rule import Rule
+
+GROUP_REASONS = {
+    "NoOperatorGroup": "Add an OperatorGroup to namespace {namespace}.",
+    "TooManyOperatorGroups": "Keep one OperatorGroup in namespace {namespace}.",
+    "NoTargetNamespaces": "Make the group's selector match a namespace, or list targetNamespaces.",
+    "InvalidInstallModes": "Remove the duplicate from spec.installModes.",
+    "UnsupportedOperatorGroup": "Give the OperatorGroup targets that the operator supports (spec.installModes).",
+    "InterOperatorGroupOwnerConflict": "Let the groups target different namespaces, or install the operator in one.",
+    "CannotModifyStaticOperatorGroupProvidedAPIs": "List the APIs in olm.providedAPIs, or drop staticProvidedAPIs.",
+    "RequirementsNotMet": "See what is missing below; add it to the workspace, or list it in olmc.yaml if it exists.",
+}
+
+GROUP_FAILURE = Rule(
+    "OLMC301", Severity.FAILURE, "An operator can't be a member of its OperatorGroup",
+    "{csv} in namespace {namespace} would be Failed ({reason}): {text}",
+    "{hint}",
+    "Every operator needs exactly one OperatorGroup in its namespace, with targets that its install modes support and "
+    "APIs that no intersecting group provides already.",
+)
+PENDING = Rule(
+    "OLMC302", Severity.FAILURE, "An operator waits for its requirements",
+    "{csv} in namespace {namespace} would stay Pending ({reason}): {text}",
+    "{hint}",
+    "OLM installs an operator only when every CRD, API, service account and permission that it needs is there.",
+)
+INSTALL_FAILURE = Rule(
+    "OLMC303", Severity.FAILURE, "An operator can't be installed",
+    "{csv} in namespace {namespace} would be Failed ({reason}): {text}",
+    "Correct the bundle, or ask its author to.",
+    "The install strategy of the CSV can't be carried out as it is written.",
+)
+FLAPPING = Rule(
+    "OLMC304", Severity.WARNING, "An operator never settles",
+    "OLM does not come to rest on {csv} in namespace {namespace}: it retries for ever, and its phase keeps changing",
+    "Correct what makes it fail; until then the output shows the failure that it keeps returning to.",
+    "Some failures are retried without end; what a cluster shows depends on the moment.",
+)
+GROUP_PROBLEM = Rule(
+    "OLMC305", Severity.FAILURE, "An OperatorGroup can't be processed",
+    "OperatorGroup {namespace}/{name}: {problem}; operators in its namespace get no status at all",
+    "{hint}",
+    "A group whose sync fails has no target namespaces, and nothing in its namespace is installed.",
+)
+TWO_GROUPS = Rule(
+    "OLMC306", Severity.FAILURE, "Two OperatorGroups in a namespace",
+    "namespace {namespace} has more than one OperatorGroup: {names}",
+    "Keep one of them; until then no Subscription in the namespace is resolved.",
+    "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
+)
+UNRESOLVED = Rule(
+    "OLMC307", Severity.FAILURE, "A Subscription can't be resolved",
+    "Subscription {namespace}/{name}: {text}",
+    "{hint}",
+    "OLM found no set of bundles that satisfies every Subscription and dependency of the namespace.",
+)
+PLAN_FAILED = Rule(
+    "OLMC308", Severity.FAILURE, "An InstallPlan fails",
+    "the InstallPlan for {csvs} in namespace {namespace} would end {phase}: {text}",
+    "Correct the object that stops it; later steps of the plan are not carried out.",
+    "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator.",
+)
+NOT_UNPACKED = Rule(
+    "OLMC309", Severity.FAILURE, "A bundle can't be unpacked",
+    "bundle {csv} can't be unpacked: {text}",
+    "{hint}",
+    "OLM must read every manifest of a bundle before it makes an InstallPlan.",
+)
+STEP_FAILED = Rule(
+    "OLMC310", Severity.FAILURE, "An object of a bundle can't be installed",
+    "{csv}: {problem}",
+    "Correct the object; what comes after it is not installed.",
+    "The objects of a bundle are applied in order, and the first that fails stops the installation.",
+)
+UPGRADE_LOOP = Rule(
+    "OLMC311", Severity.ERROR, "Upgrades without end",
+    "upgrade loop detected in namespace {namespace} (after {rounds} rounds)",
+    "Look at the replaces and skipRange of the channel: some upgrade leads back.",
+    "Every upgrade leads to another one, so there is no state to compile.",
+)
+NEEDS_APPROVAL = Rule(
+    "OLMC312", Severity.INFO, "An InstallPlan waits for approval",
+    "the InstallPlan for {csvs} in namespace {namespace} waits for approval and is not carried out",
+    "Use --approve {namespace}/{csv} to see what approving it would do.",
+    "With installPlanApproval: Manual nothing is installed until somebody approves the plan.",
+)
+FOREIGN_HOME = Rule(
+    "OLMC313", Severity.ERROR, "A bundle's CSV counts as a copy",
+    "{csv} carries the annotation olm.operatorNamespace: {home} and is installed in {namespace}, so OLM takes it for a "
+    "copy, for ever",
+    "Remove the annotation from the bundle's CSV.",
+    "OLM tells copies of CSVs by that annotation; a bundle must not ship it.",
+)
+WATCHES_DEFAULT = Rule(
+    "OLMC314", Severity.INFO, "A bundle that can't watch its own namespace",
+    "{csv} supports neither all namespaces nor its own one; namespace default stands for the one that it watches",
+    "Say which with --watch.",
+    "Some operators only work for namespaces other than their own, and olmc can't know which you mean.",
+)
