@@ -1,0 +1,56 @@
+"""What Go does to bytes: JSON in field order, quantities, hashes, names, and what its decoder refuses."""
+
+from olmc.golang.decode import decode
+from olmc.golang.encode import encode, encode_plain
+from olmc.golang.errors import GoTypeError
+from olmc.golang.hashes import (
+    binding_hash,
+    content_hash,
+    content_hash_rules,
+    deep_hash,
+    fnv64a_hex,
+    gvk_hash,
+    h62,
+)
+from olmc.golang.names import (
+    cluster_role_name,
+    component_label_key,
+    generated_rbac_name,
+    operator_group_role_name,
+    random_suffix,
+    role_name,
+    stable_group_uid,
+    uid_for,
+)
+from olmc.golang.quantity import quantity
+from olmc.golang.schema import default_csv, list_map_conflicts
+from olmc.golang.validation import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
+
+__all__ = [
+    "GoTypeError",
+    "binding_hash",
+    "cluster_role_name",
+    "component_label_key",
+    "content_hash",
+    "content_hash_rules",
+    "decode",
+    "deep_hash",
+    "default_csv",
+    "encode",
+    "encode_plain",
+    "fnv64a_hex",
+    "generated_rbac_name",
+    "gvk_hash",
+    "h62",
+    "is_dns1123_label",
+    "is_dns1123_subdomain",
+    "is_label_value",
+    "is_qualified_name",
+    "list_map_conflicts",
+    "operator_group_role_name",
+    "quantity",
+    "random_suffix",
+    "role_name",
+    "stable_group_uid",
+    "uid_for",
+]

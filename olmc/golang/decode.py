@@ -1,0 +1,204 @@
+"""What Go keeps of a JSON value that it decodes into a struct and encodes again (R-JSON-2, 3, 5 … 11).
+
+A type is compiled once into a closure. The closures only find out that a value does not fit; what Go would
+say about it is then the matter of refusal.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from olmc.golang.errors import Refused, json_kind
+from olmc.golang.leaves import LEAVES, read_octets
+from olmc.golang.refusal import first_refusal, folded, members
+from olmc.golang.table import Field, element, full_type, underlying
+
+Read = Callable[[Any], Any]
+
+_DROP = object()
+"""What the reader of a field gives for a value that Go leaves out."""
+
+_RAW = "encoding/json.RawMessage"
+_DROPPABLE = frozenset({"string", "bool", "int32", "int64", _RAW})
+_NILLABLE = ("*", "[]", "map[")
+
+
+def decode(type_name: str, value: Any, *, strict: bool = False) -> Any:
+    """What Go's decoder followed by its encoder keeps of a JSON value (R-JSON-5 … 11).
+
+    `type_name` is a root of the field table (`ClusterServiceVersion`, `PolicyRule` …), a full Go name, or one
+    of them after `[]`. Unknown keys are dropped, keys match case-insensitively if no exact one exists, what
+    omitempty leaves out is absent, nil slices, maps and pointers that are written are None, quantities are
+    canonical. Structs come out as dicts in field order, maps in key order. The input is not changed.
+
+    Raises GoTypeError with the error that Go reports; with `strict` also for a key that no field matches.
+    Raises KeyError for an unknown type.
+    """
+    go_type = full_type(type_name)
+    if strict:
+        refusal = first_refusal(go_type, value, strict=True)
+        if refusal is not None:
+            raise refusal
+    try:
+        return reader(go_type)(value)
+    except Refused:
+        refusal = first_refusal(go_type, value)
+        if refusal is None:
+            raise
+    raise refusal from None
+
+
+@cache
+def reader(go_type: str) -> Read:
+    """The compiled reader of a type: JSON value to what Go writes; raises Refused."""
+    plain = underlying(go_type)
+    if plain in LEAVES:
+        return LEAVES[plain].read
+    if plain.startswith("*"):
+        return _pointer(reader(element(plain)))
+    if plain == "[]uint8":
+        return read_octets
+    if plain.startswith("[]"):
+        return _strings if underlying(element(plain)) == "string" else _slice(reader(element(plain)))
+    if plain.startswith("map[string]"):
+        return _string_map if underlying(element(plain)) == "string" else _map(reader(element(plain)))
+    return _struct(plain)
+
+
+@cache
+def _blank(go_type: str) -> Callable[[], Any]:
+    """A function that makes what Go writes for an unset value of the type."""
+    plain = underlying(go_type)
+    if plain in LEAVES:
+        zero = LEAVES[plain].zero
+        return lambda: zero
+    if plain.startswith(_NILLABLE):
+        return lambda: None
+    read = reader(plain)
+    return lambda: read({})
+
+
+def _pointer(read: Read) -> Read:
+    return lambda value: None if value is None else read(value)
+
+
+def _slice(read: Read) -> Read:
+    def read_slice(value: Any) -> list[Any] | None:
+        if isinstance(value, list):
+            return [read(entry) for entry in value]
+        if value is None:
+            return None
+        raise Refused("slice", json_kind(value))
+
+    return read_slice
+
+
+def _strings(value: Any) -> list[str] | None:
+    if value.__class__ is list and set(map(type, value)) <= {str}:
+        return list(value)
+    read: Callable[[Any], list[str] | None] = _slice(LEAVES["string"].read)
+    return read(value)
+
+
+def _map(read: Read) -> Read:
+    def read_map(value: Any) -> dict[str, Any] | None:
+        if isinstance(value, dict):
+            return {key: read(value[key]) for key in sorted(value)}
+        if value is None:
+            return None
+        raise Refused("map", json_kind(value))
+
+    return read_map
+
+
+def _string_map(value: Any) -> dict[str, str] | None:
+    if value.__class__ is dict and set(map(type, value.values())) <= {str}:
+        return dict(sorted(value.items()))
+    read: Callable[[Any], dict[str, str] | None] = _map(LEAVES["string"].read)
+    return read(value)
+
+
+def _struct(name: str) -> Read:
+    by_name = members(name)
+    ranked = tuple(enumerate(by_name.values()))
+    # A field's place in the struct, its name, the class whose non-empty values stay as they are, its reader.
+    plan = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f)) for rank, f in ranked}
+    always = tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f))
+
+    def read_struct(value: Any) -> dict[str, Any]:
+        if value.__class__ is not dict:
+            if not isinstance(value, dict) and value is not None:
+                raise Refused("struct", json_kind(value))
+            value = dict(value or {})
+        found: list[tuple[int, str, Any]] = []
+        for key, raw in value.items():
+            entry = plan.get(key)
+            if entry is None:
+                return read_struct(_matched(value, by_name))
+            rank, name, kept, read = entry
+            if raw.__class__ is kept and raw:
+                found.append((rank, name, raw))
+                continue
+            result = read(raw)
+            if result is not _DROP:
+                found.append((rank, name, result))
+        for rank, name, blank in always:
+            if name not in value:
+                found.append((rank, name, blank()))
+        found.sort(key=_rank)
+        return {name: result for _, name, result in found}
+
+    return read_struct
+
+
+def _rank(entry: tuple[int, str, Any]) -> int:
+    return entry[0]
+
+
+def _kept_class(go_type: str) -> type | None:
+    return {"string": str, "bool": bool}.get(underlying(go_type.removeprefix("*")))
+
+
+def _written(field: Field) -> bool:
+    """Whether Go writes the field also when it is unset: omitempty never drops a struct (R-JSON-5)."""
+    plain = underlying(field.type)
+    kept = plain not in _DROPPABLE and not plain.startswith(_NILLABLE)
+    return field.omit == "" or (field.omit == "o" and kept)
+
+
+def _field_reader(field: Field) -> Read:
+    read = reader(field.type)
+    plain = underlying(field.type)
+    if _written(field) or plain == _RAW:
+        # A raw message that is there holds at least four bytes: null.
+        return read
+    if plain.startswith("*"):
+        return lambda value: _DROP if value is None else read(value)
+    if field.omit == "z":
+        return lambda value: _DROP if (result := read(value)) is None else result
+    return lambda value: read(value) or _DROP
+
+
+def _matched(value: Mapping[str, Any], by_name: Mapping[str, Field]) -> dict[str, Any]:
+    """The entries that some field takes, under its name; of several for one the last in key order counts."""
+    matched: dict[str, Any] = {}
+    for key in sorted(value):
+        field = by_name.get(key) or folded(by_name, key)
+        if field is None:
+            continue
+        earlier = matched.get(field.name)
+        matched[field.name] = value[key] if earlier is None else _overlaid(earlier, value[key], field.type)
+    return matched
+
+
+def _overlaid(earlier: Any, later: Any, go_type: str) -> Any:
+    """A value decoded into the same field after another: objects merge, null clears only what can be nil."""
+    if isinstance(earlier, dict) and isinstance(later, dict):
+        both = set(earlier) & set(later)
+        merged = {key: _overlaid(earlier[key], later[key], "*") for key in both}
+        return {**earlier, **later, **merged}
+    if later is None and not underlying(go_type).startswith(_NILLABLE):
+        return earlier
+    return later
