@@ -454,16 +454,8 @@ BAD_DEPENDENCY = Rule(
     "Give the value the shape that its type asks for.",
     "metadata/properties.yaml and metadata/dependencies.yaml become properties of the bundle (R-CAT-300).",
 )
-NO_CRD_DOT = Rule(
-    "OLMC257",
-    Severity.FAILURE,
-    "A CRD name without a dot",
-    "couldn't parse plural.group from crd name: {name}",
-    "Write the full name of the CRD: plural.group.",
-    "OLM takes the group of an API from the name of its CRD (R-CAT-104).",
-)
 EMPTY_DOCUMENT = Rule(
-    "OLMC258",
+    "OLMC257",
     Severity.WARNING,
     "An empty document in a catalog",
     "{path} holds an empty document",

@@ -53,12 +53,6 @@ TWO_GROUPS = Rule(
     "Keep one of them; until then no Subscription in the namespace is resolved.",
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
 )
-UNRESOLVED = Rule(
-    "OLMC307", Severity.FAILURE, "A Subscription can't be resolved",
-    "Subscription {namespace}/{name}: {text}",
-    "{hint}",
-    "OLM found no set of bundles that satisfies every Subscription and dependency of the namespace.",
-)
 PLAN_FAILED = Rule(
     "OLMC308", Severity.FAILURE, "An InstallPlan fails",
     "the InstallPlan for {csvs} in namespace {namespace} would end {phase}: {text}",

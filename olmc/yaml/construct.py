@@ -1,0 +1,177 @@
+"""Nodes to values, exactly: the way for files with anything in them that the fast reader leaves alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmc.model.diagnostic import Report, Severity
+from olmc.rules import yaml as rules
+from olmc.yaml import scalars
+from olmc.yaml.document import MAX_DEPTH
+from olmc.yaml.nodes import Kind, Node, is_merge
+
+# go-yaml refuses a document when more than this share of what it decodes comes out of aliases: the first share up to
+# the first number of nodes, the second from the second number on, and falling steadily between.
+_ALIAS_SHARES = (0.99, 0.10)
+_ALIAS_RANGE = (400_000, 4_000_000)
+_ALIASES_FREE = 100
+_NODES_FREE = 1000
+
+
+class _StopError(Exception):
+    """Ends the construction of a file; the reason is in the report."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One document under construction: where findings go, and go-yaml's account of what the aliases cost."""
+
+    path: str
+    report: Report
+    depth: int = 0
+    decoded: int = 1
+    aliased: int = 0
+    open_aliases: set[Node] = field(default_factory=set)
+
+
+def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
+    """The value of every document; None when a finding of severity ERROR went to `report`."""
+    found = Report()
+    values = []
+    try:
+        for root in roots:
+            values.append(_value(root, _Work(path, found)))
+    except _StopError:
+        pass
+    for diagnostic in dict.fromkeys(found.found):
+        report.add(diagnostic)
+    return None if found.worst() is Severity.ERROR else values
+
+
+def _value(node: Node, work: _Work, into: dict[str, Any] | None = None) -> Any:
+    """The value of a node; with `into`, which is for mappings, its keys go there."""
+    _account(node, work)
+    if node.kind is Kind.SCALAR:
+        value = _scalar(node, work)
+        if type(value) is float and not math.isfinite(value):
+            work.report.add(rules.NOT_FINITE.finding(node.location(work.path), text=node.text))
+        return value
+    if node.kind is Kind.ALIAS:
+        return _expand(node, work, into)
+    _check_collection_tag(node, work)
+    if work.depth == MAX_DEPTH:
+        work.report.add(rules.TOO_DEEP.finding(node.location(work.path), limit=MAX_DEPTH))
+        raise _StopError
+    work.depth += 1
+    result: Any
+    if node.kind is Kind.SEQUENCE:
+        result = []
+        for child in node.children:
+            result.append(_value(child, work))
+    else:
+        result = {} if into is None else into
+        _fill(node, work, result)
+    work.depth -= 1
+    return result
+
+
+def _expand(alias: Node, work: _Work, into: dict[str, Any] | None) -> Any:
+    assert alias.target is not None
+    if alias in work.open_aliases:
+        problem = f"the value marked &{alias.text} contains itself"
+        work.report.add(rules.ALIAS_BOMB.finding(alias.location(work.path), problem=problem))
+        raise _StopError
+    work.open_aliases.add(alias)
+    value = _value(alias.target, work, into)
+    work.open_aliases.discard(alias)
+    return value
+
+
+def _account(node: Node, work: _Work) -> None:
+    """Refuses aliases that expand to more than go-yaml allows."""
+    work.decoded += 1
+    if not work.open_aliases:
+        return
+    work.aliased += 1
+    if work.aliased <= _ALIASES_FREE or work.decoded <= _NODES_FREE:
+        return
+    (low, high), (most, least) = _ALIAS_RANGE, _ALIAS_SHARES
+    within = min(max(work.decoded - low, 0) / (high - low), 1)
+    if work.aliased > work.decoded * (most - (most - least) * within):
+        problem = "the aliases of this document expand to far more than the document itself"
+        work.report.add(rules.ALIAS_BOMB.finding(node.location(work.path), problem=problem))
+        raise _StopError
+
+
+def _fill(node: Node, work: _Work, into: dict[str, Any]) -> None:
+    """The keys and values of a mapping in source order, so that what comes later wins, also over merged keys."""
+    places: dict[str, Node] = {}
+    for key_node, value_node in node.pairs():
+        if is_merge(key_node):
+            _merge(value_node, work, into)
+            continue
+        key = _key(key_node, work)
+        value = _value(value_node, work)
+        if key is None:
+            continue
+        first = places.setdefault(key, key_node)
+        if first is not key_node:
+            related = (("the key stands here first", first.location(work.path)),)
+            place = key_node.location(work.path)
+            work.report.add(rules.DUPLICATE_KEY.finding(place, related=related, key=key))
+        into[key] = value
+
+
+def _merge(node: Node, work: _Work, into: dict[str, Any]) -> None:
+    """Merges a mapping, or each of a list of them, into another; of a list, the earlier ones win."""
+    sources = list(reversed(node.children)) if node.kind is Kind.SEQUENCE else [node]
+    for source in sources:
+        target = source.target if source.kind is Kind.ALIAS else source
+        if target is None or target.kind is not Kind.MAPPING:
+            work.report.add(rules.BAD_MERGE.finding(source.location(work.path)))
+            continue
+        _value(source, work, into)
+
+
+def _key(node: Node, work: _Work) -> str | None:
+    """The text of a key; None, with a diagnostic, when Kubernetes refuses it."""
+    if node.kind is Kind.SCALAR:
+        _account(node, work)
+        value = _scalar(node, work)
+    else:
+        value = _value(node, work)
+    text = scalars.key_text(value)
+    if text is None:
+        names = {dict: "a mapping", list: "a list", int: f"the integer {value}"}
+        what = names.get(type(value), "an empty value (null)")
+        work.report.add(rules.BAD_KEY.finding(node.location(work.path), what=what))
+    return text
+
+
+def _scalar(node: Node, work: _Work) -> Any:
+    """The value of a scalar; infinities and NaN come as floats, which are fine in a key."""
+    if node.tag is None:
+        return scalars.resolve(node.text) if node.plain else node.text
+    if node.tag == "!":
+        return node.text
+    place = node.location(work.path)
+    if node.tag not in scalars.SCALAR_TAGS:
+        work.report.add(rules.UNKNOWN_TAG.finding(place, tag=_short(node.tag)))
+        return node.text
+    try:
+        return scalars.resolve_tagged(node.tag, node.text)
+    except ValueError:
+        work.report.add(rules.TAG_MISMATCH.finding(place, text=node.text, tag=_short(node.tag)))
+        return node.text
+
+
+def _check_collection_tag(node: Node, work: _Work) -> None:
+    if node.tag not in (None, "!") and node.tag not in scalars.COLLECTION_TAGS:
+        place = node.location(work.path)
+        work.report.add(rules.UNKNOWN_TAG.finding(place, tag=_short(str(node.tag))))
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag.removeprefix(scalars.PREFIX) if tag.startswith(scalars.PREFIX) else tag

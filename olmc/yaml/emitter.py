@@ -1,0 +1,171 @@
+"""Writing YAML: in block style, as kubectl prints it, and quickly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from olmc.yaml.quoting import literal_header, one_line
+
+_FIRST_KEYS = ("apiVersion", "kind", "metadata", "spec")
+# Readers look for the colon of a key no farther than 1024 characters on.
+_LONGEST_KEY = 1000
+# Go's JSON encoder writes integral floats without exponent up to here.
+_LONG_FLOATS = 1e21
+
+
+def dump(values: Iterable[Any]) -> str:
+    """A YAML stream of the values, with `---` between them.
+
+    Values are made of JSON's types; any Mapping counts as a dict, any other Iterable as a list. Keys have to be str
+    (else TypeError), floats finite (else ValueError). An object (a mapping with apiVersion and kind) begins with
+    apiVersion, kind, metadata and spec; everything else keeps its order. There are no aliases, no tags and no folded
+    lines. An integral float is written as Go's JSON encoder does (1000, 1e+21), so it reads back as an integer.
+    """
+    parts: list[str] = []
+    out = _Out(parts.append, _Texts(), _Keys())
+    for value in values:
+        if parts:
+            parts.append("---\n")
+        if value.__class__ is dict and "apiVersion" in value and "kind" in value:
+            value = {key: value[key] for key in (*(k for k in _FIRST_KEYS if k in value), *value)}
+        _item(value, "", "", out)
+    return "".join(parts)
+
+
+def dump_one(value: Any) -> str:
+    """One value as a YAML document; see `dump`."""
+    return dump((value,))
+
+
+class _Texts(dict[str, str]):
+    """Texts as one line of YAML; "" for one to be written as a literal block."""
+
+    def __missing__(self, text: str) -> str:
+        written = "" if literal_header(text) else one_line(text)
+        self[text] = written
+        return written
+
+
+class _Keys(dict[str, str]):
+    """Keys with their colon; "" for one too long to be followed by it."""
+
+    def __missing__(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise TypeError(f"a key has to be a str, not {key!r}")
+        written = one_line(key) + ":"
+        if len(written) > _LONGEST_KEY:
+            written = ""
+        self[key] = written
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class _Out:
+    """Where the text goes, and what texts and keys look like."""
+
+    append: Callable[[str], None]
+    texts: _Texts
+    keys: _Keys
+
+
+def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> None:
+    """The entries of a mapping that isn't empty, the first line beginning with `first`, the others with `pad`."""
+    append, texts, keys = out.append, out.texts, out.keys
+    head = first
+    deeper = pad + "  "
+    for key, value in mapping.items():
+        label = keys[key]
+        if not label:
+            append(f"{head}? {one_line(key)}\n")
+            head, label, value = pad, ":", _as_json(value)
+        kind = value.__class__
+        if kind is str:
+            text = texts[value]
+            append(f"{head}{label} {text}\n" if text else f"{head}{label} {_literal(value, deeper)}")
+        elif kind is dict and value:
+            append(f"{head}{label}\n")
+            _mapping(value, deeper, deeper, out)
+        elif kind is list and value:
+            append(f"{head}{label}\n")
+            _sequence(value, pad, pad, out)
+        elif kind in _JSON_TYPES:
+            append(f"{head}{label} {_atom(value)}\n")
+        else:
+            _mapping({key: _as_json(value)}, head, pad, out)
+        head = pad
+
+
+def _sequence(items: list[Any], first: str, pad: str, out: _Out) -> None:
+    """The items of a list that isn't empty, the first line beginning with `first`, the others with `pad`."""
+    head = first + "- "
+    deeper = pad + "  "
+    for item in items:
+        _item(item, head, deeper, out)
+        head = pad + "- "
+
+
+def _item(value: Any, first: str, pad: str, out: _Out) -> None:
+    """A value behind a dash, or a document."""
+    kind = value.__class__
+    if kind is str:
+        text = out.texts[value]
+        out.append(f"{first}{text}\n" if text else f"{first}{_literal(value, pad or '  ')}")
+    elif kind is dict and value:
+        _mapping(value, first, pad, out)
+    elif kind is list and value:
+        _sequence(value, first, pad, out)
+    elif kind in _JSON_TYPES:
+        out.append(f"{first}{_atom(value)}\n")
+    else:
+        _item(_as_json(value), first, pad, out)
+
+
+_JSON_TYPES = frozenset((str, dict, list, int, float, bool, type(None)))
+
+
+def _as_json(value: Any) -> Any:
+    """A value of a related type as the type of JSON that it stands for."""
+    if value.__class__ in _JSON_TYPES:
+        return value
+    for base in (str, int, float):
+        if isinstance(value, base):
+            return base(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"YAML can't hold {value!r}")
+
+
+def _atom(value: Any) -> str:
+    """A number, a boolean, null, an empty list or an empty dict."""
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if type(value) is float:
+        return _float(value)
+    return repr(value)
+
+
+def _float(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValueError(f"YAML for Kubernetes can't hold {value}")
+    text = repr(value)
+    if "e" in text:
+        return f"{Decimal(text):f}" if value.is_integer() and abs(value) < _LONG_FLOATS else text
+    return text.removesuffix(".0")
+
+
+def _literal(text: str, pad: str) -> str:
+    """A text of several lines as a literal block, whose lines begin with `pad`."""
+    body = text.removesuffix("\n")
+    if "\n\n" in body or body[-1] == "\n" or body[0] == "\n":
+        indented = "\n".join([pad + line if line else "" for line in body.split("\n")])
+    else:
+        indented = pad + body.replace("\n", "\n" + pad)
+    return f"{literal_header(text)}\n{indented}\n"

@@ -1,0 +1,178 @@
+"""Reading JSON: one value, or several one after the other, by Python's own decoder."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location, Source
+from olmc.rules import yaml as rules
+from olmc.yaml.document import MAX_DEPTH, Document
+from olmc.yaml.json_nodes import compose_json, place, tokens
+from olmc.yaml.nodes import Kind, Node
+from olmc.yaml.scalars import replace_surrogates
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_HALF_OF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+_MAX_UINT64 = (1 << 64) - 1
+_MIN_INT64 = -(1 << 63)
+_LONGEST_INTEGER = 20
+
+
+class JSONSyntaxError(Exception):
+    """The text is not JSON: the problem, and its offset in the text."""
+
+
+class _OddNumberError(Exception):
+    """A number that JSON can't hold."""
+
+
+def read_json(path: str, text: str, report: Report) -> list[Document]:
+    """The values of a text of JSON values.
+
+    Findings go to `report`: OLMC101, OLMC102, OLMC107; after one of severity ERROR the list is empty. Integers beyond
+    64 bits become floats as in YAML and lone surrogates U+FFFD as in Go; of a key that stands twice the last value
+    counts.
+    """
+    try:
+        return json_documents(path, text, report)
+    except JSONSyntaxError as error:
+        problem, offset = error.args
+        report.add(rules.JSON_SYNTAX.finding(Location(path, *place(text, offset)), problem=problem))
+        return []
+
+
+def json_documents(path: str, text: str, report: Report) -> list[Document]:
+    """As `read_json`, but raises JSONSyntaxError for a text that is not JSON."""
+    repeated: list[bool] = []
+    try:
+        values = _decode(text, repeated)
+    except RecursionError:
+        values = None
+    if values is None or _depth(values) > MAX_DEPTH:
+        report.add(rules.TOO_DEEP.finding(_too_deep(path, text), limit=MAX_DEPTH))
+        return []
+    if repeated:
+        _report_duplicates(path, text, report)
+    if _HALF_OF_A_PAIR.search(text):
+        values = [_clean(value) for value in values]
+    return [Document(value, Source(path, text, number)) for number, value in enumerate(values)]
+
+
+def value_starts(text: str) -> Iterator[int]:
+    """The offset of every JSON value of a text. Raises JSONSyntaxError at the first thing that is none."""
+    # What the values are doesn't matter here, and int() refuses thousands of digits.
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+    offset = _after_space(text, 0)
+    while offset < len(text):
+        yield offset
+        offset = _after_space(text, _decode_one(decoder, text, offset)[1])
+
+
+def _decode(text: str, repeated: list[bool]) -> list[Any]:
+    """The values of the text; `repeated` gets an entry for each object in which a key stands twice."""
+
+    def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            repeated.append(True)
+        return result
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=to_object, parse_int=_integer, parse_float=_finite, parse_constant=_finite
+    )
+    values = []
+    offset = _after_space(text, 0)
+    while offset < len(text):
+        value, offset = _decode_one(decoder, text, offset)
+        values.append(value)
+        offset = _after_space(text, offset)
+    return values
+
+
+def _decode_one(decoder: json.JSONDecoder, text: str, offset: int) -> tuple[Any, int]:
+    try:
+        return decoder.raw_decode(text, offset)
+    except json.JSONDecodeError as error:
+        raise JSONSyntaxError(error.msg[:1].lower() + error.msg[1:], error.pos) from None
+    except _OddNumberError as error:
+        number = str(error)
+        at = next(start for token, start in tokens(text, offset) if token.startswith(number))
+        raise JSONSyntaxError(f"{number} is not a number that JSON can hold", at) from None
+
+
+def _after_space(text: str, offset: int) -> int:
+    match = _SPACE.match(text, offset)
+    assert match is not None
+    return match.end()
+
+
+def _integer(text: str) -> int | float:
+    if len(text) <= _LONGEST_INTEGER and _MIN_INT64 <= (value := int(text)) <= _MAX_UINT64:
+        return value
+    return _finite(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _OddNumberError(text)
+    return value
+
+
+def _depth(values: list[Any]) -> int:
+    """How many lists and objects stand in each other at the deepest place."""
+    depth = 0
+    level: list[Any] = [value for value in values if type(value) is dict or type(value) is list]
+    while level:
+        depth += 1
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) is dict or type(child) is list
+        ]
+    return depth
+
+
+def _too_deep(path: str, text: str) -> Location:
+    depth = 0
+    for token, offset in tokens(text, 0):
+        depth += (token in "[{") - (token in "]}")
+        if depth > MAX_DEPTH:
+            return Location(path, *place(text, offset))
+    return Location(path)
+
+
+def _report_duplicates(path: str, text: str, report: Report) -> None:
+    for start in value_starts(text):
+        pending = [compose_json(text, start)]
+        while pending:
+            node = pending.pop()
+            pending += reversed(node.children)
+            if node.kind is Kind.MAPPING:
+                _report_repeated_keys(node, path, report)
+
+
+def _report_repeated_keys(node: Node, path: str, report: Report) -> None:
+    places: dict[str, Node] = {}
+    for key, _ in node.pairs():
+        first = places.setdefault(key.text, key)
+        if first is not key:
+            related = (("the key stands here first", first.location(path)),)
+            report.add(rules.DUPLICATE_KEY.finding(key.location(path), related=related, key=key.text))
+
+
+def _clean(value: Any) -> Any:
+    """The value without lone surrogates. As deep as MAX_DEPTH, no deeper."""
+    if type(value) is str:
+        return replace_surrogates(value)
+    if type(value) is list:
+        return [_clean(item) for item in value]
+    if type(value) is dict:
+        return {replace_surrogates(key): _clean(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,169 @@
+"""What is wrong with a text that the YAML parser refuses, in words that help (OLMC100)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.location import Location
+from olmc.rules.yaml import YAML_SYNTAX
+
+_REFUSED = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_TAB_INDENT = re.compile(r" *\t")
+_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
+_NO_SPACE = re.compile(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
+_QUOTED_VALUE = re.compile(r"""[^"'#]*[:-] +["']""")
+_LONGEST_KEY = 1024
+_QUOTE_HINT = "Put the whole value in single quotes, and write each single quote inside of it twice."
+_INDENT_HINT = (
+    "Give the lines that belong together the same indentation, and what belongs below them a deeper one."
+)
+
+
+class _Finding(NamedTuple):
+    """What to say, and the line and column, from 0, if it is another place than where the parser gave up."""
+
+    problem: str
+    hint: str
+    place: tuple[int, int] | None = None
+
+
+class _Trouble(NamedTuple):
+    """What the parser says, where it gave up, and where the thing began that it was reading; all from 0."""
+
+    problem: str
+    context: str
+    lines: list[str]
+    line: int
+    column: int
+    began: tuple[int, int]
+
+    def text(self, line: int) -> str:
+        return self.lines[line] if 0 <= line < len(self.lines) else ""
+
+
+def syntax_error(path: str, text: str, error: Exception) -> Diagnostic:
+    """The diagnostic for an error of PARSE_ERRORS that parsing `text` raised."""
+    lines = _BREAK.split(text)
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return _refused_character(path, text)
+    context: Any = getattr(error, "context_mark", None) or mark
+    said = str(getattr(error, "problem", "") or "")
+    while_reading = str(getattr(error, "context", "") or "")
+    began = (context.line, context.column)
+    finding = _explain(_Trouble(said, while_reading, lines, mark.line, mark.column, began))
+    line, column = finding.place or _within(lines, mark.line, mark.column)
+    return YAML_SYNTAX.finding(
+        Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint
+    )
+
+
+def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:
+    """A place, or for one behind the last line the end of that line, where editors and reviews can show it."""
+    last = len(lines) - 1
+    if last > 0 and not lines[last]:
+        last -= 1
+    return (line, column) if line <= last else (last, len(lines[last]))
+
+
+def _refused_character(path: str, text: str) -> Diagnostic:
+    match = _REFUSED.search(text)
+    if match is None:
+        return YAML_SYNTAX.finding(
+            Location(path), problem="the reader gave up", hint="Save the file as plain UTF-8."
+        )
+    before = _BREAK.split(text[: match.start()])
+    return YAML_SYNTAX.finding(
+        Location(path, len(before), len(before[-1]) + 1),
+        problem=f"the character U+{ord(match[0]):04X} is not allowed",
+        hint="Delete the character; inside of double quotes it can be written as an escape such as \\x07.",
+    )
+
+
+def _explain(trouble: _Trouble) -> _Finding:
+    for explanation in (_from_the_lines, _from_the_scanner, _from_the_parser):
+        finding = explanation(trouble)
+        if finding:
+            return finding
+    return _Finding(
+        f"{trouble.context}: {trouble.problem}".removeprefix(": "), "Check this line and the one before."
+    )
+
+
+def _from_the_lines(trouble: _Trouble) -> _Finding | None:
+    """Mistakes that are seen in the lines themselves, whatever the parser stumbled over."""
+    here = trouble.text(trouble.line)
+    suspects = (trouble.began[0], trouble.line - 1)
+    for line in (*suspects, trouble.line):
+        if _CONFLICT.match(trouble.text(line)):
+            hint = "Resolve the conflict and delete the markers."
+            return _Finding("a marker of a merge conflict", hint, (line, 0))
+    tab = _TAB_INDENT.match(here)
+    if tab and trouble.column < tab.end():
+        return _Finding("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+    if "expected ':'" in trouble.problem or "mapping values" in trouble.problem:
+        for line in suspects:
+            match = _NO_SPACE.match(trouble.text(line))
+            if match:
+                hint = "Write a space after the colon: `key: value`."
+                return _Finding("no space after the colon of a key", hint, (line, match.end() - 1))
+    return None
+
+
+def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
+    problem, here = trouble.problem, trouble.text(trouble.line)
+    if "end of stream" in problem or "document separator" in problem:
+        return _Finding("the quote that opens here is never closed", "Close the quote.", trouble.began)
+    if "mapping values are not allowed" in problem:
+        if ": " in here[: trouble.column] or here.startswith("--- "):
+            return _Finding("a second colon followed by a space in one line", _QUOTE_HINT)
+        if trouble.column > _LONGEST_KEY:
+            return _Finding("a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`.")
+        return _Finding("a key indented below a line that already has a value", _INDENT_HINT)
+    if "expected ':'" in problem:
+        hint = "Write `key: value` or `- item`, or indent the line so that it belongs to the text above."
+        return _Finding("neither a key nor an item of a list", hint, trouble.began)
+    if "cannot start any token" in problem:
+        char = here[trouble.column : trouble.column + 1]
+        if char == "\t":
+            return _Finding("a tab where only spaces are allowed", "Write a space instead of the tab.")
+        return _Finding(f"a plain value can't begin with {char}", _QUOTE_HINT)
+    if "tab character" in problem:
+        return _Finding("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+    if "unknown escape character" in problem:
+        hint = "Write a backslash twice (\\\\) inside of double quotes, or use single quotes."
+        return _Finding("an unknown escape sequence in double quotes", hint)
+    if "alphabetic or numeric" in problem:
+        what = "alias (*)" if "alias" in trouble.context else "anchor (&)"
+        return _Finding(f"an {what} without a name", _QUOTE_HINT)
+    return None
+
+
+def _from_the_parser(trouble: _Trouble) -> _Finding | None:
+    problem, began = trouble.problem, trouble.began[0] + 1
+    if "<document start>" in problem:
+        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores what follows here.)"
+        return _Finding("text after the end of the document", hint)
+    if re.search(r"expected '?,'? or", problem):
+        bracket = "]" if "]" in problem else "}"
+        hint = f"Close the bracket with {bracket}, or write the comma that is missing."
+        return _Finding(
+            f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint
+        )
+    if "block mapping" in trouble.context or "block collection" in trouble.context:
+        before = trouble.text(trouble.line)[: trouble.column]
+        if before.rstrip().endswith("}"):
+            hint = "Put the whole value in quotes: a plain value can't begin with a brace."
+            return _Finding("text after a closing brace", hint)
+        if _QUOTED_VALUE.match(before):
+            return _Finding(
+                "text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}"
+            )
+        kind = "mapping" if "mapping" in trouble.context else "list"
+        return _Finding(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
+    if "node content" in problem:
+        return _Finding("a closing bracket without an opening one", _QUOTE_HINT)
+    return None
