@@ -45,8 +45,8 @@ class CatalogSource:
 class Step:
     """A step of an InstallPlan (R-CAT-610).
 
-    `object` is what it applies; `problem` is OLM's text when the manifest can't be decoded. `derived` marks what stems
-    from the CSV's install strategy rather than from a file of the bundle.
+    `object` is what it applies. `derived` marks what stems from the CSV's install strategy rather than from a file of
+    the bundle.
     """
 
     resolving: str
@@ -56,7 +56,6 @@ class Step:
     name: str
     object: KubernetesObject
     source: Source | None
-    problem: str = ""
     derived: bool = False
 
 
@@ -75,7 +74,8 @@ class Lookup:
 class InstallPlan:
     """An InstallPlan and how far it got.
 
-    `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps carried out.
+    `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
+    carried out.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
     of the workspace for a plan that was there from the start.
     """
@@ -169,10 +169,10 @@ class Cluster:
     """Everything that exists, split by who looks after it.
 
     `namespaces`: all namespaces with their labels. `groups`: the OperatorGroups that the API server accepted, and
-    `provided` the APIs that the annotation of each lists (None: no annotation). `stock`: the objects that nobody derives
-    anew: manifests, and what InstallPlans created. `csvs` and `members`: the CSVs that are no copies, and what became of
-    them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose ClusterRoles
-    were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted.
+    `provided` the APIs that the annotation of each lists (None: no annotation). `stock`: the objects that nobody
+    derives anew: manifests, and what InstallPlans created. `csvs` and `members`: the CSVs that are no copies, and what
+    became of them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose
+    ClusterRoles were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted.
     """
 
     namespaces: Mapping[str, Mapping[str, str]]

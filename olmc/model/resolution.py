@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from olmc.model.catalog import Property
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey

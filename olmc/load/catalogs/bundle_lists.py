@@ -1,0 +1,193 @@
+"""The catalog that a list of bundles makes by itself (R-CAT-144)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import groupby, pairwise
+from typing import Literal
+
+from olmc.load.catalogs.csv_graphs import PackageManifest, package_of, skip_range, wrapped
+from olmc.load.catalogs.package_manifests import bundle_troubles
+from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
+from olmc.load.catalogs.semver_checks import Version, parse_strict
+from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
+from olmc.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
+from olmc.model.diagnostic import Report
+from olmc.rules import catalogs as rules
+
+Mode = Literal["replaces", "semver", "semver-skippatch"]
+
+NO_VERSION = "0.0.0-z"
+"""What a bundle without a version counts as, so that it is below every other."""
+
+
+class _BadListError(ValueError):
+    """What keeps bundles from making a package, in OLM's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Versioned:
+    """A bundle with its parsed version."""
+
+    bundle: LooseBundle
+    version: Version
+
+
+def catalog_from_bundles(bundles: Sequence[LooseBundle], mode: Mode, report: Report) -> Catalog:
+    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8).
+
+    `mode`: edges from the CSVs' replaces and skips, or from the order of the versions.
+    """
+    troubles = [each for bundle in bundles for each in bundle_troubles(bundle, rules.BAD_BUNDLE_LIST)]
+    by_package: dict[str, list[LooseBundle]] = {}
+    for bundle in bundles:
+        by_package.setdefault(bundle.package, []).append(bundle)
+    packages: dict[str, Package] = {}
+    for name, members in by_package.items():
+        try:
+            packages[name] = _BUILDERS[mode](name, members, report)
+        except ValueError as error:
+            troubles.append(Trouble(rules.BAD_BUNDLE_LIST, members[0].location, {"cause": error}))
+    tell(troubles, report)
+    if troubles:
+        return unavailable(aggregated(each.text for each in troubles), troubles[0].place)
+    return Catalog(packages)
+
+
+def _served(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
+    """A bundle as a catalog rendered by opm would list it."""
+    return CatalogBundle(
+        bundle.name,
+        package,
+        bundle.image,
+        bundle.version,
+        bundle_properties(bundle, report),
+        bundle.objects,
+        related_images(bundle),
+        bundle.location,
+    )
+
+
+def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+    versioned = [_versioned(bundle, bundle.version or NO_VERSION) for bundle in members]
+    heads = {channel: _head(channel, versioned) for channel in _channels(members)}
+    default = _default_channel(versioned, heads)
+    manifest = PackageManifest(
+        name, tuple((channel, head.name) for channel, head in heads.items()), default, members[0].location
+    )
+    package, problems = package_of(manifest, {bundle.name: bundle for bundle in members}, _served, report)
+    if problems:
+        raise _BadListError(wrapped(problems, "error loading package into db"))
+    return package
+
+
+def _versioned(bundle: LooseBundle, version: str) -> _Versioned:
+    try:
+        return _Versioned(bundle, parse_strict(version))
+    except ValueError as error:
+        raise _BadListError(f"error parsing bundle {bundle.name} version {version}: {error}") from None
+
+
+def _channels(members: Iterable[LooseBundle]) -> list[str]:
+    return list(dict.fromkeys(channel for bundle in members for channel in bundle.channels))
+
+
+def _build(version: Version) -> Version:
+    """The build metadata of a version as something that orders like a pre-release; none is below any."""
+    return Version(1, prerelease=version.build) if version.build else Version(0)
+
+
+def _compare(one: _Versioned, other: _Versioned) -> int:
+    order: int = one.version.compare(other.version)
+    return order or _build(one.version).compare(_build(other.version))
+
+
+def _head(channel: str, versioned: Sequence[_Versioned]) -> LooseBundle:
+    members = [each for each in versioned if channel in each.bundle.channels]
+    highest = max(members, key=cmp_to_key(_compare))
+    if sum(not _compare(each, highest) for each in members) > 1:
+        raise _BadListError(f"more than one potential channel head for {channel}")
+    return highest.bundle
+
+
+def _default_channel(versioned: Sequence[_Versioned], heads: Mapping[str, LooseBundle]) -> str:
+    """The default channel that the highest bundle to declare one declares, in the order of the list."""
+    highest = versioned[0]
+    default = ""
+    for each in versioned:
+        if _compare(each, highest) >= 0:
+            highest = each
+            default = each.bundle.default_channel or default
+    if sum(not _compare(each, highest) for each in versioned) > 1:
+        raise _BadListError(f"more than one bundle with maximum version {highest.version}")
+    if default in heads or (len(heads) == 1 and not default):
+        return next(iter(heads)) if len(heads) == 1 else default
+    found = " ".join(f"{channel}:{head.name}" for channel, head in sorted(heads.items()))
+    raise _BadListError(f"unable to determine default channel among channel heads: map[{found}]")
+
+
+def _from_versions(name: str, members: Sequence[LooseBundle], report: Report, *, skip_patches: bool) -> Package:
+    default = ""
+    versioned = []
+    for bundle in members:
+        try:
+            versioned.append(_Versioned(bundle, parse_strict(bundle.version)))
+        except ValueError:
+            raise _BadListError(f"Bundle version {bundle.version} is not valid") from None
+        default = bundle.default_channel or default or min(bundle.channels, default="")
+        if not default:
+            raise _BadListError("Default channel is missing and can't be inferred")
+    channels = {}
+    for channel in _channels(members):
+        inside = [each for each in versioned if channel in each.bundle.channels]
+        entries = _by_patch(_ordered(inside)) if skip_patches else _in_a_row(_ordered(inside))
+        channels[channel] = Channel(channel, name, entries, inside[0].bundle.location)
+    served = {bundle.name: _served(bundle, name, report) for bundle in members}
+    return Package(name, default, channels, served, location=members[0].location)
+
+
+def _ordered(inside: Sequence[_Versioned]) -> list[_Versioned]:
+    ordered = sorted(inside, key=lambda each: each.version)
+    for each, following in pairwise(ordered):
+        if not each.version.compare(following.version):
+            raise _BadListError(f"Bundle version {following.bundle.version} already added to index")
+    return ordered
+
+
+def _entry(bundle: LooseBundle, replaces: str = "", skips: tuple[str, ...] = ()) -> ChannelEntry:
+    return ChannelEntry(bundle.name, replaces, skips, skip_range(bundle), bundle.location)
+
+
+def _in_a_row(ordered: Sequence[_Versioned]) -> tuple[ChannelEntry, ...]:
+    """Each version replaces the one before it."""
+    names = ["", *(each.bundle.name for each in ordered)]
+    return tuple(_entry(each.bundle, before) for before, each in zip(names, ordered, strict=False))
+
+
+def _by_patch(ordered: Sequence[_Versioned]) -> tuple[ChannelEntry, ...]:
+    """The newest patch of each minor version replaces that of the one before and skips its own older patches."""
+    entries: list[ChannelEntry] = []
+    before = ""
+    for _, group in groupby(ordered, key=lambda each: (each.version.major, each.version.minor)):
+        *older, head = [each.bundle for each in group]
+        entries += [_entry(bundle) for bundle in older]
+        entries.append(_entry(head, before, tuple(bundle.name for bundle in older)))
+        before = head.name
+    return tuple(entries)
+
+
+def _semver(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+    return _from_versions(name, members, report, skip_patches=False)
+
+
+def _skip_patch(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+    return _from_versions(name, members, report, skip_patches=True)
+
+
+_BUILDERS: Mapping[Mode, Callable[[str, Sequence[LooseBundle], Report], Package]] = {
+    "replaces": _from_replaces,
+    "semver": _semver,
+    "semver-skippatch": _skip_patch,
+}

@@ -1,0 +1,128 @@
+"""What is inside of a catalog's bundles: their objects, and the CSV for PackageManifests (R-CAT-122, R-CAT-123)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.golang.base64 import canonical as canonical_base64
+from olmc.golang.errors import json_kind
+from olmc.golang.numbers import quoted
+from olmc.load.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
+from olmc.load.catalogs.shapes import renamed
+from olmc.load.catalogs.troubles import Trouble, tell
+from olmc.model.catalog import Catalog, CatalogBundle, Package
+from olmc.model.diagnostic import Report, Severity
+from olmc.model.location import Place
+from olmc.model.objects import KubernetesObject
+from olmc.rules import catalogs as rules
+from olmc.yaml import read
+
+_DATA = frozenset({"data"})
+# The fields of olm.csv.metadata and where they stand in a CSV's spec.
+_METADATA_FIELDS = {
+    "apiServiceDefinitions": "apiservicedefinitions",
+    "crdDescriptions": "customresourcedefinitions",
+    "description": "description",
+    "displayName": "displayName",
+    "installModes": "installModes",
+    "keywords": "keywords",
+    "links": "links",
+    "maintainers": "maintainers",
+    "maturity": "maturity",
+    "minKubeVersion": "minKubeVersion",
+    "nativeAPIs": "nativeAPIs",
+    "provider": "provider",
+}
+_METADATA_NAMES = frozenset({*_METADATA_FIELDS, "annotations", "labels"})
+
+
+def has_inline_content(bundle: CatalogBundle) -> bool:
+    """Whether a bundle brings its objects along."""
+    return bool(bundle.objects) or any(each.type == BUNDLE_OBJECT for each in bundle.properties)
+
+
+def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObject, ...]:
+    """The objects inside of a bundle, () when it has none; those that can't be decoded are reported and left out."""
+    if bundle.objects:
+        return bundle.objects
+    found: list[KubernetesObject] = []
+    for index, value in _encoded(bundle):
+        try:
+            found.append(_decode(value, index))
+        except ValueError as error:
+            tell([_bad_object(bundle, index, str(error))], report)
+    return tuple(found)
+
+
+def check_inline_objects(catalog: Catalog, report: Report) -> None:
+    """Decode every inline object of a catalog and report those that can't be; OLM does this when it loads one."""
+    for package in catalog.packages.values():
+        for bundle in package.bundles.values():
+            inline_objects(bundle, report)
+
+
+def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
+    return ((index, each.value) for index, each in enumerate(bundle.properties) if each.type == BUNDLE_OBJECT)
+
+
+def _decode(value: Any, index: int) -> KubernetesObject:
+    """The object in the value of an `olm.bundle.object`; ValueError with OLM's text when there is none."""
+    data = renamed(value or {}, _DATA).get("data") or ""
+    try:
+        octets = b64decode(canonical_base64(data))
+    except ValueError as error:
+        raise ValueError(f"parse property at index {index} as bundle object: {error}") from None
+    found = Report()
+    documents = read("", octets.decode("utf-8", "replace"), found)
+    decoded = documents[0].value if documents else None
+    problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
+    if not problem and isinstance(decoded, dict):
+        return decoded
+    cause = problem or f"json: cannot unmarshal {json_kind(decoded)} into Go value of type map[string]interface {{}}"
+    raise ValueError(f"convert bundle object property at index {index} to JSON: {cause}")
+
+
+def _bad_object(bundle: CatalogBundle, index: int, problem: str) -> Trouble:
+    place = None
+    if bundle.location is not None:
+        place = Place(bundle.location.source, ("properties", index, "value"))
+    values = {"package": quoted(bundle.package), "bundle": quoted(bundle.name), "cause": problem}
+    return Trouble(rules.BAD_OBJECT, place, values)
+
+
+def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> KubernetesObject | None:
+    """The CSV that a catalog shows of a bundle: the inline one, or one made of `olm.csv.metadata` (R-CAT-123).
+
+    The latter is good for PackageManifests, not for installing. None when the catalog holds neither.
+    """
+    for obj in inline_objects(bundle, report):
+        if obj.get("kind") == "ClusterServiceVersion":
+            return obj
+    found = [each.value for each in bundle.properties if each.type == CSV_METADATA]
+    if len(found) > 1:
+        tell([Trouble(rules.SEVERAL_METADATA, bundle.location, {"count": len(found)})], report)
+        return None
+    return _made_csv(package, bundle, renamed(found[0] or {}, _METADATA_NAMES)) if found else None
+
+
+def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:
+    metadata: dict[str, Any] = {"name": bundle.name}
+    metadata.update({key: fields[key] for key in ("annotations", "labels") if fields.get(key)})
+    spec: dict[str, Any] = {
+        target: fields[name] for name, target in _METADATA_FIELDS.items() if fields.get(name) is not None
+    }
+    if not spec.get("description"):
+        spec["description"] = package.description
+    spec["version"] = bundle.version
+    if package.icon:
+        spec["icon"] = [dict(package.icon)]
+    spec["relatedImages"] = [{"name": "", "image": image} for image in bundle.related_images]
+    spec["install"] = {"strategy": "deployment", "spec": {}}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": metadata,
+        "spec": spec,
+    }

@@ -1,0 +1,149 @@
+"""Packages whose update graph stands in their CSVs: the registry's old database (R-CAT-141 … R-CAT-143)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmc.load.catalogs import properties as props
+from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images
+from olmc.load.catalogs.shapes import Misfit, list_of, renamed, struct, text
+from olmc.load.catalogs.troubles import aggregated
+from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
+from olmc.model.diagnostic import Report
+from olmc.model.location import Place
+
+DEPRECATED = "olm.deprecated"
+
+_CHANNEL_FIELDS = {"name": text, "currentCSV": text}
+_FIELDS = {
+    "packageName": text,
+    "channels": list_of(struct("registry.PackageChannel", _CHANNEL_FIELDS), "[]registry.PackageChannel"),
+    "defaultChannel": text,
+}
+_shape = struct("registry.PackageManifest", _FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageManifest:
+    """A package file of the old format: names of channels with the CSVs at their heads (R-CAT-140)."""
+
+    name: str
+    channels: tuple[tuple[str, str], ...]
+    default_channel: str
+    place: Place | None = None
+
+
+def package_manifest(value: Any, place: Place | None) -> PackageManifest | Misfit:
+    """The package manifest in a document, or why it is none."""
+    misfit = _shape(value)
+    if misfit is not None:
+        return misfit
+    fields = renamed(value or {}, frozenset(_FIELDS))
+    channels = [renamed(item or {}, frozenset(_CHANNEL_FIELDS)) for item in fields.get("channels") or ()]
+    return PackageManifest(
+        fields.get("packageName") or "",
+        tuple((channel.get("name") or "", channel.get("currentCSV") or "") for channel in channels),
+        fields.get("defaultChannel") or "",
+        place,
+    )
+
+
+def replaces(bundle: LooseBundle) -> str:
+    """What a CSV says that it replaces."""
+    return str(bundle.spec.get("replaces") or "")
+
+
+def skips(bundle: LooseBundle) -> tuple[str, ...]:
+    """What a CSV says that it skips."""
+    written = bundle.spec.get("skips")
+    return tuple(str(each) for each in written) if isinstance(written, list) else ()
+
+
+def skip_range(bundle: LooseBundle) -> str:
+    """The annotation `olm.skipRange` of a CSV (R-CAT-142)."""
+    return str(bundle.annotations.get("olm.skipRange") or "")
+
+
+def is_deprecated(bundle: LooseBundle) -> bool:
+    """Whether a bundle has the property `olm.deprecated`."""
+    return any(each.type == DEPRECATED for each in derived_properties(bundle, Report()))
+
+
+Serve = Callable[[LooseBundle, str, Report], CatalogBundle]
+
+
+def package_of(
+    manifest: PackageManifest, bundles: Mapping[str, LooseBundle], serve: Serve, report: Report
+) -> tuple[Package, list[str]]:
+    """The package that a manifest and the CSVs describe, and OLM's texts for what is wrong with it (R-CAT-141).
+
+    `serve` makes the catalog's view of a bundle of a package.
+    """
+    heads = [
+        (name, head) for name, head in manifest.channels if head not in bundles or not is_deprecated(bundles[head])
+    ]
+    default = next((name for name, _ in heads if name == manifest.default_channel or len(manifest.channels) == 1), "")
+    problems = [] if default else [f"no default channel specified for {manifest.name}"]
+    channels: dict[str, Channel] = {}
+    for name, head in heads:
+        entries, found = _walk(head, bundles)
+        problems += found
+        channels[name] = Channel(name, manifest.name, entries, manifest.place)
+    used = dict.fromkeys(entry.name for channel in channels.values() for entry in channel.entries)
+    served = {name: serve(bundles[name], manifest.name, report) for name in used}
+    return Package(manifest.name, default, channels, served, location=manifest.place), problems
+
+
+def _walk(head: str, bundles: Mapping[str, LooseBundle]) -> tuple[tuple[ChannelEntry, ...], list[str]]:
+    """The entries of the channel with this head, down through replaces; skipped ones with content are entries too."""
+    if head not in bundles:
+        return (), [f"no bundle found for bundlename {head}"]
+    chain = [head]
+    skipped: list[str] = []
+    problems: list[str] = []
+    while True:
+        bundle = bundles[chain[-1]]
+        skipped += skips(bundle)
+        replaced = replaces(bundle)
+        if not replaced:
+            break
+        if replaced in chain:
+            problems.append(f"Cycle detected, {chain[-1]} replaces {replaced}")
+            break
+        if is_deprecated(bundle):
+            break
+        if replaced not in bundles:
+            problems.append(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}")
+            break
+        chain.append(replaced)
+    entries = [_entry(bundles[name], replaces(bundles[name]), skips(bundles[name])) for name in chain]
+    others = [name for name in dict.fromkeys(skipped) if name in bundles and name not in chain]
+    entries += [_entry(bundles[name], "", ()) for name in others]
+    return tuple(entries), problems
+
+
+def _entry(bundle: LooseBundle, replaced: str, skipped: tuple[str, ...]) -> ChannelEntry:
+    return ChannelEntry(bundle.name, replaced, skipped, skip_range(bundle), bundle.location)
+
+
+def database_bundle(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
+    """A bundle as the old database serves it: inline, its requirements beside the properties, not among them."""
+    found = [each for each in derived_properties(bundle, report) if each.type != props.PACKAGE]
+    found.append(Property(props.PACKAGE, {"packageName": package, "version": bundle.version}))
+    return CatalogBundle(
+        bundle.name,
+        package,
+        bundle.image,
+        bundle.version,
+        tuple(sorted(found, key=lambda each: (each.type, props.raw(each.value)))),
+        bundle.objects,
+        related_images(bundle),
+        bundle.location,
+    )
+
+
+def wrapped(problems: Iterable[str], prefix: str) -> str:
+    """The errors of one package as the loaders report them."""
+    return f"{prefix}: {aggregated(problems)}"

@@ -1,0 +1,78 @@
+"""The folder of a catalog, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from olmc.load.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, schema_of
+from olmc.load.catalogs.fbc import CatalogFile, catalog_of, read_file
+from olmc.load.catalogs.ignoring import kept_files
+from olmc.load.catalogs.package_manifests import load_package_manifests, looks_like_package_manifest
+from olmc.load.catalogs.rendering import LooseBundle
+from olmc.load.catalogs.semver_template import SEMVER, expand_semver
+from olmc.load.catalogs.substitutes_template import SUBSTITUTES, expand_substitutes
+from olmc.load.catalogs.templates import BASIC, Expand, Workshop, expand_basic, expanded
+from olmc.load.catalogs.troubles import Trouble, tell, unavailable
+from olmc.model.catalog import Catalog
+from olmc.model.diagnostic import Report
+from olmc.rules import catalogs as rules
+
+_TEMPLATES: Mapping[str, Expand] = {
+    BASIC: expand_basic,
+    SEMVER: expand_semver,
+    SUBSTITUTES: expand_substitutes,
+}
+
+
+def looks_like_catalog(value: Any) -> bool:
+    """Whether a decoded document is part of a file-based catalog: its schema begins with `olm.`."""
+    return schema_of(value).startswith(SCHEMA_PREFIX)
+
+
+def load_catalog(
+    root: str,
+    files: Mapping[str, str],
+    report: Report,
+    bundles: Mapping[str, LooseBundle] = MappingProxyType({}),
+) -> Catalog:
+    """The catalog in the folder `root` of the workspace.
+
+    `files` are the texts of all files below it by their path in the workspace, `bundles` the bundles that its templates
+    may name, by image reference or by folder. A catalog that OLM could not serve comes back without packages and with
+    OLM's text as its `problem`; all that is wrong with it is in `report`, as failures: the compilation goes on.
+    """
+    read = {path: read_file(path, files[path], report) for path in kept_files(root, files)}
+    if _holds_package_manifests(read):
+        return load_package_manifests(root, read, report)
+    blobs = Blobs()
+    problem = ""
+    for file in read.values():
+        troubles = _add_file(file, blobs, bundles, report)
+        tell(troubles, report)
+        problem = problem or next((trouble.text for trouble in troubles if trouble.stops), "")
+        if file.problem:
+            report.add(rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem))
+            problem = problem or file.problem
+    return unavailable(problem) if problem else catalog_of(blobs, report)
+
+
+def _holds_package_manifests(files: Mapping[str, CatalogFile]) -> bool:
+    documents = [document for file in files.values() for document in file.documents]
+    return any(looks_like_package_manifest(document) for document in documents) and not any(
+        looks_like_catalog(document.value) for document in documents
+    )
+
+
+def _add_file(file: CatalogFile, blobs: Blobs, bundles: Mapping[str, LooseBundle], report: Report) -> list[Trouble]:
+    """Add what a file holds to `blobs`; what is wrong with it comes back."""
+    troubles: list[Trouble] = []
+    for document in file.documents:
+        expand = _TEMPLATES.get(schema_of(document.value))
+        if expand is None:
+            troubles += add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
+        else:
+            workshop = Workshop(document.source, bundles, report)
+            troubles += expanded(document.value, expand, workshop, blobs)
+    return troubles

@@ -1,0 +1,226 @@
+"""A bundle directory as the entry of a catalog that opm would render from it (R-CAT-110 … R-CAT-112, R-CAT-300)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmc.load.catalogs import properties as props
+from olmc.load.catalogs.apis import Api, provided_apis, required_apis
+from olmc.load.catalogs.shapes import renamed
+from olmc.load.catalogs.troubles import Trouble, tell
+from olmc.model.catalog import Property
+from olmc.model.diagnostic import Report
+from olmc.model.location import Place
+from olmc.model.objects import KubernetesObject
+from olmc.model.workspace import Bundle
+from olmc.rules import catalogs as rules
+
+_ITEM = frozenset({"type", "value"})
+_DEPENDENCY = frozenset({"packageName", "version"})
+
+
+@dataclass(frozen=True, slots=True)
+class LooseBundle:
+    """A bundle outside of any catalog: what its directory says about it.
+
+    `objects` are in file order and include `csv`; `properties` and `dependencies` are the items of the files in
+    metadata/; `image` is the reference it was pulled by, "" for a directory. `location` is where the CSV stands.
+    """
+
+    package: str
+    channels: tuple[str, ...]
+    default_channel: str
+    csv: KubernetesObject
+    objects: tuple[KubernetesObject, ...]
+    properties: tuple[Mapping[str, Any], ...] = ()
+    dependencies: tuple[Mapping[str, Any], ...] = ()
+    image: str = ""
+    location: Place | None = None
+
+    @property
+    def name(self) -> str:
+        """The bundle's name: that of its CSV."""
+        return str((self.csv.get("metadata") or {}).get("name") or "")
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The CSV's spec."""
+        spec = self.csv.get("spec")
+        return spec if isinstance(spec, dict) else {}
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """The CSV's annotations."""
+        annotations = (self.csv.get("metadata") or {}).get("annotations")
+        return annotations if isinstance(annotations, dict) else {}
+
+    @property
+    def version(self) -> str:
+        """The raw text of the CSV's version, "" for none (R-CAT-108)."""
+        version = self.spec.get("version")
+        return version if isinstance(version, str) else ""
+
+
+def loose(bundle: Bundle, image: str = "") -> LooseBundle:
+    """A bundle of the workspace as a LooseBundle."""
+    return LooseBundle(
+        bundle.package,
+        bundle.channels,
+        bundle.default_channel,
+        bundle.csv.object,
+        bundle.objects,
+        bundle.properties,
+        bundle.dependencies,
+        image,
+        Place(bundle.csv.source),
+    )
+
+
+def release_of(bundle: LooseBundle) -> str:
+    """The release of a bundle, "" for none (R-CAT-108); ValueError with OLM's text for what can't be one."""
+    release = bundle.spec.get("release")
+    if release is None or isinstance(release, str):
+        return release or ""
+    if isinstance(release, bool) or not isinstance(release, int | float):
+        raise ValueError("release field must be a string or number")
+    return str(int(release)) if release == int(release) else f"{release:g}"
+
+
+def bundle_properties(bundle: LooseBundle, report: Report) -> tuple[Property, ...]:
+    """The properties of a bundle in a catalog, without its objects, sorted by type and value (R-CAT-300, R-CAT-112).
+
+    What can't be read is reported, and () returned.
+    """
+    try:
+        found = derived_properties(bundle, report)
+        return _sorted([*_rebuilt(found, bundle), *_requirements(bundle, report)])
+    except ValueError as error:
+        tell([Trouble(rules.BAD_DEPENDENCY, bundle.location, {"cause": error})], report)
+        return ()
+
+
+def derived_properties(bundle: LooseBundle, report: Report) -> list[Property]:
+    """The properties as the bundle's files give them: points 1 to 4 of R-CAT-300, each once.
+
+    Raises ValueError with OLM's text for a bad release.
+    """
+    found = [_item(each) for each in bundle.properties]
+    if bundle.package:
+        found.append(_package_property(bundle.package, bundle.version, release_of(bundle)))
+    found += _annotated(bundle, report)
+    found += _gvks(props.GVK, provided_apis(bundle.objects))
+    distinct: dict[tuple[str, str], Property] = {}
+    for each in found:
+        distinct.setdefault((each.type, props.raw(each.value)), each)
+    return list(distinct.values())
+
+
+def _item(value: Mapping[str, Any]) -> Property:
+    item = renamed(value, _ITEM)
+    return Property(str(item.get("type") or ""), props.canonical(item.get("value")))
+
+
+def _package_property(package: str, version: str, release: str) -> Property:
+    value = {"packageName": package, "version": version}
+    return Property(props.PACKAGE, {**value, "release": release} if release else value)
+
+
+def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
+    """The properties in the CSV's annotation `olm.properties` (point 3)."""
+    written = bundle.annotations.get("olm.properties")
+    if not isinstance(written, str):
+        return []
+    try:
+        items = json.loads(written)
+        if items is None:
+            return []
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise ValueError("it is no list of mappings with type and value")
+    except ValueError as error:
+        tell([Trouble(rules.UNREAD_PROPERTIES, bundle.location, {"cause": error})], report)
+        return []
+    return [_item(item) for item in items]
+
+
+def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
+    values = dict.fromkeys((api.group, api.kind, api.version) for api in apis)
+    return [Property(kind, {"group": g, "kind": k, "version": v}) for g, k, v in values]
+
+
+def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
+    """The properties with package and APIs in their standard form (points 5 and 6)."""
+    package = None
+    apis: list[Api] = []
+    for index, each in enumerate(found):
+        if each.type in (props.PACKAGE, props.GVK):
+            _refuse_misfit(index, each.type, each.value)
+        if each.type == props.PACKAGE:
+            fields = props.field_texts(props.PACKAGE, each.value, "packageName", "version", "release")
+            package = _package_property(*fields)
+        elif each.type == props.GVK:
+            apis.append(Api(*props.field_texts(props.GVK, each.value, "group", "version", "kind")))
+        else:
+            yield each
+    yield package or _package_property(bundle.package, bundle.version, release_of(bundle))
+    yield from _gvks(props.GVK, [*apis, *provided_apis(bundle.objects)])
+
+
+def _refuse_misfit(index: int, kind: str, value: Any) -> None:
+    misfit = props.misfit_of(kind, value)
+    if misfit is not None:
+        raise ValueError(props.parse_problem(index, kind, misfit))
+
+
+def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
+    """The properties that dependencies and required APIs become (points 7 and 8)."""
+    apis: list[Api] = []
+    for index, dependency in enumerate(bundle.dependencies):
+        item = _item(dependency)
+        if item.type in (props.GVK, props.PACKAGE):
+            _refuse_misfit(index, item.type, item.value)
+        if item.type == props.GVK:
+            apis.append(Api(*props.field_texts(props.GVK, item.value, "group", "version", "kind")))
+        elif item.type == props.PACKAGE:
+            name, versions = props.field_texts(props.PACKAGE, item.value, "packageName", "version")
+            yield Property(props.PACKAGE_REQUIRED, {"packageName": name, "versionRange": versions})
+        else:
+            if item.type == props.LABEL:
+                label = item.value.get("label") if isinstance(item.value, dict) else item.value
+                tell(
+                    [Trouble(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})],
+                    report,
+                )
+            yield item
+    yield from _gvks(props.GVK_REQUIRED, [*apis, *required_apis(bundle.objects)])
+
+
+def _sorted(properties: Iterable[Property]) -> tuple[Property, ...]:
+    return tuple(sorted(properties, key=lambda each: (each.type, props.raw(each.value))))
+
+
+def related_images(bundle: LooseBundle) -> tuple[str, ...]:
+    """The images that a bundle needs: those its CSV lists, its own, those of its containers (R-CAT-111)."""
+    listed = bundle.spec.get("relatedImages")
+    images = [str(each.get("image") or "") for each in listed or () if isinstance(each, dict)]
+    more = [bundle.image] if bundle.image else []
+    install = bundle.spec.get("install")
+    if isinstance(install, dict) and install.get("strategy") == "deployment":
+        more += _container_images(install.get("spec"))
+    images += [image for image in dict.fromkeys(more) if image not in images]
+    return tuple(sorted(images))
+
+
+def _container_images(strategy: Any) -> Iterator[str]:
+    deployments = strategy.get("deployments") if isinstance(strategy, dict) else None
+    for deployment in deployments if isinstance(deployments, list) else ():
+        pod: Any = deployment
+        for key in ("spec", "template", "spec"):
+            pod = pod.get(key) if isinstance(pod, dict) else None
+        for field in ("containers", "initContainers"):
+            containers = pod.get(field) if isinstance(pod, dict) else None
+            for container in containers if isinstance(containers, list) else ():
+                if isinstance(container, dict) and isinstance(container.get("image"), str):
+                    yield container["image"]

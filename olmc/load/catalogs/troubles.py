@@ -1,0 +1,58 @@
+"""What is wrong with a catalog: found all at once, told with places, the first one in OLM's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from olmc.model.catalog import Catalog
+from olmc.model.diagnostic import Report, Severity
+from olmc.model.location import Location, Place, Source
+from olmc.rules.rule import Rule
+from olmc.yaml import locate
+
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing wrong: the rule broken, where, and the values that fill the rule's message."""
+
+    rule: Rule
+    place: Place | None
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def stops(self) -> bool:
+        """Whether it keeps the catalog from being served."""
+        return self.rule.severity >= Severity.FAILURE
+
+    @property
+    def text(self) -> str:
+        """The message, which for what stops OLM is OLM's text."""
+        return self.rule.message.format(**self.values)
+
+
+def location_of(place: Place | None) -> Location | None:
+    """The line and column of a place."""
+    if place is None:
+        return None
+    source = place.source
+    return locate(Source(source.path, source.text, source.document), (*source.prefix, *place.keys))
+
+
+def tell(troubles: Iterable[Trouble], report: Report) -> None:
+    """Report the troubles where they stand."""
+    for trouble in troubles:
+        report.add(trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values))
+
+
+def unavailable(problem: str, place: Place | None = None) -> Catalog:
+    """The catalog that can't be served because of `problem`."""
+    return Catalog({}, problem, place)
+
+
+def aggregated(problems: Iterable[str]) -> str:
+    """Several errors as Kubernetes prints them together: one as it is, more in brackets, none twice."""
+    distinct = list(dict.fromkeys(problems))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

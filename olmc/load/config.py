@@ -1,0 +1,58 @@
+"""`olmc.yaml`: the options that a workspace carries with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from olmc.load.files import read_text
+from olmc.load.shape import problems
+from olmc.model.diagnostic import Report
+from olmc.model.options import Options, Proxy
+from olmc.rules import load as rules
+from olmc.yaml import locate, read
+
+CONFIG_FILE = "olmc.yaml"
+
+_FIELDS = {
+    "for": "purpose",
+    "certs": "certificates",
+    "copiedCSVs": "copied_csvs",
+    "include": "include",
+    "exclude": "exclude",
+    "kubeVersion": "kube_version",
+    "globalCatalogNamespace": "global_catalog_namespace",
+    "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
+    "apis": "apis",
+    "namespaces": "namespaces",
+}
+
+
+def read_config(root: Path, report: Report) -> dict[str, Any]:
+    """The `spec` of `olmc.yaml` in the root, {} without one; problems are reported, each with its place."""
+    if not (root / CONFIG_FILE).is_file():
+        return {}
+    text = read_text(root, CONFIG_FILE, report)
+    documents = read(CONFIG_FILE, text, report) if text is not None else []
+    if not documents or documents[0].value is None:
+        return {}
+    document = documents[0]
+    found = problems("olmc", document.value)
+    for keys, problem in found:
+        where = ".".join(str(key) for key in keys) or "the document"
+        report.add(rules.BAD_CONFIG.finding(locate(document.source, keys), where=where, problem=problem))
+    return {} if found else dict(document.value.get("spec") or {})
+
+
+def options_from(config: dict[str, Any], base: Options, given: frozenset[str]) -> Options:
+    """`base` with what the config says, except for the fields in `given`, which the command line has set."""
+    values: dict[str, Any] = {}
+    for key, field in _FIELDS.items():
+        if key in config and field not in given:
+            value = config[key]
+            values[field] = tuple(value) if isinstance(value, list) else value
+    proxy = config.get("proxy")
+    if proxy and "proxy" not in given:
+        values["proxy"] = Proxy(proxy.get("httpProxy", ""), proxy.get("httpsProxy", ""), proxy.get("noProxy", ""))
+    return replace(base, **values)

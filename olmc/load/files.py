@@ -1,0 +1,110 @@
+"""Files of a workspace: which there are, and their text. Nothing outside of the root is ever read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location
+from olmc.rules import load as rules
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+IGNORE_FILE = ".olmcignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders."""
+
+    path: str
+    files: tuple[str, ...]
+    folders: tuple[Folder, ...]
+
+    def join(self, name: str) -> str:
+        return f"{self.path}/{name}" if self.path else name
+
+    def folder(self, name: str) -> Folder | None:
+        return next((f for f in self.folders if f.path.rpartition("/")[2] == name), None)
+
+    def walk(self) -> Iterator[str]:
+        """All files at any depth, relative to the root, in byte order of their paths."""
+        for name in self.files:
+            yield self.join(name)
+        for folder in self.folders:
+            yield from folder.walk()
+
+
+def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Folder:
+    """The tree below `root` without hidden folders and without what `.olmcignore` and `ignored` name.
+
+    Links that leave the root are reported and not followed; neither are links to folders that contain them.
+    """
+    spec = _ignore_spec(root, ignored)
+    return _scan(root, root.resolve(), "", spec, report, frozenset({root.resolve()}))
+
+
+def _scan(
+    root: Path, home: Path, path: str, spec: GitIgnoreSpec | None, report: Report, above: frozenset[Path]
+) -> Folder:
+    files: list[str] = []
+    folders: list[Folder] = []
+    with os.scandir(root / path) as entries:
+        found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+    for entry in found:
+        below = f"{path}/{entry.name}" if path else entry.name
+        is_folder = entry.is_dir()
+        if spec is not None and spec.match_file(f"{below}/" if is_folder else below):
+            continue
+        if is_folder and entry.name.startswith("."):
+            continue
+        real = home / below
+        if entry.is_symlink():
+            real = Path(entry.path).resolve()
+            if not real.is_relative_to(home):
+                report.add(rules.OUTSIDE.finding(Location(below), path=below))
+                continue
+        if is_folder:
+            if real not in above:
+                folders.append(_scan(root, home, below, spec, report, above | {real}))
+        elif entry.is_file():
+            files.append(entry.name)
+    return Folder(path, tuple(files), tuple(folders))
+
+
+def _ignore_spec(root: Path, ignored: tuple[str, ...]) -> GitIgnoreSpec | None:
+    file = root / IGNORE_FILE
+    lines = list(ignored)
+    if file.is_file():
+        lines += file.read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def read_text(root: Path, path: str, report: Report) -> str | None:
+    """The text of a file, or None with a diagnostic when it can't be read as UTF-8."""
+    try:
+        with (root / path).open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > MAX_FILE_BYTES:
+                report.add(rules.TOO_LARGE.finding(Location(path), path=path, size=size, limit=MAX_FILE_BYTES))
+                return None
+            data = stream.read()
+    except OSError as error:
+        report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        report.add(rules.NOT_UTF8.finding(Location(path, line), path=path, offset=error.start))
+        return None

@@ -1,0 +1,107 @@
+"""Kubernetes manifests: every object of every YAML and JSON file outside of bundles and catalogs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from olmc.load.shape import Problem, problems
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location, Source
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.workspace import Manifest
+from olmc.rules import load as rules
+from olmc.yaml import Document, locate
+
+OLM_GROUP = "operators.coreos.com"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+# Read by tools, never applied to a cluster.
+_NOT_FOR_CLUSTERS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/")
+_SCHEMAS = {
+    "OperatorGroup": "operatorgroup",
+    "Subscription": "subscription",
+    "CatalogSource": "catalogsource",
+    "ClusterServiceVersion": "clusterserviceversion",
+    "OLMConfig": "olmconfig",
+}
+
+
+def manifests_in(documents: Sequence[Document], report: Report) -> Iterator[Manifest]:
+    """The objects in the documents of a file: lists are flattened, what is no object is reported and left out."""
+    for document in documents:
+        if document.value is None:
+            continue
+        if not isinstance(document.value, dict) or not is_object(document.value):
+            report.add(rules.NOT_AN_OBJECT.finding(locate(document.source, ()), path=document.source.path))
+            continue
+        yield from _flatten(Manifest(document.value, document.source), report)
+
+
+def is_object(value: dict[str, Any]) -> bool:
+    """Whether a mapping is a Kubernetes object: it has an apiVersion and a kind, both text."""
+    return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
+
+
+def _flatten(manifest: Manifest, report: Report) -> Iterator[Manifest]:
+    obj, source = manifest.object, manifest.source
+    if obj["apiVersion"].startswith(_NOT_FOR_CLUSTERS):
+        return
+    items = obj.get("items")
+    if obj["kind"].endswith("List") and isinstance(items, list):
+        for index, item in enumerate(items):
+            below = Source(source.path, source.text, source.document, (*source.prefix, "items", index))
+            if isinstance(item, dict) and is_object(item):
+                yield from _flatten(Manifest(item, below), report)
+            else:
+                report.add(rules.NOT_AN_OBJECT.finding(locate(below, ()), path=source.path))
+        return
+    if _is_sound(manifest, report):
+        yield manifest
+
+
+def _is_sound(manifest: Manifest, report: Report) -> bool:
+    """Whether an object has a name and, for the kinds of OLM, the shape that the API server asks for."""
+    obj, source = manifest.object, manifest.source
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        report.add(rules.NO_NAME.finding(locate(source, ("metadata",)), kind=obj["kind"]))
+        return False
+    found: list[Problem] = [((key,), problem) for key, problem in _metadata_problems(obj)]
+    if obj["apiVersion"].startswith(OLM_GROUP + "/") and obj["kind"] in _SCHEMAS:
+        found += problems(_SCHEMAS[obj["kind"]], obj)
+    for keys, problem in found:
+        where = ".".join(str(key) for key in keys) or "the object"
+        place = locate(source, keys)
+        report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
+    return not found
+
+
+def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
+    metadata = obj["metadata"]
+    for field in ("labels", "annotations"):
+        values = metadata.get(field)
+        if values is None:
+            continue
+        if not isinstance(values, dict):
+            yield "metadata", f"{field} must be a map of strings"
+        elif not all(isinstance(value, str) for value in values.values()):
+            wrong = next(key for key, value in values.items() if not isinstance(value, str))
+            yield "metadata", f"{field}: the value of {wrong!r} must be a string (put it in quotes)"
+    if not isinstance(metadata.get("namespace") or "", str):
+        yield "metadata", "namespace must be a string"
+
+
+def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[Manifest, ...]:
+    """The manifests, of several for one object only the last one (what a cluster would keep)."""
+    last: dict[Identity, Manifest] = {}
+    for manifest in manifests:
+        key = identity(manifest.object)
+        if key in last:
+            before: Location = locate(last[key].source, ())
+            place = locate(manifest.source, ())
+            report.add(rules.TWICE.finding(place, identity=key, related=(("the other one", before),)))
+            del last[key]
+        last[key] = manifest
+    return tuple(last.values())

@@ -1,0 +1,101 @@
+"""Validation against the JSON Schemas of `schemas/`.
+
+`jsonschema` takes longer to import than a bundle takes to compile, so a small check that only ever says "surely valid"
+or "unsure" goes first; what it is unsure of, `jsonschema` decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.resources import schema
+
+Problem = tuple[tuple[str | int, ...], str]
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "number": (int, float),
+    "null": type(None),
+}
+_UNDERSTOOD = {
+    "$schema", "$id", "$defs", "title", "description", "default", "examples", "type", "properties", "required", "items",
+    "enum", "const", "additionalProperties", "minItems", "uniqueItems", "minimum", "maximum", "minLength", "pattern",
+}  # fmt: skip
+
+
+def problems(name: str, value: Any) -> list[Problem]:
+    """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`): the keys that lead there, and what is
+    wrong; empty when it is valid."""
+    document = schema(name)
+    if surely_valid(document, value):
+        return []
+    return sorted(_explained(document, value), key=lambda problem: [str(key) for key in problem[0]])
+
+
+def _explained(document: Mapping[str, Any], value: Any) -> Iterator[Problem]:
+    from jsonschema import Draft202012Validator
+
+    for error in Draft202012Validator(document).iter_errors(value):
+        yield tuple(error.absolute_path), error.message
+
+
+def surely_valid(document: Mapping[str, Any], value: Any) -> bool:
+    """Whether `value` obeys `document`, as far as this understands it: False may also mean "unsure"."""
+    if not document.keys() <= _UNDERSTOOD:
+        return False
+    if "enum" in document and not _among(document["enum"], value):
+        return False
+    if "const" in document and not _among([document["const"]], value):
+        return False
+    if "type" in document and not _has_type(document["type"], value):
+        return False
+    if isinstance(value, dict):
+        return _surely_valid_object(document, value)
+    if isinstance(value, list):
+        return _surely_valid_array(document, value)
+    if isinstance(value, str):
+        long_enough = len(value) >= document.get("minLength", 0)
+        return long_enough and ("pattern" not in document or re.search(document["pattern"], value) is not None)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(document.get("minimum", value) <= value <= document.get("maximum", value))
+    return True
+
+
+def _surely_valid_array(document: Mapping[str, Any], value: list[Any]) -> bool:
+    items = document.get("items", {})
+    if document.get("uniqueItems") and (not all(isinstance(i, str) for i in value) or len(set(value)) < len(value)):
+        return False
+    return bool(len(value) >= document.get("minItems", 0)) and all(surely_valid(items, item) for item in value)
+
+
+def _surely_valid_object(document: Mapping[str, Any], value: dict[str, Any]) -> bool:
+    properties = document.get("properties", {})
+    others = document.get("additionalProperties", True)
+    if any(key not in value for key in document.get("required", ())):
+        return False
+    for key, item in value.items():
+        if key in properties:
+            if not surely_valid(properties[key], item):
+                return False
+        elif others is False or (others is not True and not surely_valid(others, item)):
+            return False
+    return True
+
+
+def _among(choices: list[Any], value: Any) -> bool:
+    return any(type(choice) is type(value) and choice == value for choice in choices)
+
+
+def _has_type(wanted: str | list[str], value: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_has_type(one, value) for one in wanted)
+    if wanted == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if wanted == "number" and isinstance(value, bool):
+        return False
+    return isinstance(value, _TYPES[wanted])

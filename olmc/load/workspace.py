@@ -1,0 +1,139 @@
+"""A directory becomes a Workspace: what each file is, is decided by its content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olmc.load.bundles import is_bundle, read_bundle
+from olmc.load.config import CONFIG_FILE
+from olmc.load.files import Folder, read_text, scan
+from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location
+from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.rules import load as rules
+from olmc.yaml import read
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
+
+CATALOGS_FOLDER = "catalogs"
+
+_CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", re.MULTILINE)
+
+
+def load(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Workspace:
+    """Read the workspace at `root`.
+
+    A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
+    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`.
+    """
+    if not root.is_dir():
+        report.add(rules.NO_SUCH_PATH.finding(None, path=str(root)))
+        return Workspace((), {}, {})
+    folder = scan(root, report, ignored=ignored)
+    bundles: dict[str, Bundle] = {}
+    catalogs: dict[str, dict[str, str]] = {}
+    roots: dict[str, str] = {}
+    manifests: list[Manifest] = []
+    for part, kind in _parts(folder):
+        if kind == "bundle":
+            _add_bundle(root, part, bundles, report)
+        elif kind == "catalog":
+            name = part.path.rpartition("/")[2]
+            texts = {path: text for path in part.walk() if (text := read_text(root, path, report)) is not None}
+            if any(_CATALOG_TEXT.search(text) for text in texts.values()):
+                catalogs.setdefault(name, {}).update(texts)
+                roots.setdefault(name, part.path)
+            else:
+                for path, text in texts.items():
+                    _add_file(path, text, manifests, catalogs, roots, report)
+        else:
+            for name in part.files:
+                path = part.join(name)
+                if name.endswith(SUFFIXES) and path != CONFIG_FILE:
+                    text = read_text(root, path, report)
+                    if text is not None:
+                        _add_file(path, text, manifests, catalogs, roots, report)
+    served = _loaded(catalogs, roots, bundles, report) if catalogs else {}
+    kept = without_duplicates(manifests, report)
+    return Workspace(kept, bundles, {**served, **_configmap_catalogs(kept, report)})
+
+
+def _loaded(
+    catalogs: Mapping[str, Mapping[str, str]], roots: Mapping[str, str], bundles: Mapping[str, Bundle], report: Report
+) -> dict[str, Catalog]:
+    from olmc.load.catalogs.loading import load_catalog  # takes long to import, and many workspaces have none
+    from olmc.load.catalogs.rendering import loose
+
+    by_directory = {bundle.directory: loose(bundle) for bundle in bundles.values()}
+    return {name: load_catalog(roots[name], files, report, by_directory) for name, files in catalogs.items()}
+
+
+def _parts(folder: Folder) -> Iterator[tuple[Folder, str]]:
+    """The folders of the workspace and what each is: "bundle", "catalog" or "files"."""
+    if is_bundle(folder):
+        yield folder, "bundle"
+        return
+    yield folder, "files"
+    inside_catalogs = folder.path.rpartition("/")[2] == CATALOGS_FOLDER
+    for below in folder.folders:
+        if inside_catalogs and not is_bundle(below):
+            yield below, "catalog"
+        else:
+            yield from _parts(below)
+
+
+def _add_bundle(root: Path, folder: Folder, bundles: dict[str, Bundle], report: Report) -> None:
+    bundle = read_bundle(root, folder, report)
+    if bundle is None:
+        return
+    known = bundles.get(bundle.name)
+    if known is not None:
+        related = (("the other one", Location(known.directory)),)
+        report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))
+    bundles[bundle.name] = bundle
+
+
+def _add_file(
+    path: str, text: str, manifests: list[Manifest], catalogs: dict[str, dict[str, str]], roots: dict[str, str],
+    report: Report,
+) -> None:  # fmt: skip
+    documents = read(path, text, report)
+    if any(_is_catalog(document.value) for document in documents):
+        folder, _, file = path.rpartition("/")
+        name = folder.rpartition("/")[2] or file.partition(".")[0]
+        catalogs.setdefault(name, {})[path] = text
+        roots.setdefault(name, folder)
+        return
+    manifests.extend(manifests_in(documents, report))
+
+
+def _is_catalog(value: Any) -> bool:
+    schema = value.get("schema") if isinstance(value, dict) else None
+    return isinstance(schema, str) and schema.startswith("olm.")
+
+
+def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:
+    """The catalogs of CatalogSources that read a ConfigMap of the workspace, by `namespace/name` (R-CAT-150)."""
+    found: dict[str, Catalog] = {}
+    for manifest in manifests:
+        spec = manifest.object.get("spec")
+        if manifest.object["kind"] != "CatalogSource" or not isinstance(spec, dict):
+            continue
+        if spec.get("sourceType") not in ("configmap", "internal"):
+            continue
+        namespace, name = (manifest.object["metadata"].get(key) or "" for key in ("namespace", "name"))
+        for other in manifests:
+            metadata = other.object["metadata"]
+            wanted = (spec.get("configMap"), namespace)
+            if other.object["kind"] == "ConfigMap" and (metadata["name"], metadata.get("namespace") or "") == wanted:
+                from olmc.load.catalogs.configmaps import catalog_from_configmap
+
+                found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
+    return found
+
+

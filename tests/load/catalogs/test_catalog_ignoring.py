@@ -1,0 +1,63 @@
+"""`.indexignore`."""
+
+from __future__ import annotations
+
+import pytest
+
+from olmc.load.catalogs.ignoring import kept_files
+
+FILES = ["a.md", "a.yaml", "b/a.md", "b/c/a.yaml", "b/c/d.yaml", "docs/x.yaml", "src/docs/x.yaml"]
+
+
+def kept(**patterns: str) -> list[str]:
+    files = dict.fromkeys((f"root/{file}" for file in FILES), "")
+    for folder, text in patterns.items():
+        files["root/" + (f"{folder}/" if folder != "top" else "") + ".indexignore"] = text
+    return [path.removeprefix("root/") for path in kept_files("root", files)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "ignored"),
+    [
+        ("", []),
+        ("# a.md\n\n", []),
+        ("*.md", ["a.md", "b/a.md"]),
+        ("/*.md", ["a.md"]),
+        ("a.*", ["a.md", "a.yaml", "b/a.md", "b/c/a.yaml"]),
+        ("docs", ["docs/x.yaml", "src/docs/x.yaml"]),
+        ("docs/", ["docs/x.yaml", "src/docs/x.yaml"]),
+        ("/docs/", ["docs/x.yaml"]),
+        ("x.yaml/", []),
+        ("b/c", ["b/c/a.yaml", "b/c/d.yaml"]),
+        ("c/d.yaml", []),
+        ("**/d.yaml", ["b/c/d.yaml"]),
+        ("b/**", ["b/a.md", "b/c/a.yaml", "b/c/d.yaml"]),
+        ("**/docs/*", ["docs/x.yaml", "src/docs/x.yaml"]),
+        ("src/**/x.yaml", ["src/docs/x.yaml"]),
+        ("?.md", ["a.md", "b/a.md"]),
+        ("[a-c].md", ["a.md", "b/a.md"]),
+        ("[^a].yaml", ["b/c/d.yaml", "docs/x.yaml", "src/docs/x.yaml"]),
+        ("[!a].yaml", ["a.yaml", "b/c/a.yaml"]),
+        ("\\a.md", ["a.md", "b/a.md"]),
+        ("*\n!b/\n", ["a.md", "a.yaml", "docs/x.yaml", "src/docs/x.yaml"]),
+        ("*.yaml\n!d.yaml\n", ["a.yaml", "b/c/a.yaml", "docs/x.yaml", "src/docs/x.yaml"]),
+        ("!d.yaml\n*.yaml\n", ["a.yaml", "b/c/a.yaml", "b/c/d.yaml", "docs/x.yaml", "src/docs/x.yaml"]),
+    ],
+)
+def test_patterns_are_those_of_gitignore(patterns: str, ignored: list[str]) -> None:
+    """R-CAT-120."""
+    assert kept(top=patterns) == [file for file in FILES if file not in ignored]
+
+
+def test_patterns_hold_below_their_folder() -> None:
+    """R-CAT-120: a file deeper in the tree counts after those above it."""
+    assert kept(b="*.md") == [file for file in FILES if file != "b/a.md"]
+    assert kept(b="/c/a.yaml") == [file for file in FILES if file != "b/c/a.yaml"]
+    assert "b/a.md" in kept(top="*.md", b="!a.md")
+    assert "a.md" not in kept(top="*.md", b="!a.md")
+
+
+def test_files_are_walked_folder_by_folder() -> None:
+    """R-CAT-120: names are compared component by component, as a walk meets them."""
+    files = dict.fromkeys(["a-b/x", "a/x", "a.x", "a/b/x"], "")
+    assert kept_files("", files) == ["a/b/x", "a/x", "a-b/x", "a.x"]
