@@ -1,0 +1,1 @@
+"""From a namespace's catalogs, Subscriptions and CSVs to what OLM would install next, and why."""

@@ -1,0 +1,252 @@
+"""One round of the catalog operator in one namespace: resolve, and make the InstallPlan (R-CAT-500 … R-CAT-616)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from olmc.golang import random_suffix
+from olmc.load.catalogs.content import inline_objects
+from olmc.load.catalogs.properties import properties_text
+from olmc.model.catalog import CatalogBundle
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Name, Step, Subscription
+from olmc.model.diagnostic import Report
+from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.operators import Csv
+from olmc.model.options import Options
+from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
+from olmc.model.workspace import Manifest, Workspace
+from olmc.profiles.ownership import CSV_API
+from olmc.resolve.present import UnreadablePropertiesError, csv_properties
+from olmc.resolve.resolve import answer
+from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object, partitioned
+from olmc.resolve.view import EXISTING
+from olmc.resolve.visibility import visible_catalogs
+
+MANUAL, AUTOMATIC = "Manual", "Automatic"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
+
+    `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace.
+    """
+
+    subscriptions: Mapping[Name, Subscription]
+    plan: InstallPlan | None = None
+    question: Question | None = None
+    answer: Answer | None = None
+    missing: tuple[Candidate, ...] = ()
+
+
+def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
+    """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
+    mine = {
+        name: _refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
+    }
+    groups = cluster.groups_in(namespace)
+    if not mine or len(groups) != 1:
+        return Round(mine)
+    if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
+        return Round(mine)
+    visible = visible_catalogs(cluster, namespace, options)
+    question = _question(cluster, namespace, mine, visible)
+    found = answer(question)
+    if found.message:
+        failure = (found.reason, found.message)
+        return Round({n: replace(s, failure=failure) for n, s in mine.items()}, question=question, answer=found)
+    mine = {name: replace(s, failure=None, unpacking=False) for name, s in mine.items()}
+    return replace(_planned(workspace, cluster, namespace, mine, found.picks, options), question=question, answer=found)
+
+
+def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
+    """The status of a Subscription before resolving (R-CAT-505)."""
+    s = subscription
+    if not s.plan and s.generated_by:
+        s = replace(s, plan=s.generated_by, state="UpgradePending", current=str(s.spec.get("startingCSV") or ""))
+    if not s.current:
+        return s
+    if Name(s.name.namespace, s.current) in cluster.csvs:
+        return replace(s, state="AtLatestKnown", installed=s.current)
+    plan = next((p for p in cluster.plans if (p.namespace, p.name) == (s.name.namespace, s.plan)), None)
+    failed = plan is not None and plan.phase == "Failed" and _fails_forward(cluster, s.name.namespace)
+    return replace(s, state="UpgradeFailed" if failed else "UpgradePending")
+
+
+def _fails_forward(cluster: Cluster, namespace: str) -> bool:
+    groups = cluster.groups_in(namespace)
+    return len(groups) == 1 and groups[0].spec.get("upgradeStrategy") == "TechPreviewUnsafeFailForward"
+
+
+def _question(
+    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], visible: Sequence[CatalogSource]
+) -> Question:
+    catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
+    present = []
+    for csv in cluster.csvs_in(namespace):
+        try:
+            present.append(_present(csv, cluster, mine))
+        except UnreadablePropertiesError as error:
+            catalogs.append(VisibleCatalog(CatalogKey(EXISTING, namespace), problem=str(error)))
+    wishes = tuple(_wish(s) for s in mine.values())
+    return Question(namespace, tuple(catalogs), wishes, tuple(present), _fails_forward(cluster, namespace))
+
+
+def _wish(s: Subscription) -> Wish:
+    return Wish(
+        name=s.name.name,
+        package=s.package,
+        channel=str(s.spec.get("channel") or ""),
+        catalog=s.catalog,
+        starting=str(s.spec.get("startingCSV") or ""),
+        installed=s.installed,
+        current=s.current,
+    )
+
+
+def _present(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> Present:
+    packages = {s.package for s in mine.values() if s.installed == csv.name}
+    member = cluster.members.get(Name(csv.namespace, csv.name))
+    return Present(
+        name=csv.name,
+        version=str(csv.spec.get("version") or ""),
+        properties=csv_properties(csv, packages),
+        replaces=csv.replaces,
+        phase=member.phase if member else "",
+    )
+
+
+def _planned(
+    workspace: Workspace, cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick],
+    options: Options,
+) -> Round:  # fmt: skip
+    """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
+    generation = 1 + max(
+        [s.generation for s in mine.values()] + [p.generation for p in cluster.plans if p.namespace == namespace],
+        default=0,
+    )
+    updated = dict(mine)
+    wanted: list[Pick] = []
+    generated: list[Step] = []
+    for pick in picks:
+        matching = [key for key, s in mine.items() if _follows(s, pick.candidate)]
+        exists = Name(namespace, pick.candidate.name) in cluster.csvs
+        if matching and exists and all(mine[key].current == pick.candidate.name for key in matching):
+            continue
+        wanted.append(pick)
+        for key in matching:
+            if mine[key].current != pick.candidate.name:
+                updated[key] = replace(mine[key], current=pick.candidate.name)
+        if not matching:
+            generated.append(_generated_subscription(pick.candidate, namespace))
+    changed = [key for key in mine if updated[key] is not mine[key]]
+    if not changed or not wanted:
+        return Round(mine)
+    name = "install-" + random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
+    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in wanted}
+    missing = tuple(pick.candidate for pick in wanted if contents[pick.candidate.name] is None)
+    try:
+        steps, lookups = _steps(wanted, contents, generated, namespace)
+    except UndecodableCSVError:
+        steps, lookups, missing = (), (), missing or tuple(pick.candidate for pick in wanted)
+    if missing:
+        return Round({n: replace(s, unpacking=True) for n, s in mine.items()}, missing=missing)
+    manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
+    plan = InstallPlan(
+        namespace=namespace,
+        name=name,
+        generation=generation,
+        approval=MANUAL if manual else AUTOMATIC,
+        approved=not manual or _is_approved(namespace, wanted, options),
+        csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"),
+        steps=steps,
+        lookups=lookups,
+        owners=tuple(n.name for n in mine),
+        phase="RequiresApproval" if manual else "Installing",
+    )
+    for changed_name in changed:
+        updated[changed_name] = replace(updated[changed_name], plan=name, generation=generation, state="UpgradePending")
+    # The condition is taken back by the next resolution that succeeds, and some namespaces never see another one.
+    unpacking = bool(lookups)
+    return Round({n: replace(s, unpacking=unpacking) for n, s in updated.items()}, plan)
+
+
+def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options) -> bool:
+    """R-CAT-607."""
+    return "all" in options.approve or any(f"{namespace}/{p.candidate.name}" in options.approve for p in wanted)
+
+
+def _follows(s: Subscription, candidate: Candidate) -> bool:
+    channel = s.spec.get("channel") or candidate.channel
+    return (
+        s.package == candidate.package
+        and channel == candidate.channel
+        and (s.catalog == candidate.catalog or not any(s.catalog))
+    )
+
+
+def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
+    """The Subscription for a dependency (R-CAT-581)."""
+    key = candidate.catalog
+    name = f"{candidate.package}-{candidate.channel}-{key.name}-{key.namespace}"
+    spec = {
+        "channel": candidate.channel,
+        "installPlanApproval": AUTOMATIC,
+        "name": candidate.package,
+        "source": key.name,
+        "sourceNamespace": key.namespace,
+        "startingCSV": candidate.name,
+    }
+    metadata = {"name": name, "namespace": namespace}
+    obj: KubernetesObject = {"apiVersion": CSV_API, "kind": "Subscription", "metadata": metadata, "spec": spec}
+    return Step(candidate.name, key, CSV_API, "Subscription", name, obj, None, derived=True)
+
+
+def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> Content | None:
+    """The manifests of a served bundle: those inline in the catalog, or the workspace's bundle with that CSV name
+    (R-CAT-164); None when neither is there."""
+    bundle = workspace.bundles.get(candidate.name)
+    if bundle is not None and candidate.image:
+        return bundle_content(bundle)
+    source = cluster.catalogs.get(candidate.catalog)
+    package = source.catalog.packages.get(candidate.package) if source and source.catalog else None
+    entry = package.bundles.get(candidate.name) if package else None
+    inline = _inline_content(entry) if entry is not None else None
+    if inline is None and bundle is not None:
+        return bundle_content(bundle)
+    return inline
+
+
+def _inline_content(entry: CatalogBundle) -> Content | None:
+    source = entry.location.source if entry.location else None
+    objects = inline_objects(entry, Report())
+    csv = next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)
+    if csv is None or source is None:
+        return None
+    others = [obj for obj in objects if obj.get("kind") != "ClusterServiceVersion"]
+    named = tuple((f"{index:06}", Manifest(obj, source)) for index, obj in enumerate(others))
+    served = tuple(p for p in entry.properties if p.type not in ("olm.bundle.object", "olm.csv.metadata"))
+    return Content(Manifest(csv, source), named, inline=not entry.image, served=served)
+
+
+def _steps(
+    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Sequence[Step], namespace: str
+) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
+    """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
+    inline: list[Step] = []
+    unpacked: list[Step] = []
+    lookups: list[Lookup] = []
+    for pick in wanted:
+        content, candidate = contents[pick.candidate.name], pick.candidate
+        if content is None:
+            continue
+        properties = properties_text(content.served if content.inline else candidate.properties)
+        csv = csv_object(content.csv, namespace, pick.replaces, properties)
+        steps = bundle_steps(content, csv, candidate.catalog)
+        if content.inline:
+            inline += steps
+        else:
+            unpacked += steps
+            lookups.append(Lookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
+    return (*partitioned([*inline, *generated]), *unpacked), tuple(lookups)

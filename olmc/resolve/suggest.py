@@ -1,0 +1,84 @@
+"""What was probably meant: close names for what a Subscription or a requirement asks for in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from olmc.model.resolution import Wish
+from olmc.resolve.constraints import InPackage, Labelled, Predicate, Provides
+from olmc.resolve.view import EXISTING, View
+
+__all__ = ["absent_hint", "closest", "unmet_hint"]
+
+_MOST = 5
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """The name most like `name`, "" when none is like it."""
+    found = get_close_matches(name, sorted(set(names)), n=1)
+    return found[0] if found else ""
+
+
+def absent_hint(view: View, wish: Wish) -> str:
+    """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
+    catalogs = [key for key in view.catalogs if key.name != EXISTING]
+    items = view.catalogs.get(wish.catalog)
+    if items is None:
+        names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
+        return _meant(
+            f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible", wish.catalog.name, names
+        )
+    if not items:
+        return f"the catalog {wish.catalog.name} is empty"
+    packages = {item.package for item in items}
+    if wish.package not in packages:
+        return _meant(f"the catalog {wish.catalog.name} has no package {wish.package}", wish.package, packages)
+    entries = [item for item in items if item.package == wish.package]
+    channels = {item.channel for item in entries}
+    if wish.channel and wish.channel not in channels:
+        return _meant(f"the package {wish.package} has no channel {wish.channel}", wish.channel, channels)
+    entries = [item for item in entries if wish.channel in ("", item.channel)]
+    where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
+    return _meant(f"{where} has no entry {wish.starting}", wish.starting, {item.name for item in entries})
+
+
+def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
+    shown = names if isinstance(names, dict) else {each: each for each in names}
+    best = closest(name, shown.values())
+    if best:
+        return f"{problem}; did you mean {min(text for text, each in shown.items() if each == best)}?"
+    return f"{problem}; there is {_some(sorted(shown))}" if shown else f"{problem}; there is none at all"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def unmet_hint(view: View, predicate: Predicate) -> str:
+    """For a requirement without candidates: what comes close, "" when there is nothing to say."""
+    match predicate:
+        case Provides(api):
+            providers = view.by_api.get(api, ())
+            if providers:
+                # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
+                names = _some([item.name for item in providers])
+                return f"only entries that another one skips provide it: {names}"
+            # A slip in the kind, or the right kind in another group or version.
+            best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group))
+            alike = sorted(str(each) for each in view.by_api if each.kind == api.kind)
+            alike = alike or sorted(str(each) for each in view.by_api if (each.group, each.kind) == (api.group, best))
+            return f"did you mean {_some(alike)}?" if alike else ""
+        case InPackage(name, text):
+            items = view.by_package.get(name, ())
+            if not items:
+                best = closest(name, view.by_package)
+                return f"there is no package {name}" + (f"; did you mean {best}?" if best else "")
+            versions = sorted({item.origin.version for item in items})
+            return f"no version of {name} on a channel is inside {text}; there is {_some(versions)}"
+        case Labelled(label):
+            best = closest(label, view.by_label)
+            return f"did you mean {best}?" if best else ""
+        case _:
+            return ""

@@ -1,0 +1,18 @@
+"""Which catalogs a namespace sees (R-CAT-502)."""
+
+from __future__ import annotations
+
+from olmc.model.cluster import CatalogSource, Cluster
+from olmc.model.options import Options
+
+EXCLUDE_GLOBAL = "olm.operatorframework.io/exclude-global-namespace-resolution"
+
+
+def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tuple[CatalogSource, ...]:
+    """The catalogs that a namespace sees: its own, and the global ones unless its group leaves them out (R-CAT-502)."""
+    groups = cluster.groups_in(namespace)
+    annotations = groups[0].object["metadata"].get("annotations") or {} if groups else {}
+    namespaces = {namespace}
+    if annotations.get(EXCLUDE_GLOBAL) != "true":
+        namespaces.add(options.global_catalog_namespace)
+    return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)

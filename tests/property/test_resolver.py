@@ -1,0 +1,158 @@
+"""The resolver for any namespace: order never matters, strangers change nothing, answers hold what they promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmc.model.catalog import Property
+from olmc.model.objects import CatalogKey
+from olmc.model.resolution import Candidate, Present, Question, VisibleCatalog, Wish
+from olmc.resolve.explain import derivation, reasons
+from olmc.resolve.resolve import answer
+
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None)
+KINDS = st.sampled_from("ABCD")
+PACKAGES = ("p", "q", "r")
+CATALOGS = (CatalogKey("cat", "ns"), CatalogKey("aux", "ns"), CatalogKey("glob", "olm"))
+
+
+def api(kind: str) -> dict[str, str]:
+    return {"group": "g", "version": "v1", "kind": kind}
+
+
+@st.composite
+def properties(draw: st.DrawFn, package: str, version: str) -> tuple[Property, ...]:
+    found = [Property("olm.package", {"packageName": package, "version": version})]
+    found += [Property("olm.gvk", api(kind)) for kind in draw(st.lists(KINDS, max_size=2, unique=True))]
+    found += [Property("olm.gvk.required", api(kind)) for kind in draw(st.lists(KINDS, max_size=1))]
+    if draw(st.integers(0, 9)) == 0:
+        found.append(Property("olm.deprecated", {}))
+    if draw(st.integers(0, 5)) == 0:
+        wanted = {
+            "packageName": draw(st.sampled_from(PACKAGES)),
+            "versionRange": draw(st.sampled_from([">1.0.0", "<3.0.0"])),
+        }
+        found.append(Property("olm.package.required", wanted))
+    return tuple(found)
+
+
+@st.composite
+def channels(draw: st.DrawFn, catalog: CatalogKey, package: str, channel: str) -> list[Candidate]:
+    """A chain of versions; some skip versions between, or have a skipRange."""
+    entries: list[Candidate] = []
+    for number in range(1, draw(st.integers(1, 4)) + 1):
+        version = f"{number}.0.0"
+        entries.append(
+            Candidate(
+                name=f"{package}.v{number}",
+                package=package,
+                channel=channel,
+                catalog=catalog,
+                version=version,
+                properties=draw(properties(package, version)),
+                default_channel=channel == "s",
+                replaces=f"{package}.v{number - 1}" if number > 1 else "",
+                skips=(f"{package}.v{number - 2}",) if number > 2 and draw(st.booleans()) else (),
+                skip_range=draw(st.sampled_from(["", f"<{version}"])),
+            )
+        )
+    return entries
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Question:
+    catalogs = []
+    for key in draw(st.lists(st.sampled_from(CATALOGS), min_size=1, max_size=3, unique=True)):
+        places = st.tuples(st.sampled_from(PACKAGES), st.sampled_from("st"))
+        chosen = draw(st.lists(places, min_size=1, max_size=3, unique=True))
+        entries = [entry for package, channel in chosen for entry in draw(channels(key, package, channel))]
+        catalogs.append(VisibleCatalog(key, draw(st.sampled_from([0, 0, 5])), tuple(entries)))
+    wishes = []
+    present = []
+    for package in draw(st.lists(st.sampled_from(PACKAGES), min_size=1, max_size=3, unique=True)):
+        key = draw(st.sampled_from(catalogs)).key
+        installed = f"{package}.v1" if draw(st.booleans()) else ""
+        starting = draw(st.sampled_from(["", "", f"{package}.v2"]))
+        channel = draw(st.sampled_from(["s", "s", "t", ""]))
+        wishes.append(Wish(f"sub-{package}", package, channel, key, starting, installed))
+        if installed:
+            present.append(Present(installed, "1.0.0", draw(properties(package, "1.0.0"))))
+    if draw(st.integers(0, 3)) == 0:
+        present.append(Present("free.v1", "1.0.0", draw(properties("free", "1.0.0"))))
+    return Question("ns", tuple(catalogs), tuple(wishes), tuple(present))
+
+
+@CALM
+@given(questions(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_never_matters_d2(question: Question, random: object) -> None:
+    def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
+        return tuple(random.sample(items, len(items)))  # type: ignore[attr-defined]
+
+    catalogs = [replace(catalog, entries=shuffled(catalog.entries)) for catalog in question.catalogs]
+    other = replace(
+        question,
+        catalogs=shuffled(tuple(catalogs)),
+        wishes=shuffled(question.wishes),
+        present=shuffled(question.present),
+    )
+    assert answer(other) == answer(question)
+    assert derivation(other, answer(other)) == derivation(question, answer(question))
+
+
+@CALM
+@given(questions(), st.sampled_from(CATALOGS), st.booleans())
+def test_an_unrelated_package_never_changes_an_answer(question: Question, key: CatalogKey, own: bool) -> None:
+    version = "1.0.0"
+    found = (
+        Property("olm.package", {"packageName": "stranger", "version": version}),
+        Property("olm.gvk", api("Stranger")),
+        Property("olm.gvk.required", api("A")),
+    )
+    stranger = Candidate("stranger.v1", "stranger", "s", key, version, found, default_channel=True)
+    known = {catalog.key: catalog for catalog in question.catalogs}
+    if own and key in known:
+        known[key] = replace(known[key], entries=(stranger, *known[key].entries))
+    else:
+        other = CatalogKey("others", "olm")
+        known[other] = VisibleCatalog(other, 9, (replace(stranger, catalog=other),))
+    assert answer(replace(question, catalogs=tuple(known.values()))) == answer(question)
+
+
+@CALM
+@given(questions())
+def test_what_is_picked_fits_together(question: Question) -> None:
+    given_answer = answer(question)
+    if given_answer.message:
+        assert given_answer.picks == ()
+        assert derivation(question, given_answer)
+        return
+    assert len(reasons(question)) == len(given_answer.picks)
+    replaced = {pick.replaces for pick in given_answer.picks}
+    staying = [csv for csv in question.present if csv.name not in replaced]
+    together = [*(pick.candidate for pick in given_answer.picks), *staying]
+    provided = [api_of(found) for each in together for found in each.properties if found.type == "olm.gvk"]
+    assert len(provided) == len(set(provided))
+    for each in together:
+        for found in each.properties:
+            assert found.type != "olm.gvk.required" or api_of(found) in provided
+    assert all(
+        left.package != right.package
+        for left, right in combinations([pick.candidate for pick in given_answer.picks], 2)
+    )
+    names = {pick.candidate.name for pick in given_answer.picks} | {csv.name for csv in staying}
+    assert all(any(name.startswith(f"{wish.package}.v") for name in names) for wish in question.wishes)
+
+
+def api_of(found: Property) -> str:
+    return str(found.value["kind"])
+
+
+@CALM
+@given(questions())
+def test_asking_twice_gives_the_same_answer(question: Question) -> None:
+    assert answer(question) == answer(question)

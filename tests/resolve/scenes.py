@@ -1,0 +1,148 @@
+"""Reads the resolver cases of `cases/` (see the README there) and carries out what a round picked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from olmc.model.catalog import Property
+from olmc.model.location import Location
+from olmc.model.objects import CatalogKey
+from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
+
+FOLDER = Path(__file__).parent / "cases"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A case: what is asked, and what is expected: a message, or the picks of each round."""
+
+    id: str
+    question: Question
+    message: str
+    rounds: tuple[tuple[str, ...], ...]
+    legacy: bool
+
+
+def scenes(name: str) -> list[Scene]:
+    """The cases of a file."""
+    return [_scene(each, name) for each in yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))]
+
+
+def _scene(case: Mapping[str, Any], name: str) -> Scene:
+    catalogs = tuple(_catalog(each, name) for each in case["catalogs"])
+    wishes = tuple(_wish(each, name) for each in case["subscriptions"])
+    present = tuple(_present(each, name) for each in case.get("present", ()))
+    question = Question("ns", catalogs, wishes, present, fail_forward=bool(case.get("failForward")))
+    expected = case["expect"]
+    if isinstance(expected, str):
+        return Scene(case["id"], question, expected, (), bool(case.get("legacy")))
+    rounds = tuple(tuple(each) for each in expected) or ((),)
+    return Scene(case["id"], question, "", rounds, bool(case.get("legacy")))
+
+
+def api(kind: str) -> dict[str, str]:
+    """The API `example.com/v1` of a kind, as a property's value."""
+    return {"group": "example.com", "kind": kind, "version": "v1"}
+
+
+def properties(package: str, entry: Mapping[str, Any]) -> tuple[Property, ...]:
+    """The properties of a bundle or CSV of the notation."""
+    found = [Property("olm.package", {"packageName": package, "version": str(entry["version"])})] if package else []
+    found += [Property("olm.gvk", api(kind)) for kind in entry.get("provides", ())]
+    found += [Property("olm.gvk.required", api(kind)) for kind in entry.get("requires", ())]
+    return (*found, *(Property(name, value) for name, value in entry.get("properties", ())))
+
+
+def _catalog(catalog: Mapping[str, Any], name: str) -> VisibleCatalog:
+    key = CatalogKey(catalog["name"], catalog.get("namespace", "ns"))
+    bundles = catalog.get("bundles", ())
+    defaults: dict[str, str] = {}
+    for bundle in bundles:
+        for place in _places(bundle):
+            package, _, channel = place.rstrip("*").partition("/")
+            if place.endswith("*"):
+                defaults[package] = channel
+    for bundle in bundles:
+        for place in _places(bundle):
+            package, _, channel = place.rstrip("*").partition("/")
+            defaults.setdefault(package, channel)
+    entries = tuple(candidate for bundle in bundles for candidate in _candidates(bundle, key, defaults, name))
+    return VisibleCatalog(key, catalog.get("priority", 0), entries, catalog.get("problem", ""))
+
+
+def _places(bundle: Mapping[str, Any]) -> list[str]:
+    return bundle["in"] if isinstance(bundle["in"], list) else [bundle["in"]]
+
+
+def _candidates(
+    bundle: Mapping[str, Any], key: CatalogKey, defaults: Mapping[str, str], name: str
+) -> Iterator[Candidate]:
+    for place in _places(bundle):
+        package, _, channel = place.rstrip("*").partition("/")
+        yield Candidate(
+            name=bundle["csv"],
+            package=package,
+            channel=channel,
+            catalog=key,
+            version=str(bundle["version"]),
+            properties=properties(package, bundle),
+            default_channel=defaults[package] == channel,
+            replaces=bundle.get("replaces", ""),
+            skips=tuple(bundle.get("skips", ())),
+            skip_range=bundle.get("range", ""),
+            location=Location(f"{name}/{bundle['csv']}"),
+        )
+
+
+def _wish(wish: Mapping[str, Any], name: str) -> Wish:
+    package, _, channel = wish["wants"].partition("/")
+    source, _, namespace = wish.get("from", "cat/ns").partition("/")
+    installed = wish.get("installed", "")
+    key = CatalogKey(source, namespace)
+    place = Location(f"{name}/{wish['name']}")
+    return Wish(wish["name"], package, channel, key, wish.get("starting", ""), installed, installed, place)
+
+
+def _present(csv: Mapping[str, Any], name: str) -> Present:
+    return Present(
+        csv["csv"],
+        str(csv["version"]),
+        properties(csv.get("package", ""), csv),
+        csv.get("replaces", ""),
+        csv.get("phase", "Succeeded"),
+        Location(f"{name}/{csv['csv']}"),
+    )
+
+
+def matches(pick: Pick, text: str) -> bool:
+    """Whether a pick is the one that the notation names."""
+    expected, _, catalog = text.partition(" from catalog ")
+    expected, _, channel = expected.partition(" from channel ")
+    name, _, replaced = expected.partition(" replaces ")
+    got = pick.candidate
+    return (
+        (got.name, pick.replaces) == (name, replaced)
+        and channel in ("", got.channel)
+        and catalog in ("", got.catalog.name)
+    )
+
+
+def carried_out(question: Question, answer: Answer) -> Question:
+    """The question after the picks were installed: upgrades have replaced their predecessors (R-CAT-580 ff.)."""
+    wishes = list(question.wishes)
+    present = {csv.name: csv for csv in question.present}
+    for pick in answer.picks:
+        got = pick.candidate
+        present[got.name] = Present(got.name, got.version, got.properties, pick.replaces, "Succeeded", got.location)
+        present.pop(pick.replaces, None)
+        fitting = [wish for wish in wishes if wish.package == got.package and wish.channel in ("", got.channel)]
+        if not fitting:
+            name = f"{got.package}-{got.channel}-{got.catalog.name}-{got.catalog.namespace}"
+            wishes.append(Wish(name, got.package, got.channel, got.catalog, got.name, got.name, got.name))
+        wishes = [replace(wish, installed=got.name) if wish in fitting else wish for wish in wishes]
+    return replace(question, wishes=tuple(wishes), present=tuple(present.values()))

@@ -1,0 +1,84 @@
+"""What `answer` reports besides: failures, channels left open, other providers, skipRanges that can't be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import Scene, scenes
+
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.location import Location
+from olmc.model.objects import CatalogKey
+from olmc.model.resolution import Question, VisibleCatalog
+from olmc.resolve.resolve import answer
+
+SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
+
+
+def reported(scene: Scene) -> list[Diagnostic]:
+    report = Report()
+    answer(scene.question, report)
+    return list(report)
+
+
+def test_a_conflict_is_a_failure_at_the_first_subscription() -> None:
+    scene = SCENES["T-CAT-46"]
+    (found,) = reported(scene)
+    assert (found.code, found.severity) == ("OLMC510", Severity.FAILURE)
+    assert found.message == f"nothing can be installed or upgraded in namespace ns: {scene.message}"
+    assert found.location == Location("further.yaml/p")
+    assert found.related == (("Subscription q", Location("further.yaml/q")),)
+
+
+def test_an_error_is_a_failure_r_cat_514() -> None:
+    (found,) = reported(SCENES["T-CAT-53"])
+    assert (found.code, found.severity) == ("OLMC511", Severity.FAILURE)
+
+
+def test_a_channel_left_open_d19() -> None:
+    (found,) = reported(SCENES["T-CAT-31"])
+    assert (found.code, found.severity, found.location) == ("OLMC502", Severity.WARNING, Location("further.yaml/p"))
+    assert found.message.endswith("in the channels m, a, b: OLM picks one of them at random, olmc m")
+
+
+def test_other_providers_r_cat_540() -> None:
+    (found,) = reported(SCENES["R-CAT-531 default channels first, of whatever package, then packages by name"])
+    assert (found.code, found.severity, found.location) == ("OLMC503", Severity.INFO, Location("rules.yaml/p.v1"))
+    assert found.message == (
+        "p.v1 requires an operator providing an API with group: example.com, version: v1, kind: X: c.v1 is installed, "
+        "the packages a, d would do as well"
+    )
+
+
+def test_a_skip_range_that_cannot_be_read_r_cat_456() -> None:
+    scene = SCENES["T-CAT-44"]
+    (catalog,) = scene.question.catalogs
+    entries = tuple(replace(entry, skip_range="~1.0.0") for entry in catalog.entries)
+    report = Report()
+    answer(replace(scene.question, catalogs=(replace(catalog, entries=entries),)), report)
+    assert [(each.code, each.severity) for each in report] == [("OLMC501", Severity.WARNING)] * 2
+    assert report.found[0].message == (
+        'the skipRange "~1.0.0" of e.v2 can\'t be read and skips nothing: '
+        'Could not parse Range "~1.0.0": Could not parse comparator "~" in "~1.0.0"'
+    )
+
+
+@pytest.mark.parametrize("scene_id", ["T-CAT-1", "T-CAT-4", "T-CAT-8", "T-CAT-33", "T-CAT-44"])
+def test_nothing_is_said_of_what_is_in_order(scene_id: str) -> None:
+    assert reported(SCENES[scene_id]) == []
+
+
+def test_without_subscriptions_nothing_happens_r_cat_500() -> None:
+    broken = VisibleCatalog(CatalogKey("cat", "ns"), problem="failed to list bundles: x")
+    report = Report()
+    given = answer(Question("ns", (broken,), ()), report)
+    assert (given.picks, given.message, list(report)) == ((), "", [])
+
+
+def test_a_csv_whose_properties_cannot_be_read_is_a_problem_of_the_existing_ones_r_cat_310() -> None:
+    scene = SCENES["T-CAT-56"]
+    problem = 'failed to retrieve properties of csv "p.v1": failed to unmarshal properties annotation: unexpected EOF'
+    broken = VisibleCatalog(CatalogKey("@existing", "ns"), problem=problem)
+    given = answer(replace(scene.question, catalogs=(*scene.question.catalogs, broken)))
+    assert given.message == f"error using catalogsource ns/@existing: {problem}"
