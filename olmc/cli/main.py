@@ -1,0 +1,26 @@
+"""The command `olmc`: one subcommand a module."""
+
+from __future__ import annotations
+
+import click
+
+from olmc.cli.render import render
+from olmc.cli.version import version
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
+
+
+@click.group(context_settings=CONTEXT)
+def main() -> None:
+    """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
+
+    \b
+    Examples:
+      olmc render .                      everything OLM would create from this workspace
+      olmc render my-bundle/ -n tools    one bundle, installed in namespace tools
+      olmc render . --for apply          what to apply on a cluster without OLM
+    """
+
+
+main.add_command(render)
+main.add_command(version)

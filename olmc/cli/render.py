@@ -1,0 +1,156 @@
+"""`olmc render`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olmc.api import Compilation, compile
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.emit.messages import as_text
+from olmc.emit.text import as_json, as_names, as_yaml
+from olmc.model.diagnostic import Severity
+from olmc.model.objects import Rendered
+from olmc.model.options import Options
+from olmc.rules import apply as rules
+from olmc.yaml import c_reader_active
+
+if TYPE_CHECKING:
+    from olmc.emit.directory import Changes
+
+_TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
+_FIELDS = {
+    "for_": "purpose",
+    "certs": "certificates",
+    "copied_csvs": "copied_csvs",
+    "include": "include",
+    "exclude": "exclude",
+    "kube_version": "kube_version",
+    "approve": "approve",
+}
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--for", "for_", type=click.Choice(["review", "apply"]), default="review", show_default=True,
+              help="Everything that OLM leaves in the cluster, or what can be applied without OLM.")
+@click.option("-o", "--output", type=click.Choice(list(_TEXTS)), default="yaml", show_default=True,
+              help="A YAML stream, one JSON List, or the names.")
+@click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
+@click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
+@click.option("--include", multiple=True, metavar="KIND", help="Only these kinds (may be repeated).")
+@click.option("--exclude", multiple=True, metavar="KIND", help="Not these kinds (may be repeated).")
+@click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
+              help="Whether copies of CSVs in target namespaces are shown.")
+@click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
+              help="For apply: who issues serving certificates.")
+@click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
+@click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
+@click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
+              help="The Kubernetes version of the cluster.")
+@click.option("--allow-empty", is_flag=True, help="No objects is no error.")
+@click.pass_context
+def render(
+    ctx: click.Context, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
+    include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool, certs: str, namespace: str,
+    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, allow_empty: bool,
+) -> None:
+    """Print the objects that OLM would leave in the cluster.
+
+    PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; several are
+    compiled side by side. Without PATH it is the current directory.
+
+    \b
+    Examples:
+      olmc render                                  this workspace, for review
+      olmc render my-bundle -n tools --watch a,b   one bundle that watches two namespaces
+      olmc render --for apply --certs cert-manager
+      olmc render --output-dir rendered            one file an object
+      olmc render --output-dir rendered --check    is it up to date? (for CI)
+
+    Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
+    3 input that can't be compiled.
+    """
+    if watch is not None and all_namespaces:
+        raise click.UsageError("--watch and --all-namespaces exclude each other.")
+    if check and output_dir is None:
+        raise click.UsageError("--check needs --output-dir.")
+    options = Options(
+        purpose=for_,  # type: ignore[arg-type]
+        certificates=certs,  # type: ignore[arg-type]
+        copied_csvs=copied_csvs,
+        include=include,
+        exclude=exclude,
+        kube_version=kube_version,
+        approve=approve,
+        install_namespace=namespace,
+        watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
+    )
+    if not c_reader_active():
+        click.echo("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)", err=True)
+    default = click.core.ParameterSource.DEFAULT
+    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+    done = [compile(path, options, given=given) for path in paths or (Path(),)]
+    _tell(done)
+    objects = tuple(found for one in done for found in one.objects)
+    if any(one.failed for one in done):
+        ctx.exit(BAD_INPUT)
+    if not objects and not allow_empty:
+        _tell_empty(paths)
+        ctx.exit(BAD_INPUT)
+    differs = False
+    if output_dir is None:
+        sys.stdout.write(_TEXTS[output](objects))
+    else:
+        differs = _to_directory(output_dir, objects, check=check)
+    ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
+
+
+def _tell(done: list[Compilation]) -> None:
+    for one in done:
+        click.echo(as_text(one.diagnostics), err=True, nl=False)
+
+
+def _tell_empty(paths: tuple[Path, ...]) -> None:
+    hint = (
+        "A bundle is installed by a Subscription in a namespace with an OperatorGroup; to render a bundle by itself, "
+        "give its directory. With --allow-empty this is no error."
+    )
+    where = ", ".join(str(path) for path in paths) or "this directory"
+    finding = rules.NOTHING_TO_RENDER.finding(None, path=where, hint=hint)
+    click.echo(as_text([finding], least=Severity.INFO), err=True, nl=False)
+
+
+def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -> bool:
+    """Write or check a directory; True when a check finds a difference."""
+    from olmc.emit.directory import changes, files_of, write
+
+    files = files_of(objects)
+    if check:
+        found = changes(folder, files)
+        _tell_changes(folder, found)
+        return bool(found)
+    try:
+        found = write(folder, files)
+    except FileExistsError as error:
+        raise click.ClickException(f"{error}. Move it away, or choose another --output-dir.") from error
+    click.echo(
+        f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
+        f"{len(found.stale)} removed",
+        err=True,
+    )
+    return False
+
+
+def _tell_changes(folder: Path, found: Changes) -> None:
+    for what, names in (("missing", found.added), ("out of date", found.changed), ("stale", found.stale)):
+        for name in names:
+            click.echo(f"{what}: {folder / name}", err=True)
+    if found:
+        click.echo("Run the same command without --check to bring it up to date.", err=True)

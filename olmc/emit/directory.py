@@ -1,0 +1,118 @@
+"""Objects as a directory: one file each, and a kustomization.yaml; what it wrote before and no longer needs goes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmc.model.diagnostic import Report
+from olmc.model.objects import Identity, Rendered
+from olmc.yaml import dump_one, read
+
+KUSTOMIZATION = "kustomization.yaml"
+MARK = "# Written by olmc render; changes will be lost."
+
+_ODD = re.compile(r"[^a-z0-9.-]+")
+_NAME_LIMIT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a directory differs from what would be written: file names, sorted."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    stale: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.stale)
+
+
+def files_of(objects: Sequence[Rendered]) -> dict[str, str]:
+    """The text of each file by its name, `kustomization.yaml` included."""
+    named: dict[str, str] = {}
+    for found in objects:
+        name = file_name(found.identity)
+        if name in named:
+            name = name.removesuffix(".yaml") + f"-{_digest(str(found.identity) + found.identity.group)}.yaml"
+        named[name] = f"{MARK}\n{dump_one(found.object)}"
+    kustomization = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": list(named),
+    }
+    named[KUSTOMIZATION] = f"{MARK}\n{dump_one(kustomization)}"
+    return named
+
+
+def file_name(identity: Identity) -> str:
+    """A readable file name for an object: kind, namespace, name; shortened with a digest when it gets too long."""
+    parts = [identity.kind, identity.namespace, identity.name]
+    plain = "_".join(_ODD.sub("-", part.lower()) for part in parts if part)
+    lossless = "_".join(part for part in parts[1:] if part)
+    if len(plain) > _NAME_LIMIT or lossless != lossless.lower() or _ODD.search(lossless.replace("_", "")):
+        plain = f"{plain[:_NAME_LIMIT]}-{_digest(str(identity))}"
+    return f"{plain}.yaml"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def changes(folder: Path, files: Mapping[str, str]) -> Changes:
+    """What writing `files` to `folder` would change; files that olmc did not write are left alone."""
+    present = _written_before(folder)
+    return Changes(
+        added=tuple(sorted(name for name in files if not (folder / name).is_file())),
+        changed=tuple(sorted(n for n, text in files.items() if (folder / n).is_file() and _text(folder / n) != text)),
+        stale=tuple(sorted(present - files.keys())),
+    )
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", errors="replace")
+
+
+def _written_before(folder: Path) -> set[str]:
+    """The files in `folder` that an earlier run wrote: those named by its kustomization.yaml that carry the mark."""
+    kustomization = folder / KUSTOMIZATION
+    if not kustomization.is_file() or not _is_marked(kustomization):
+        return set()
+    documents = read(KUSTOMIZATION, _text(kustomization), Report())
+    value = documents[0].value if documents else None
+    listed = value.get("resources") if isinstance(value, dict) else None
+    names = {name for name in listed or () if isinstance(name, str) and "/" not in name and name not in ("", "..")}
+    return {name for name in names if _is_marked(folder / name)} | {KUSTOMIZATION}
+
+
+def _is_marked(path: Path) -> bool:
+    if not path.is_file() or path.is_symlink():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(len(MARK)) == MARK.encode()
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Changes:
+    """Bring `folder` to hold `files`: each is written beside its place and renamed into it; stale ones are removed.
+
+    Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
+    """
+    found = changes(folder, files)
+    for name in found.changed:
+        if not _is_marked(folder / name):
+            raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (*found.added, *found.changed):
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".olmc-")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(files[name])
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(folder / name)
+    for name in found.stale:
+        (folder / name).unlink()
+    return found

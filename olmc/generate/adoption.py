@@ -1,0 +1,116 @@
+"""Component labels, and the Operator objects that collect what carries them (R-COMP-1 … R-COMP-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from olmc.generate.world import World, rendered
+from olmc.golang import component_label_key
+from olmc.model.cluster import Name
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM, MANAGED
+
+STAGE = "adoption"
+
+_ADOPTABLE = frozenset(
+    "Deployment Service APIService CustomResourceDefinition Subscription InstallPlan OperatorCondition Secret "
+    "ConfigMap ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding".split()
+)
+_UNFILTERED = frozenset({"Secret", "OperatorCondition", "Subscription", "InstallPlan"})
+_LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
+
+
+def adopted(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
+    """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
+    plans = _plan_labels(world)
+    labelled = [_labelled(world, found, plans) for found in objects]
+    return [*labelled, *_operators(labelled)]
+
+
+def _plan_labels(world: World) -> dict[Name, set[str]]:
+    """The labels of the InstallPlans that Subscriptions refer to (R-COMP-3)."""
+    found: dict[Name, set[str]] = {}
+    for name, subscription in world.cluster.subscriptions.items():
+        if subscription.plan:
+            key = component_label_key(subscription.package, name.namespace)
+            found.setdefault(Name(name.namespace, subscription.plan), set()).add(key)
+    return found
+
+
+def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> Rendered:
+    identity = found.identity
+    if identity.kind not in _ADOPTABLE:
+        return found
+    metadata = found.object["metadata"]
+    labels = metadata.get("labels") or {}
+    own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
+    if identity.kind == "Subscription":
+        subscription = world.cluster.subscriptions.get(Name(identity.namespace, identity.name))
+        keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
+    elif identity.kind == "InstallPlan":
+        keys = plans.get(Name(identity.namespace, identity.name), set())
+    else:
+        own = dict(labels)
+        keys = _owner_keys(world, identity, found.object)
+    if not keys and own == labels:
+        return found
+    new = dict(sorted({**own, **dict.fromkeys(keys, "")}.items()))
+    kept = {key: value for key, value in metadata.items() if key != "labels"}
+    order = {key: kept[key] for key in ("generateName", "name", "namespace") if key in kept}
+    return replace(found, object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
+
+
+def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[str]:
+    """The component labels of the CSVs that own an object, by reference or by labels (R-COMP-4)."""
+    metadata = obj["metadata"]
+    labels = metadata.get("labels") or {}
+    if COPIED_FROM in labels or (labels.get(MANAGED) != "true" and identity.kind not in _UNFILTERED):
+        return set()
+    owners = [
+        Name(identity.namespace, ref.get("name") or "")
+        for ref in metadata.get("ownerReferences") or ()
+        if ref.get("kind") == "ClusterServiceVersion"
+    ]
+    if labels.get("olm.owner.kind") == "ClusterServiceVersion":
+        owners.append(Name(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or ""))
+    keys: set[str] = set()
+    for owner in owners:
+        if owner in world.cluster.csvs:
+            keys |= world.cluster.adopted.get(owner, frozenset())
+    return keys | world.cluster.adopted.get(identity, frozenset())
+
+
+def _operators(objects: Sequence[Rendered]) -> Iterator[Rendered]:
+    refs: dict[str, list[dict[str, Any]]] = {}
+    for found in objects:
+        obj = found.object
+        if obj["kind"] in _LISTED:
+            for key in obj["metadata"].get("labels") or ():
+                if key.startswith(COMPONENT_PREFIX):
+                    refs.setdefault(key, []).append(_reference(obj))
+    for key in sorted(refs):
+        ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))
+        selector = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+        obj = {
+            "apiVersion": "operators.coreos.com/v1",
+            "kind": "Operator",
+            "metadata": {"name": key.removeprefix(COMPONENT_PREFIX)},
+            "spec": {},
+            "status": {"components": {"labelSelector": selector, "refs": ordered}},
+        }
+        yield rendered(obj, STAGE, "R-COMP-5", None)
+
+
+def _reference(obj: KubernetesObject) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    ref: dict[str, Any] = {"kind": obj["kind"]}
+    if metadata.get("namespace"):
+        ref["namespace"] = metadata["namespace"]
+    ref |= {"name": metadata["name"], "apiVersion": obj["apiVersion"]}
+    status = obj.get("status") or {}
+    if obj["kind"] == "ClusterServiceVersion" and status.get("phase"):
+        condition = {"type": status["phase"], "status": "True"}
+        ref["conditions"] = [{**condition, "reason": status["reason"], "message": status["message"]}]
+    return ref

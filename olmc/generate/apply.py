@@ -1,0 +1,198 @@
+"""Output that runs without OLM: what `--for apply` leaves out, changes and adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from olmc.generate.certificates import secret_name, service_name
+from olmc.generate.deployments import CONDITION_NAME, SPEC_HASH
+from olmc.generate.world import World, rendered
+from olmc.model.diagnostic import Report
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
+from olmc.rules import apply as rules
+from olmc.settle.install import serving_deployments
+from olmc.yaml import locate
+
+_OLM_GROUPS = ("operators.coreos.com", "packages.operators.coreos.com", "olmc.dev")
+_OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
+_CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_CERT_MANAGER = "cert-manager.io/v1"
+_INJECT_CERT_MANAGER = "cert-manager.io/inject-ca-from"
+_SERVICE_CA_SECRET = "service.beta.openshift.io/serving-cert-secret-name"
+_INJECT_SERVICE_CA = "service.beta.openshift.io/inject-cabundle"
+
+
+def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
+    """The objects that can be handed to Argo CD, Flux or kubectl on a cluster without OLM.
+
+    OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
+    """
+    issuers = _certificate_sources(world)
+    for found in objects:
+        if _is_olms_own(found.identity, found):
+            continue
+        obj = _without_bookkeeping(found.object)
+        obj = _with_injection(obj, world.options.certificates, issuers)
+        yield Rendered(obj, found.provenance)
+    yield from _certificates(world)
+    if world.options.certificates == "none":
+        _warn_about_certificates(world, report)
+
+
+def _is_olms_own(identity: Identity, found: Rendered) -> bool:
+    """Whether an object only makes sense with OLM around."""
+    if identity.group in _OLM_GROUPS:
+        return True
+    labels = found.object["metadata"].get("labels") or {}
+    if labels.get("olm.owner.kind") == "OperatorGroup":
+        return True
+    if (identity.group, identity.kind) == ("", "Secret") and found.object.get("type") == "kubernetes.io/tls":
+        return found.provenance.stage == "certificates"
+    return found.provenance.stage == "conditions"
+
+
+def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
+    metadata = {k: v for k, v in obj["metadata"].items() if k not in ("ownerReferences", "finalizers", "generateName")}
+    for field in ("labels", "annotations"):
+        kept = {key: value for key, value in (metadata.get(field) or {}).items() if not _is_bookkeeping(key)}
+        metadata.pop(field, None)
+        if kept:
+            metadata[field] = kept
+    made = {key: value for key, value in obj.items() if key != "status"}
+    made["metadata"] = metadata
+    if obj["kind"] == "Deployment":
+        made["spec"] = _without_condition_name(obj["spec"])
+    if obj["kind"] in _CONFIGURATIONS:
+        made["metadata"]["name"] = obj["webhooks"][0]["name"]
+    return _without_ca_bundles(made)
+
+
+def _is_bookkeeping(key: str) -> bool:
+    if key.startswith("olm.operatorgroup.uid/"):
+        return False  # the webhooks' namespace selectors go by it
+    if key.startswith("olm.opgroup.permissions/"):
+        return True
+    return key == SPEC_HASH or key == "olmcahash" or key.startswith((*_OLM_LABELS, ALONGSIDE))
+
+
+def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
+    template = spec.get("template") or {}
+    pod = template.get("spec") or {}
+    containers = []
+    for container in pod.get("containers") or ():
+        env = [item for item in container.get("env") or () if item.get("name") != CONDITION_NAME]
+        rest = {key: value for key, value in container.items() if key != "env"}
+        containers.append({**rest, "env": env} if env else rest)
+    metadata = dict(template.get("metadata") or {})
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != "olmcahash"}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**spec, "template": {**template, "metadata": metadata, "spec": {**pod, "containers": containers}}}
+
+
+def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
+    """Empty CA bundles are dropped: they are filled in by whoever issues the certificates."""
+    if obj["kind"] in _CONFIGURATIONS:
+        return {**obj, "webhooks": [_without_bundle_in(hook) for hook in obj["webhooks"]]}
+    spec = obj.get("spec")
+    if obj["kind"] == "APIService" and spec:
+        return {**obj, "spec": {key: value for key, value in spec.items() if key != "caBundle"}}
+    webhook = ((spec or {}).get("conversion") or {}).get("webhook")
+    if obj["kind"] == "CustomResourceDefinition" and webhook and spec:
+        conversion = {**spec["conversion"], "webhook": _without_bundle_in(webhook)}
+        return {**obj, "spec": {**spec, "conversion": conversion}}
+    return obj
+
+
+def _without_bundle_in(hook: Mapping[str, Any]) -> dict[str, Any]:
+    client = {key: value for key, value in (hook.get("clientConfig") or {}).items() if key != "caBundle" or value}
+    return {**hook, "clientConfig": client}
+
+
+def _certificate_sources(world: World) -> dict[tuple[str, str], str]:
+    """The certificate behind each serving Service: (namespace, service) → name of the certificate."""
+    found: dict[tuple[str, str], str] = {}
+    for member, _ in world.installed():
+        for name in serving_deployments(member.csv):
+            found[member.csv.namespace, service_name(name)] = secret_name(name)
+    return found
+
+
+def _with_injection(
+    obj: KubernetesObject, certificates: str, sources: Mapping[tuple[str, str], str]
+) -> KubernetesObject:
+    """Annotations by which cert-manager or the service CA find what they have to fill in."""
+    if certificates == "none":
+        return obj
+    if obj["kind"] == "Service":
+        key = (obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
+        if certificates == "service-ca" and key in sources:
+            return _annotated(obj, _SERVICE_CA_SECRET, sources[key])
+        return obj
+    service = _served_by(obj)
+    if service not in sources:
+        return obj
+    if certificates == "cert-manager":
+        return _annotated(obj, _INJECT_CERT_MANAGER, f"{service[0]}/{sources[service]}")
+    return _annotated(obj, _INJECT_SERVICE_CA, "true")
+
+
+def _served_by(obj: KubernetesObject) -> tuple[str, str]:
+    """The Service (namespace, name) that a webhook configuration, API service or CRD calls."""
+    spec = obj.get("spec") or {}
+    if obj["kind"] in _CONFIGURATIONS:
+        service = obj["webhooks"][0]["clientConfig"].get("service") or {}
+    elif obj["kind"] == "APIService":
+        service = spec.get("service") or {}
+    elif obj["kind"] == "CustomResourceDefinition":
+        webhook = (spec.get("conversion") or {}).get("webhook") or {}
+        service = (webhook.get("clientConfig") or {}).get("service") or {}
+    else:
+        service = {}
+    return (service.get("namespace") or "", service.get("name") or "")
+
+
+def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
+    annotations = {**(obj["metadata"].get("annotations") or {}), key: value}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def _certificates(world: World) -> Iterator[Rendered]:
+    """cert-manager's objects for every serving Deployment: a self-signed Issuer and a Certificate."""
+    if world.options.certificates != "cert-manager":
+        return
+    for member, _ in world.installed():
+        for name in serving_deployments(member.csv):
+            for obj in _certificate_objects(member.csv, name):
+                yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
+
+
+def _certificate_objects(csv: Csv, deployment: str) -> Iterator[KubernetesObject]:
+    name, service = secret_name(deployment), service_name(deployment)
+    metadata = {"name": name, "namespace": csv.namespace}
+    yield {"apiVersion": _CERT_MANAGER, "kind": "Issuer", "metadata": metadata, "spec": {"selfSigned": {}}}
+    hosts = [f"{service}.{csv.namespace}.svc", f"{service}.{csv.namespace}.svc.cluster.local"]
+    yield {
+        "apiVersion": _CERT_MANAGER,
+        "kind": "Certificate",
+        "metadata": metadata,
+        "spec": {
+            "dnsNames": hosts,
+            "issuerRef": {"kind": "Issuer", "name": name},
+            "secretName": name,
+        },
+    }
+
+
+def _warn_about_certificates(world: World, report: Report) -> None:
+    for member, _ in world.installed():
+        for name in serving_deployments(member.csv):
+            place = locate(member.csv.source, ("spec",)) if member.csv.source else None
+            report.add(
+                rules.NO_CERTIFICATE.finding(
+                    place, deployment=name, namespace=member.csv.namespace, secret=secret_name(name)
+                )
+            )

@@ -1,0 +1,65 @@
+"""OperatorConditions and the RBAC by which operators write them (R-OC-1, R-OC-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.generate.world import World, rendered
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_reference
+
+STAGE = "conditions"
+RBAC = "rbac.authorization.k8s.io"
+
+
+def conditions(world: World) -> Iterator[Rendered]:
+    """An OperatorCondition with its Role and RoleBinding for every CSV that is no copy, whatever its phase."""
+    for _, csv in sorted(world.cluster.csvs.items()):
+        for obj in _objects(csv):
+            yield rendered(obj, STAGE, "R-OC-1", csv.source)
+
+
+def _objects(csv: Csv) -> Iterator[KubernetesObject]:
+    accounts = _accounts(csv)
+    yield {
+        "apiVersion": "operators.coreos.com/v2",
+        "kind": "OperatorCondition",
+        "metadata": {
+            "name": csv.name,
+            "namespace": csv.namespace,
+            "ownerReferences": [csv_reference(csv.name, controller=True)],
+        },
+        "spec": {
+            "deployments": [item.get("name") or "" for item in csv.deployments],
+            "serviceAccounts": accounts,
+        },
+    }
+    owner = owner_reference("operators.coreos.com/v2", "OperatorCondition", csv.name, controller=True)
+    metadata: dict[str, Any] = {
+        "name": csv.name,
+        "namespace": csv.namespace,
+        "labels": dict(MANAGED_LABELS),
+        "ownerReferences": [owner],
+    }
+    rule = {
+        "verbs": ["get", "update", "patch"],
+        "apiGroups": ["operators.coreos.com"],
+        "resources": ["operatorconditions"],
+        "resourceNames": [csv.name],
+    }
+    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": [rule]}
+    yield {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": csv.name},
+    }
+
+
+def _accounts(csv: Csv) -> list[str]:
+    """Accounts of clusterPermissions, then of permissions, repeated as often as they are named."""
+    entries = csv.cluster_permissions + csv.permissions
+    return [name for entry in entries if (name := entry.get("serviceAccountName"))] or ["default"]

@@ -1,0 +1,132 @@
+"""Subscription.spec.config and the cluster's proxy, injected into Deployments (R-DEP-5 … R-DEP-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from olmc.generate.world import World
+from olmc.golang import GoTypeError, decode
+from olmc.model.cluster import Cluster, Member
+from olmc.model.objects import Identity
+from olmc.model.options import Proxy
+
+PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+Pod = dict[str, Any]
+Config = Mapping[str, Any]
+
+
+def subscription_config(world: World, member: Member) -> Config:
+    """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one."""
+    for subscription in world.cluster.subscriptions.values():
+        same_namespace = subscription.name.namespace == member.csv.namespace
+        if same_namespace and subscription.installed == member.csv.name:
+            try:
+                return decode("SubscriptionConfig", subscription.spec.get("config") or {}) or {}
+            except GoTypeError:
+                return {}
+    return {}
+
+
+def with_config(
+    pod: Mapping[str, Any], config: Config, proxy: Proxy, cluster: Cluster
+) -> tuple[Pod, dict[str, str]]:
+    """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
+    made = dict(pod)
+    env = list(config.get("env") or ()) + _proxy_env(config, proxy, cluster)
+    if env:
+        made = _each_container(made, lambda c: {**c, "env": merged_env(c.get("env") or [], env)})
+    sources = config.get("envFrom") or []
+    if sources:
+        made = _each_container(made, lambda c: {**c, "envFrom": _united(c.get("envFrom") or [], sources)})
+    for volume in config.get("volumes") or ():
+        made["volumes"] = _named(made.get("volumes") or [], volume)
+    for mount in config.get("volumeMounts") or ():
+        made = _each_container(made, _with_mount(mount))
+    tolerations = config.get("tolerations") or []
+    if tolerations:
+        have = made.get("tolerations") or []
+        made["tolerations"] = have + [item for item in tolerations if item not in have]
+    if config.get("resources") is not None:
+        made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
+    if config.get("nodeSelector") is not None:
+        made["nodeSelector"] = config["nodeSelector"]
+    if config.get("affinity") is not None:
+        made = _with_affinity(made, config["affinity"])
+    return made, dict(config.get("annotations") or {})
+
+
+def _with_mount(mount: Mapping[str, Any]) -> Callable[[Pod], Pod]:
+    return lambda container: {**container, "volumeMounts": _named(container.get("volumeMounts") or [], mount)}
+
+
+def _each_container(pod: Pod, change: Callable[[Pod], Pod]) -> Pod:
+    return {**pod, "containers": [change(container) for container in pod.get("containers") or ()]}
+
+
+def _proxy_env(config: Config, proxy: Proxy, cluster: Cluster) -> list[dict[str, str]]:
+    """R-DEP-7: from the Proxy object `cluster`, or the options; not at all if the config sets one of the names."""
+    if any(item.get("name") in PROXY_NAMES for item in config.get("env") or ()):
+        return []
+    found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
+    status = (found.object.get("status") or {}) if found else {}
+    values = (
+        status.get("httpProxy") or proxy.http,
+        status.get("httpsProxy") or proxy.https,
+        status.get("noProxy") or proxy.no,
+    )
+    return [{"name": name, "value": value} for name, value in zip(PROXY_NAMES, values, strict=True) if value]
+
+
+def merged_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A container's environment with new entries: existing names take the new entry in place, others are appended.
+
+    A name that the container lists twice leaves an entry without a name, as OLM does; a new name listed twice is
+    appended twice, both with the last value.
+    """
+    latest = {item.get("name"): item for item in new}
+    merged: list[dict[str, Any]] = []
+    seen: set[Any] = set()
+    for item in have:
+        name = item.get("name")
+        if name in latest:
+            merged.append({"name": ""} if name in seen else dict(latest[name]))
+        else:
+            merged.append(dict(item))
+        seen.add(name)
+    merged += [dict(latest[item.get("name")]) for item in new if item.get("name") not in seen]
+    return merged
+
+
+def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
+    return have + [item for item in new if item not in have]
+
+
+def _named(have: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[Any]:
+    """A list with an entry replaced where one has the same name, else appended."""
+    made = list(have)
+    for index, item in enumerate(made):
+        if item.get("name") == new.get("name"):
+            made[index] = new
+            return made
+    return [*made, new]
+
+
+def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
+    """Row 8 of R-DEP-6; an empty podAntiAffinity removes all of the affinity."""
+    rest = {key: value for key, value in pod.items() if key != "affinity"}
+    current = pod.get("affinity") or {}
+    if not override:
+        return rest
+    if not current:
+        return {**rest, "affinity": override}
+    if override.get("podAntiAffinity") == {}:
+        return rest
+    made = dict(current)
+    for part in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
+        if part in override:
+            made.pop(part, None)
+            if override[part]:
+                made[part] = override[part]
+    return {**rest, "affinity": made} if made else rest

@@ -1,0 +1,97 @@
+"""ClusterServiceVersions: the real ones, and their copies in target namespaces (R-CSV-29, R-COPY-1 … R-COPY-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.generate.world import World, rendered
+from olmc.model.cluster import Member
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM
+
+STAGE = "csvs"
+
+_NOT_COPIED = frozenset(
+    "Copied InvalidInstallModes NoTargetNamespaces UnsupportedOperatorGroup NoOperatorGroup TooManyOperatorGroups "
+    "InterOperatorGroupOwnerConflict CannotModifyStaticOperatorGroupProvidedAPIs".split()
+)
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_LEFT_BEHIND = frozenset({"olm.targetNamespaces", _LAST_APPLIED})
+OLMCONFIG = Identity("operators.coreos.com", "OLMConfig", "", "cluster")
+
+
+def csvs(world: World) -> Iterator[Rendered]:
+    """The CSVs that are no copies."""
+    for name, obj in world.csvs.items():
+        yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
+
+
+def copied_csvs(world: World) -> Iterator[Rendered]:
+    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5)."""
+    if not world.options.copied_csvs:
+        return
+    for name, member in sorted(world.cluster.members.items()):
+        targets = copy_targets(world, member)
+        if not targets:
+            continue
+        copy = _copy_without_namespace(world.csvs[name], name.namespace)
+        for target in targets:
+            metadata = {**copy["metadata"], "namespace": target}
+            yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
+
+
+def copy_targets(world: World, member: Member) -> tuple[str, ...]:
+    """The namespaces that get a copy of a CSV, sorted (R-COPY-2, R-COPY-3, R-COPY-5)."""
+    group, home = member.group, member.csv.namespace
+    if group is None or group.problem or not group.targets or group.targets == (home,):
+        return ()
+    if not member.phase or member.reason in _NOT_COPIED:
+        return ()
+    existing = [name for name in world.cluster.namespaces if name != home]
+    if not group.is_global:
+        return tuple(name for name in existing if name in group.targets)
+    if copies_disabled(world):
+        return tuple(name for name in existing if name in world.options.protected_copied_csv_namespaces)
+    return tuple(existing)
+
+
+def copies_disabled(world: World) -> bool:
+    """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
+    found = world.cluster.stock.get(OLMCONFIG)
+    spec = (found.object.get("spec") or {}) if found else {}
+    return bool((spec.get("features") or {}).get("disableCopiedCSVs"))
+
+
+def _copy_without_namespace(obj: KubernetesObject, home: str) -> KubernetesObject:
+    metadata = obj["metadata"]
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _LEFT_BEHIND}
+    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if not k.startswith(COMPONENT_PREFIX)}
+    status = {
+        **(obj.get("status") or {}),
+        "message": f"The operator is running in {home} but is managing this namespace",
+        "reason": "Copied",
+    }
+    kept: dict[str, Any] = {"name": metadata["name"]}
+    if annotations:
+        kept["annotations"] = annotations
+    kept["labels"] = {**labels, COPIED_FROM: home}
+    return {**obj, "metadata": kept, "status": status}
+
+
+def olmconfig(world: World) -> Iterator[Rendered]:
+    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one."""
+    found = world.cluster.stock.get(OLMCONFIG)
+    if found is None:
+        return
+    disabled = copies_disabled(world)
+    condition = {
+        "type": "DisabledCopiedCSVs",
+        "status": "True" if disabled else "False",
+        "reason": "CopiedCSVsDisabled" if disabled else "CopiedCSVsEnabled",
+        "message": "Copied CSVs are disabled and no unexpected copied CSVs were found for operators installed in "
+        "AllNamespace mode"
+        if disabled
+        else "Copied CSVs are enabled and present across the cluster",
+    }
+    yield Rendered({**found.object, "status": {"conditions": [condition]}}, found.provenance)

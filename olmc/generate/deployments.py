@@ -1,0 +1,71 @@
+"""Deployments of install strategies (R-DEP-1 … R-DEP-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.generate.certificates import UNKNOWN_CA_HASH, with_certificates
+from olmc.generate.config import merged_env, subscription_config, with_config
+from olmc.generate.world import World, rendered
+from olmc.golang import deep_hash
+from olmc.model.cluster import Member
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_labels
+from olmc.settle.install import serving_deployments
+
+STAGE = "deployments"
+CONDITION_NAME = "OPERATOR_CONDITION_NAME"
+SPEC_HASH = "olm.deployment-spec-hash"
+
+
+def deployments(world: World) -> Iterator[Rendered]:
+    """The Deployments that were written, in the order of the strategy."""
+    for member, csv in world.installed():
+        written = member.installation.deployments if member.installation else 0
+        for index, item in enumerate(member.csv.deployments[:written]):
+            keys = ("spec", "install", "spec", "deployments", index)
+            yield rendered(_deployment(world, member, csv, item), STAGE, "R-DEP-1", member.csv.source, *keys)
+
+
+def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mapping[str, Any]) -> KubernetesObject:
+    """One Deployment, put together in OLM's order, since the hash is taken of what the order leaves."""
+    name, namespace = item.get("name") or "", member.csv.namespace
+    serving = name in serving_deployments(member.csv)
+    spec = item.get("spec") or {}
+    if serving:
+        spec = with_certificates(spec, name)
+    template = dict(spec.get("template") or {})
+    own = (template.get("metadata") or {}).get("annotations") or {}
+    annotations = {**own, **(csv["metadata"].get("annotations") or {})}
+    if serving:
+        annotations["olmcahash"] = UNKNOWN_CA_HASH
+    template["metadata"] = {**(template.get("metadata") or {}), "annotations": dict(sorted(annotations.items()))}
+    labels = {**(item.get("label") or {}), **MANAGED_LABELS, **owner_labels(member.csv.name, namespace)}
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    config = subscription_config(world, member)
+    pod, extra = with_config(template.get("spec") or {}, config, world.options.proxy, world.cluster)
+    if extra:
+        metadata["annotations"] = dict(sorted(extra.items()))
+        merged = {**extra, **template["metadata"]["annotations"]}
+        template["metadata"] = {**template["metadata"], "annotations": dict(sorted(merged.items()))}
+    template["spec"] = _with_condition_name(pod, member.csv.name)
+    spec = {**spec, "template": template, "revisionHistoryLimit": 1}
+    labels[SPEC_HASH] = "" if serving else deep_hash("DeploymentSpec", spec)
+    spec["template"] = {**template, "spec": _with_new_account_field(template["spec"])}
+    metadata["labels"] = dict(sorted(labels.items()))
+    metadata["ownerReferences"] = [csv_reference(member.csv.name)]
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """The API server copies the deprecated field for the service account to the one that replaced it."""
+    account = pod.get("serviceAccount")
+    return {**pod, "serviceAccountName": account} if account and not pod.get("serviceAccountName") else dict(pod)
+
+
+def _with_condition_name(pod: Mapping[str, Any], csv: str) -> dict[str, Any]:
+    """The environment variable by which an operator finds its OperatorCondition, in every container."""
+    new = [{"name": CONDITION_NAME, "value": csv}]
+    containers = [{**c, "env": merged_env(c.get("env") or [], new)} for c in pod.get("containers") or ()]
+    return {**pod, "containers": containers} if containers else dict(pod)

@@ -1,0 +1,123 @@
+"""OperatorGroups with their status, their ClusterRoles, and the labels of their namespaces (R-OG-4 … R-OG-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.generate.world import World, group_uid_label, rendered
+from olmc.golang import gvk_hash, operator_group_role_name
+from olmc.model.cluster import key_of
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import APIKey, Group
+from olmc.profiles.ownership import MANAGED_LABELS, owner_labels
+from olmc.settle.groups import format_apis, parse_apis
+from olmc.settle.start import NAME_LABEL
+
+STAGE = "operator_groups"
+SUFFIXES = ("admin", "edit", "view")
+AGGREGATE = "olm.opgroup.permissions/aggregate-to-"
+PROVIDED_APIS = "olm.providedAPIs"
+
+_LABEL_LIMIT = 63
+
+
+def operator_groups(world: World) -> Iterator[Rendered]:
+    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18)."""
+    for group in world.cluster.groups:
+        yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
+        if group.problem or len(group.name) > _LABEL_LIMIT:
+            continue
+        apis = _aggregated_apis(world, group)
+        for suffix in SUFFIXES:
+            yield rendered(_cluster_role(group, suffix, apis), STAGE, "R-OG-17", group.source)
+
+
+def _group_object(world: World, group: Group) -> KubernetesObject:
+    obj = group.object
+    metadata = dict(obj["metadata"])
+    provided = _annotation(world, group)
+    if provided is not None:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), PROVIDED_APIS: provided}
+    status: dict[str, Any] = {}
+    if group.targets:
+        status["namespaces"] = list(group.targets)
+    account = group.spec.get("serviceAccountName")
+    if account and not group.missing_account:
+        ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": account, "uid": "", "apiVersion": "v1"}
+        status["serviceAccountRef"] = ref
+    conditions = list(_conditions(world, group))
+    if conditions:
+        status["conditions"] = conditions
+    return {**obj, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def _annotation(world: World, group: Group) -> str | None:
+    """The text of `olm.providedAPIs`; that of a static group is left as it was written (R-OG-15)."""
+    if group.is_static:
+        return group.given_apis
+    apis = world.cluster.provided.get(key_of(group))
+    return None if apis is None else format_apis(apis)
+
+
+def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
+    if len(world.cluster.groups_in(group.namespace)) > 1:
+        yield {
+            "type": "MultipleOperatorGroup",
+            "status": "True",
+            "reason": "MultipleOperatorGroupsFound",
+            "message": "Multiple OperatorGroup found in the same namespace",
+        }
+    if group.missing_account:
+        yield {
+            "type": "OperatorGroupServiceAccount",
+            "status": "True",
+            "reason": "ServiceAccountNotFound",
+            "message": f"ServiceAccount {group.missing_account} not found",
+        }
+
+
+def _aggregated_apis(world: World, group: Group) -> frozenset[APIKey]:
+    """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
+    provided = {api.key for csv in world.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+    return parse_apis(_annotation(world, group) or "") | provided
+
+
+def _cluster_role(group: Group, suffix: str, apis: frozenset[APIKey]) -> KubernetesObject:
+    metadata = {
+        "name": operator_group_role_name(group.namespace, group.name, suffix),
+        "labels": {**MANAGED_LABELS, **owner_labels(group.name, group.namespace, "OperatorGroup")},
+    }
+    role: KubernetesObject = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": metadata,
+    }
+    if apis:
+        labels = sorted(AGGREGATE + gvk_hash(*api) + "-" + suffix for api in apis)
+        selectors = [{"matchLabels": {label: "true"}} for label in labels]
+        role["aggregationRule"] = {"clusterRoleSelectors": selectors}
+    return role
+
+
+def namespaces(world: World) -> Iterator[Rendered]:
+    """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
+
+    A namespace that no manifest shows appears only if OLM changes it.
+    """
+    cluster = world.cluster
+    for name in cluster.namespaces:
+        added = {group_uid_label(group): "" for group in cluster.groups if name in group.targets}
+        found = cluster.stock.get(Identity("", "Namespace", "", name))
+        if found is None and not added:
+            continue
+        obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        old = obj["metadata"].get("labels") or {}
+        labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
+        labels = {**labels, NAME_LABEL: name, **added}
+        metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}
+        final = {**obj, "metadata": metadata}
+        if found:
+            yield Rendered(final, found.provenance)
+        else:
+            yield rendered(final, STAGE, "R-OG-19", None)

@@ -1,0 +1,88 @@
+"""The passes in order, and the order of what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from olmc.generate.adoption import adopted
+from olmc.generate.apply import for_apply
+from olmc.generate.certificates import certificates
+from olmc.generate.conditions import conditions
+from olmc.generate.csvs import copied_csvs, csvs, olmconfig
+from olmc.generate.deployments import deployments
+from olmc.generate.operator_groups import namespaces, operator_groups
+from olmc.generate.provided_apis import provided_apis
+from olmc.generate.rbac import lifted_rbac, tenant_rbac
+from olmc.generate.stock import catalog_sources, stock
+from olmc.generate.subscriptions import install_plans, subscriptions
+from olmc.generate.webhooks import apiservices, crds, webhooks
+from olmc.generate.world import Pass, world
+from olmc.model.cluster import Cluster
+from olmc.model.diagnostic import Report
+from olmc.model.objects import Identity, Rendered
+from olmc.model.options import Options
+
+PASSES: tuple[Pass, ...] = (
+    namespaces,
+    olmconfig,
+    catalog_sources,
+    operator_groups,
+    subscriptions,
+    install_plans,
+    csvs,
+    crds,
+    stock,
+    deployments,
+    certificates,
+    apiservices,
+    webhooks,
+    provided_apis,
+    lifted_rbac,
+    tenant_rbac,
+    conditions,
+    copied_csvs,
+)
+
+# What has to exist before what: a file applied from top to bottom works.
+_KIND_ORDER = {
+    kind: rank
+    for rank, kind in enumerate(
+        "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition OLMConfig CatalogSource "
+        "OperatorGroup Subscription InstallPlan ClusterServiceVersion Operator OperatorCondition ServiceAccount "
+        "Secret ConfigMap StorageClass PersistentVolume PersistentVolumeClaim ClusterRole ClusterRoleBinding Role "
+        "RoleBinding Issuer Certificate Service NetworkPolicy PodDisruptionBudget Deployment StatefulSet DaemonSet "
+        "Job CronJob APIService".split()
+    )
+}
+_LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+def generate(cluster: Cluster, options: Options, report: Report) -> tuple[Rendered, ...]:
+    """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
+
+    Each object is there once; `include` and `exclude` of the options are obeyed.
+    """
+    scene = world(cluster, options)
+    made: dict[Identity, Rendered] = {}
+    for one in PASSES:
+        for found in one(scene):
+            made.setdefault(found.identity, found)
+    objects: Iterable[Rendered] = adopted(scene, list(made.values()))
+    if options.purpose == "apply":
+        objects = for_apply(scene, objects, report)
+    return tuple(sorted((o for o in objects if _is_wanted(o, options)), key=apply_order))
+
+
+def _is_wanted(found: Rendered, options: Options) -> bool:
+    kind = found.object["kind"].lower()
+    if options.include and kind not in {one.lower() for one in options.include}:
+        return False
+    return kind not in {one.lower() for one in options.exclude}
+
+
+def apply_order(found: Rendered) -> tuple[int, str, str, str, str]:
+    """Sort key: the kind's place in apply order, then kind, namespace, name and group."""
+    identity = found.identity
+    last = len(_KIND_ORDER) + 1 + (identity.kind in _LAST_KINDS)
+    rank = _KIND_ORDER.get(identity.kind, last)
+    return (rank, identity.kind, identity.namespace, identity.name, identity.group)

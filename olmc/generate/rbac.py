@@ -1,0 +1,84 @@
+"""RBAC that follows an operator into the namespaces it watches (R-SING-1 … R-SING-3, R-TEN-1 … R-TEN-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmc.generate.csvs import copy_targets
+from olmc.generate.world import World
+from olmc.model.cluster import Member
+from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import COPIED_FROM, MANAGED_LABELS, csv_reference, owner_labels
+from olmc.settle.requirements import permission_entries_satisfied
+
+RBAC = "rbac.authorization.k8s.io"
+NAMESPACES_RULE = {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"]}
+
+
+def lifted_rbac(world: World) -> Iterator[Rendered]:
+    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase."""
+    for _, member in sorted(world.cluster.members.items()):
+        group, csv = member.group, member.csv
+        if group is None or group.problem or not group.is_global:
+            continue
+        entries = csv.cluster_permissions + csv.permissions
+        if permission_entries_satisfied(csv, entries, "", world.surroundings):
+            continue
+        for source in _own_rbac(world, csv):
+            obj = _lifted(source.object)
+            if Identity(RBAC, obj["kind"], "", obj["metadata"]["name"]) not in world.cluster.stock:
+                yield Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+
+
+def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
+    """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
+    wanted = owner_labels(csv.name, csv.namespace)
+    for identity, found in world.cluster.stock.items():
+        if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
+            labels = found.object["metadata"].get("labels") or {}
+            if all(labels.get(key) == value for key, value in wanted.items()):
+                yield found
+
+
+def _lifted(obj: KubernetesObject) -> KubernetesObject:
+    metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
+    base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
+    if obj["kind"] == "Role":
+        return {**base, "rules": [*(obj.get("rules") or ()), NAMESPACES_RULE]}
+    return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
+
+
+def tenant_rbac(world: World) -> Iterator[Rendered]:
+    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions."""
+    for _, member in sorted(world.cluster.members.items()):
+        if member.group is not None and not member.group.is_global:
+            yield from _tenant_copies(world, member)
+
+
+def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
+    csv = member.csv
+    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
+    for target in copy_targets(world, member):
+        if everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings):
+            continue
+        for source in _own_rbac(world, csv):
+            refs = source.object["metadata"].get("ownerReferences") or ()
+            if any(ref.get("name") == csv.name for ref in refs):
+                obj = _copied(source.object, csv, target)
+                yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+
+
+def _copied(obj: KubernetesObject, csv: Csv, target: str) -> KubernetesObject:
+    old = obj["metadata"]
+    labels = {
+        **old["labels"],
+        **owner_labels(csv.name, target),
+        **MANAGED_LABELS,
+        COPIED_FROM: csv.namespace,
+    }
+    metadata = {"name": old["name"], "namespace": target}
+    if old.get("annotations"):
+        metadata["annotations"] = old["annotations"]
+    metadata |= {"labels": dict(sorted(labels.items())), "ownerReferences": [csv_reference(csv.name)]}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,55 @@
+"""What InstallPlans and manifests brought, as it is: everything that no other pass writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from olmc.generate.csvs import OLMCONFIG
+from olmc.generate.world import World, rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.profiles.ownership import MANAGED_LABELS
+
+REDACTED = "REDACTED"
+
+
+def stock(world: World) -> Iterator[Rendered]:
+    """Manifests and the objects of bundles; in review output the values of Secrets are not shown."""
+    accounts = _group_accounts(world)
+    for identity, found in world.cluster.stock.items():
+        if identity == OLMCONFIG or (identity.group, identity.kind) in (
+            ("", "Namespace"),
+            ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ):
+            continue
+        if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
+            yield replace(found, object=_redacted(found))
+        elif identity in accounts:
+            yield replace(found, object=_managed(found.object))
+        else:
+            yield found
+
+
+def _group_accounts(world: World) -> frozenset[Identity]:
+    """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
+    named = [(group.namespace, group.spec.get("serviceAccountName") or "") for group in world.cluster.groups]
+    return frozenset(Identity("", "ServiceAccount", namespace, name) for namespace, name in named if name)
+
+
+def _managed(obj: KubernetesObject) -> KubernetesObject:
+    labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
+    return {**obj, "metadata": {**obj["metadata"], "labels": labels}}
+
+
+def _redacted(found: Rendered) -> dict[str, object]:
+    return {
+        key: dict.fromkeys(value, REDACTED) if key in ("data", "stringData") and value else value
+        for key, value in found.object.items()
+    }
+
+
+def catalog_sources(world: World) -> Iterator[Rendered]:
+    """The CatalogSources of the workspace."""
+    for source in world.cluster.catalogs.values():
+        if source.manifest is not None:
+            yield rendered(source.manifest, "catalog_sources", "input", source.source)

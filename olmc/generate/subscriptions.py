@@ -1,0 +1,236 @@
+"""Subscriptions and InstallPlans with their status (R-CAT-600 … R-CAT-656)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from olmc.generate.world import World, rendered
+from olmc.model.cluster import InstallPlan, Step, Subscription
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.profiles.ownership import CSV_API, owner_reference
+from olmc.resolve.visibility import visible_catalogs
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Package
+
+STAGE = "subscriptions"
+
+
+def subscriptions(world: World) -> Iterator[Rendered]:
+    """The Subscriptions, those made for dependencies included."""
+    for _, subscription in sorted(world.cluster.subscriptions.items()):
+        status = _status(world, subscription)
+        obj = {**subscription.object, **({"status": status} if status else {})}
+        yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
+
+
+def _plan_of(world: World, subscription: Subscription) -> InstallPlan | None:
+    key = (subscription.name.namespace, subscription.plan)
+    return next((plan for plan in world.cluster.plans if (plan.namespace, plan.name) == key), None)
+
+
+def _status(world: World, s: Subscription) -> dict[str, Any]:
+    status: dict[str, Any] = {}
+    health = _catalog_health(world, s)
+    if health:
+        status["catalogHealth"] = health
+    conditions = list(_conditions(world, s))
+    if conditions:
+        status["conditions"] = conditions
+    if s.current:
+        status["currentCSV"] = s.current
+    plan = _plan_of(world, s)
+    if s.generation:
+        status["installPlanGeneration"] = s.generation
+    if plan is not None:
+        ref = {"apiVersion": CSV_API, "kind": "InstallPlan", "name": plan.name}
+        status["installPlanRef"] = {**ref, "namespace": plan.namespace, "uid": ""}
+        status["installplan"] = {**ref, "uuid": ""}
+    if s.installed:
+        status["installedCSV"] = s.installed
+    if s.state:
+        status["state"] = s.state
+    return status
+
+
+def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
+    """R-CAT-650: the namespace's own and the global catalogs; one that has only an address counts as healthy."""
+    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
+    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
+    found.sort(key=lambda source: source.key.namespace + source.key.name)
+    return [
+        {
+            "catalogSourceRef": {
+                "apiVersion": CSV_API,
+                "kind": "CatalogSource",
+                "name": source.key.name,
+                "namespace": source.key.namespace,
+                "uid": "",
+            },
+            "healthy": True,
+        }
+        for source in found
+    ]
+
+
+def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
+    yield _catalog_condition(world, s)
+    yield from _deprecations(world, s)
+    if s.unpacking:
+        yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
+    if s.failure:
+        reason, message = s.failure
+        yield {"type": "ResolutionFailed", "status": "True", "reason": reason, "message": message}
+    yield from _plan_condition(world, s)
+
+
+def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
+    base = {"type": "CatalogSourcesUnhealthy"}
+    visible = visible_catalogs(world.cluster, s.name.namespace, world.options)
+    if not visible:
+        text = "dependency resolution requires at least one catalogsource"
+        return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
+    if s.catalog not in world.cluster.catalogs:
+        text = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name} missing"
+        return {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound", "message": text}
+    text = "all available catalogsources are healthy"
+    return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
+
+
+def _package(world: World, s: Subscription) -> Package | None:
+    source = world.cluster.catalogs.get(s.catalog)
+    return source.catalog.packages.get(s.package) if source and source.catalog else None
+
+
+def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle."""
+    package = _package(world, s)
+    if package is None or not s.installed:
+        return
+    if s.installed not in {e.name for c in package.channels.values() for e in c.entries}:
+        return
+    told = {(item.schema, item.name): item.message for item in package.deprecations}
+    channel = str(s.spec.get("channel") or "")
+    wanted = (
+        ("PackageDeprecated", f"olm.package/{s.package}", told.get(("olm.package", ""))),
+        ("ChannelDeprecated", f"olm.channel/{channel}", told.get(("olm.channel", channel)) if channel else None),
+        ("BundleDeprecated", f"olm.bundle/{s.installed}", told.get(("olm.bundle", s.installed))),
+    )
+    messages = [(kind, f"{name}: {text}") for kind, name, text in wanted if text]
+    for kind, message in messages:
+        yield {"type": kind, "status": "True", "message": message}
+    if messages:
+        yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
+
+
+def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-652."""
+    plan = _plan_of(world, s)
+    if plan is None or plan.phase == "Complete":
+        return
+    _, reason, message = plan.condition or ("", "", "")
+    if plan.phase == "Failed":
+        found = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
+    else:
+        reason = plan.phase or "InstallPlanNotYetReconciled"
+        found = {"type": "InstallPlanPending", "status": "True", "reason": reason}
+    yield {**found, **({"message": message} if message else {})}
+
+
+def install_plans(world: World) -> Iterator[Rendered]:
+    """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
+    for plan in sorted(world.cluster.plans, key=lambda p: (p.namespace, p.generation)):
+        obj = plan.given if plan.given is not None else _install_plan(plan)
+        yield rendered(obj, "install_plans", "R-CAT-600", None)
+
+
+def _install_plan(plan: InstallPlan) -> KubernetesObject:
+    owners = [owner_reference(CSV_API, "Subscription", name) for name in plan.owners]
+    return {
+        "apiVersion": CSV_API,
+        "kind": "InstallPlan",
+        "metadata": {
+            "generateName": "install-",
+            "name": plan.name,
+            "namespace": plan.namespace,
+            "ownerReferences": owners,
+        },
+        "spec": {
+            "approval": plan.approval,
+            "approved": plan.approved,
+            "clusterServiceVersionNames": list(plan.csvs),
+            "generation": plan.generation,
+        },
+        "status": _plan_status(plan),
+    }
+
+
+def _plan_status(plan: InstallPlan) -> dict[str, Any]:
+    status: dict[str, Any] = {"phase": plan.phase}
+    if plan.account:
+        status["attenuatedServiceAccountRef"] = dict(plan.account)
+    if plan.lookups:
+        status["bundleLookups"] = [
+            {
+                "catalogSourceRef": {"name": lookup.catalog.name, "namespace": lookup.catalog.namespace},
+                "identifier": lookup.csv,
+                "path": lookup.image,
+                "properties": lookup.properties,
+                "replaces": lookup.replaces,
+            }
+            for lookup in plan.lookups
+        ]
+    status["catalogSources"] = sorted({step.catalog.name for step in plan.steps})
+    if plan.condition:
+        state, reason, message = plan.condition
+        extra = {key: value for key, value in (("reason", reason), ("message", message)) if value}
+        status["conditions"] = [{"type": "Installed", "status": state, **extra}]
+    if plan.message:
+        status["message"] = plan.message
+    images = {lookup.csv: lookup for lookup in plan.lookups}
+    status["plan"] = [
+        {
+            "resolving": step.resolving,
+            "resource": _resource(step, images),
+            "status": "Present" if index < plan.executed else "Unknown",
+        }
+        for index, step in enumerate(plan.steps)
+    ]
+    return status
+
+
+def _resource(step: Step, lookups: Mapping[str, Any]) -> dict[str, str]:
+    group, _, version = step.api_version.rpartition("/")
+    return {
+        "group": group,
+        "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
+        "manifest": _manifest(step, lookups),
+        "name": step.name,
+        "sourceName": step.catalog.name,
+        "sourceNamespace": step.catalog.namespace,
+        "version": version,
+    }
+
+
+def _manifest(step: Step, lookups: Mapping[str, Any]) -> str:
+    """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
+    lookup = lookups.get(step.resolving)
+    if lookup is None or step.kind == "Subscription":
+        return json.dumps(step.object, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return json.dumps(
+        {
+            "kind": "ConfigMap",
+            "name": sha256(lookup.image.encode()).hexdigest()[:63],
+            "namespace": step.catalog.namespace,
+            "catalogSourceName": step.catalog.name,
+            "catalogSourceNamespace": step.catalog.namespace,
+            "replaces": lookup.replaces,
+            "properties": lookup.properties,
+        },
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )

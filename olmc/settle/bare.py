@@ -1,0 +1,90 @@
+"""A bundle by itself: the OperatorGroup that `olmc render BUNDLE` makes, and the steps that install it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from olmc.load.catalogs.properties import properties_text
+from olmc.load.catalogs.rendering import bundle_properties, loose
+from olmc.model.cluster import Step
+from olmc.model.diagnostic import Report
+from olmc.model.options import Options
+from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.resolve.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
+from olmc.rules import settle as rules
+from olmc.settle.rest import NO_CATALOG
+from olmc.yaml import locate
+
+SUGGESTED = "operatorframework.io/suggested-namespace"
+SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """A workspace made for one bundle, and the steps that install the bundle in it."""
+
+    workspace: Workspace
+    steps: tuple[Step, ...]
+
+
+def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
+    """The namespace, the OperatorGroup and the steps for a bundle alone.
+
+    The namespace is the one asked for, else the one that the CSV suggests, else the package's name; the scope is what
+    was asked for, else the widest that the bundle supports.
+    """
+    namespace = options.install_namespace or _suggested(bundle) or bundle.package
+    targets = _targets(bundle, namespace, options, report)
+    source = bundle.csv.source
+    objects: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for name in dict.fromkeys((namespace, *targets))
+        if name != "default"
+    ]
+    objects.append(
+        {
+            "apiVersion": "operators.coreos.com/v1",
+            "kind": "OperatorGroup",
+            "metadata": {"name": bundle.package, "namespace": namespace},
+            "spec": {"targetNamespaces": list(targets)} if targets else {},
+        }
+    )
+    properties = properties_text(bundle_properties(loose(bundle), report))
+    replaces = str((bundle.csv.object.get("spec") or {}).get("replaces") or "")
+    steps: tuple[Step, ...] = ()
+    try:
+        csv = csv_object(bundle.csv, namespace, replaces, properties)
+        steps = bundle_steps(bundle_content(bundle), csv, NO_CATALOG)
+    except UndecodableCSVError as error:
+        hint = "Correct the field: a text that looks like a number or a boolean needs quotes."
+        report.add(rules.NOT_UNPACKED.finding(locate(source, ()), csv=bundle.name, text=error, hint=hint))
+    manifests = tuple(Manifest(obj, source) for obj in objects)
+    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps)
+
+
+def _suggested(bundle: Bundle) -> str:
+    annotations = (bundle.csv.object.get("metadata") or {}).get("annotations") or {}
+    name = annotations.get(SUGGESTED)
+    if isinstance(name, str) and name:
+        return name
+    try:
+        template = json.loads(annotations.get(SUGGESTED_TEMPLATE) or "{}")
+        return str(template.get("metadata", {}).get("name") or "")
+    except (ValueError, AttributeError, TypeError):
+        return ""
+
+
+def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
+    """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
+    if options.watch is not None:
+        return options.watch
+    modes = (bundle.csv.object.get("spec") or {}).get("installModes") or ()
+    supported = {mode.get("type") for mode in modes if isinstance(mode, dict) and mode.get("supported") is True}
+    if "AllNamespaces" in supported or not supported:
+        return ()
+    if "OwnNamespace" in supported:
+        return (namespace,)
+    report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
+    return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")

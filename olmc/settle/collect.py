@@ -1,0 +1,68 @@
+"""What happens when a CSV was replaced: it is deleted, and what it owned is collected (R-CSV-24, R-CAT-752)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from olmc.model.cluster import Cluster, Name
+from olmc.model.objects import Identity, Rendered
+from olmc.model.operators import Csv
+from olmc.settle.crds import without_installers
+
+
+def without_replaced(cluster: Cluster) -> Cluster:
+    """The cluster without the CSVs whose successor has succeeded, oldest first; the same object if there are none."""
+    for name, csv in sorted(cluster.csvs.items()):
+        if _is_replaced(name, cluster):
+            return without_replaced(_without_csv(cluster, name, csv))
+    return cluster
+
+
+def _is_replaced(name: Name, cluster: Cluster) -> bool:
+    """Whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
+    member = cluster.members.get(name)
+    if member is None or member.phase != "Replacing":
+        return False
+    before = Name(name.namespace, member.csv.replaces)
+    if before in cluster.csvs and before != name:
+        return False
+    return any(
+        other.succeeded
+        for key, other in cluster.members.items()
+        if key.namespace == name.namespace and other.csv.replaces == name.name and key in cluster.csvs
+    )
+
+
+def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
+    csvs = {key: value for key, value in cluster.csvs.items() if key != name}
+    members = {key: value for key, value in cluster.members.items() if key != name}
+    stock: dict[Identity, Rendered] = {}
+    for key, rendered in cluster.stock.items():
+        kept = _without_owner(key, rendered, name)
+        if kept is not None:
+            stock[key] = kept
+    return replace(cluster, csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
+
+
+def _without_owner(key: Identity, rendered: Rendered, gone: Name) -> Rendered | None:
+    """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
+    metadata = rendered.object["metadata"]
+    labels = metadata.get("labels") or {}
+    if key.kind in ("ClusterRole", "ClusterRoleBinding"):
+        owner = (labels.get("olm.owner.namespace"), labels.get("olm.owner"), labels.get("olm.owner.kind"))
+        return None if owner == (*gone, "ClusterServiceVersion") else rendered
+    if key.kind == "CustomResourceDefinition":
+        return replace(rendered, object=without_installers(rendered.object, gone))
+    refs = metadata.get("ownerReferences") or []
+    left = [ref for ref in refs if not _refers_to(ref, key, gone)]
+    if len(left) == len(refs):
+        return rendered
+    if not left:
+        return None
+    return replace(rendered, object={**rendered.object, "metadata": {**metadata, "ownerReferences": left}})
+
+
+def _refers_to(ref: dict[str, object], key: Identity, gone: Name) -> bool:
+    return (
+        ref.get("kind") == "ClusterServiceVersion" and ref.get("name") == gone.name and key.namespace == gone.namespace
+    )

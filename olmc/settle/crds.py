@@ -1,0 +1,178 @@
+"""CRDs that InstallPlans write: when an update is refused, and what is stored (R-CAT-720 … R-CAT-725)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.golang import fnv64a_hex
+from olmc.model.cluster import Cluster, Name
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.profiles.ownership import ALONGSIDE, MANAGED_LABELS
+
+
+class CRDError(Exception):
+    """An update of a CRD is refused; the text is OLM's."""
+
+
+def updated_crd(
+    new: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name
+) -> KubernetesObject:
+    """The CRD as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written."""
+    crd = as_v1(new)
+    name = crd["metadata"].get("name") or ""
+    if existing is not None:
+        problem = next(_update_problems(name, crd, existing.object, cluster), "")
+        if problem:
+            raise CRDError(problem)
+    annotations = {**(crd["metadata"].get("annotations") or {})}
+    for source in (crd, existing.object if existing else {}):
+        for key, value in ((source.get("metadata") or {}).get("annotations") or {}).items():
+            if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
+                annotations[key] = value
+    annotations[ALONGSIDE + fnv64a_hex(str(csv))] = str(csv)
+    labels = {**(crd["metadata"].get("labels") or {}), **MANAGED_LABELS}
+    metadata = {**crd["metadata"], "labels": labels, "annotations": annotations}
+    metadata.pop("namespace", None)
+    stored = _stored_versions(crd, existing.object if existing else None)
+    return {**crd, "metadata": metadata, "status": {"storedVersions": stored}}
+
+
+def _installer_exists(value: str, cluster: Cluster) -> bool:
+    namespace, _, name = value.partition("/")
+    return Name(namespace, name) in cluster.csvs
+
+
+def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
+    """A CRD without the trace of a CSV that was deleted."""
+    annotations = crd["metadata"].get("annotations") or {}
+    kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(gone))}
+    return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
+
+
+def _update_problems(
+    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster
+) -> Iterator[str]:
+    """R-CAT-723: existing objects against the new schema, then stored versions."""
+    yield from _resource_problems(name, new, old, cluster)
+    versions = {item.get("name") for item in (new.get("spec") or {}).get("versions") or ()}
+    for version in _stored_versions(old, None):
+        if version not in versions:
+            yield (
+                f'risk of data loss updating "{name}": new CRD removes version {version} that is listed as a stored '
+                "version on the existing CRD"
+            )
+
+
+def _stored_versions(crd: KubernetesObject, before: KubernetesObject | None) -> list[str]:
+    """The versions that objects may be stored in: those known so far, and the storage version (R-CAT-724)."""
+    known = list((crd.get("status") or {}).get("storedVersions") or ()) if before is None else []
+    if before is not None:
+        known = _stored_versions(before, None)
+    versions = (crd.get("spec") or {}).get("versions") or ()
+    current = [item.get("name") for item in versions if item.get("storage")]
+    return [*known, *(version for version in current if version not in known)]
+
+
+def _resource_problems(
+    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster
+) -> Iterator[str]:
+    spec = new.get("spec") or {}
+    if ((spec.get("conversion") or {}).get("strategy")) == "Webhook":
+        return
+    group, kind = spec.get("group"), (spec.get("names") or {}).get("kind")
+    objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
+    if not objects:
+        return
+    served_before = {v.get("name") for v in (old.get("spec") or {}).get("versions") or () if v.get("served")}
+    for version in spec.get("versions") or ():
+        if not version.get("served") or version.get("name") not in served_before:
+            continue
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        for obj in objects:
+            violations = _violations(schema, obj)
+            if violations:
+                metadata = obj["metadata"]
+                where = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
+                yield (
+                    f'error validating existing CRs against new CRD\'s schema for "{name}": error validating '
+                    f'{group}/{version.get("name")}, Kind={kind} "{where}": updated validation is too restrictive: '
+                    f"{violations}"
+                )
+
+
+def _violations(schema: Mapping[str, Any], obj: KubernetesObject) -> str:
+    from jsonschema import Draft4Validator
+
+    body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+    found = sorted(
+        f"{'.'.join(map(str, error.absolute_path))}: {error.message}".lstrip(": ")
+        for error in Draft4Validator(_without_presence(schema)).iter_errors(body)
+    )
+    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
+
+
+def _without_presence(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object's body, without metadata, apiVersion and kind; nullable becomes a type."""
+    properties = {
+        key: _nullable(value)
+        for key, value in (schema.get("properties") or {}).items()
+        if key not in ("apiVersion", "kind", "metadata")
+    }
+    return {**schema, "properties": properties}
+
+
+def _nullable(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_nullable(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {key: _nullable(value) for key, value in schema.items()}
+    if made.get("nullable") is True and isinstance(made.get("type"), str):
+        made["type"] = [made["type"], "null"]
+    if made.get("x-kubernetes-int-or-string") is True:
+        made["type"] = ["integer", "string"]
+    return made
+
+
+def as_v1(crd: KubernetesObject) -> KubernetesObject:
+    """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD unchanged."""
+    if not str(crd.get("apiVersion")).endswith("/v1beta1"):
+        spec = {k: v for k, v in (crd.get("spec") or {}).items() if (k, v) != ("preserveUnknownFields", False)}
+        return {**{key: value for key, value in crd.items() if key != "status"}, "spec": spec}
+    old = crd.get("spec") or {}
+    moved = ("version", "versions", "validation", "subresources", "additionalPrinterColumns", "conversion")
+    spec = {key: value for key, value in old.items() if key not in moved}
+    versions = old.get("versions") or [{"name": old.get("version"), "served": True, "storage": True}]
+    spec["versions"] = [_v1_version(version, old) for version in versions]
+    spec.pop("preserveUnknownFields", None)
+    if old.get("preserveUnknownFields") is not False:
+        spec["preserveUnknownFields"] = True
+    spec["conversion"] = _v1_conversion(old.get("conversion") or {})
+    metadata = crd.get("metadata") or {}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
+
+
+def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(version)
+    if spec.get("validation") and "schema" not in made:
+        made["schema"] = spec["validation"]
+    if spec.get("subresources") and "subresources" not in made:
+        made["subresources"] = spec["subresources"]
+    columns = made.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
+    if columns:
+        made["additionalPrinterColumns"] = [
+            {("jsonPath" if key == "JSONPath" else key): value for key, value in column.items()} for column in columns
+        ]
+    return made
+
+
+def _v1_conversion(old: Mapping[str, Any]) -> dict[str, Any]:
+    strategy = old.get("strategy") or "None"
+    if strategy != "Webhook":
+        return {"strategy": strategy}
+    webhook = {
+        "clientConfig": old.get("webhookClientConfig") or {},
+        "conversionReviewVersions": old.get("conversionReviewVersions") or ["v1beta1"],
+    }
+    return {"strategy": strategy, "webhook": webhook}

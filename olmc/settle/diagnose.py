@@ -1,0 +1,161 @@
+"""What is wrong with a settled cluster, in words: every group, Subscription, plan and CSV that would fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from olmc.model.cluster import Cluster, InstallPlan, Member, Name
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.location import Location, Source
+from olmc.model.operators import Group
+from olmc.rules import load as load_rules
+from olmc.rules import settle as rules
+from olmc.rules.rule import Rule
+from olmc.settle.rest import Settled
+from olmc.yaml import locate
+
+if TYPE_CHECKING:
+    from olmc.model.resolution import Question
+    from olmc.resolve.plans import Round
+
+
+def diagnose(settled: Settled, report: Report) -> None:
+    """Report everything in a settled cluster that would not work, each at the place in the input that causes it."""
+    cluster = settled.cluster
+    for diagnostic in (
+        *_groups(cluster),
+        *_resolutions(settled),
+        *_missing_content(settled.rounds.values()),
+        *_plans(cluster),
+        *_members(cluster),
+    ):
+        report.add(diagnostic)
+
+
+def _at(source: Source | None, *keys: str | int) -> Location | None:
+    return locate(source, keys) if source is not None else None
+
+
+def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
+    by_namespace: dict[str, list[Group]] = {}
+    for group in cluster.groups:
+        by_namespace.setdefault(group.namespace, []).append(group)
+        if group.problem:
+            hint = (
+                f"Add the ServiceAccount {group.missing_account} to namespace {group.namespace}."
+                if group.missing_account
+                else "Correct the group's spec."
+            )
+            place = _at(group.source, "spec")
+            yield rules.GROUP_PROBLEM.finding(
+                place, namespace=group.namespace, name=group.name, problem=group.problem, hint=hint
+            )
+        for name in group.targets:
+            if name and name not in cluster.namespaces:
+                place = _at(group.source, "spec", "targetNamespaces")
+                yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
+    for namespace, groups in by_namespace.items():
+        if len(groups) > 1:
+            places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := _at(g.source)) is not None]
+            names = ", ".join(g.name for g in groups)
+            first = places[0][1] if places else None
+            yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+
+
+def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
+    """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
+    last = list(settled.rounds.values())
+    for done in (*settled.history, *last):
+        if done.question is None or done.answer is None:
+            continue
+        from olmc.resolve.explain import derivation  # only workspaces with Subscriptions need the resolver
+        from olmc.resolve.resolve import answer
+
+        question = _with_places(done.question, settled.cluster)
+        said = Report()
+        answer(question, said)
+        for diagnostic in said:
+            if diagnostic.severity is not Severity.FAILURE:
+                yield diagnostic
+            elif done in last:
+                lines = [f"{'  ' * line.depth}{line.text}" for line in derivation(question, done.answer)]
+                yield replace(diagnostic, hint="\n".join(lines))
+
+
+def _with_places(question: Question, cluster: Cluster) -> Question:
+    """The question with the place of every Subscription, for messages."""
+    wishes = []
+    for wish in question.wishes:
+        found = cluster.subscriptions.get(Name(question.namespace, wish.name))
+        wishes.append(replace(wish, location=_at(found.source, "spec") if found else None))
+    return replace(question, wishes=tuple(wishes))
+
+
+def _missing_content(rounds: Iterable[Round]) -> Iterator[Diagnostic]:
+    for done in rounds:
+        for candidate in done.missing:
+            place = candidate.location
+            yield load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
+
+
+def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
+    for plan in cluster.plans:
+        if plan.given is not None or plan.phase == "Complete":
+            continue
+        csvs = ", ".join(plan.csvs)
+        if plan.phase == "RequiresApproval":
+            first = plan.csvs[0] if plan.csvs else "all"
+            yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
+            continue
+        text = plan.message or (plan.condition[2] if plan.condition else "")
+        place = _failed_step(plan)
+        yield rules.PLAN_FAILED.finding(place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text)
+
+
+def _failed_step(plan: InstallPlan) -> Location | None:
+    if plan.condition and plan.condition[1] == "InstallCheckFailed":
+        return None
+    step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
+    return _at(step.source) if step is not None else None
+
+
+def _members(cluster: Cluster) -> Iterator[Diagnostic]:
+    for name, member in sorted(cluster.members.items()):
+        if member.succeeded or member.phase in ("", "Replacing"):
+            continue
+        rule, hint = _rule_for(member)
+        yield rule.finding(
+            _place(member),
+            csv=member.csv.name,
+            namespace=name.namespace,
+            reason=member.reason,
+            text=member.message,
+            hint=hint,
+        )
+        if member.flapping:
+            yield rules.FLAPPING.finding(_place(member), csv=member.csv.name, namespace=name.namespace)
+
+
+def _rule_for(member: Member) -> tuple[Rule, str]:
+    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    if member.phase == "Pending":
+        return rules.PENDING, "\n".join((hint, *_unmet(member))).strip()
+    return (rules.GROUP_FAILURE if hint else rules.INSTALL_FAILURE), hint
+
+
+def _unmet(member: Member) -> Iterator[str]:
+    """One line for each requirement that is not met."""
+    for item in member.requirements:
+        if item["status"] not in ("Present", "DeploymentFound"):
+            yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
+            for dependent in item.get("dependents") or ():
+                if dependent["status"] == "NotSatisfied":
+                    yield f"  {dependent['message']}"
+
+
+def _place(member: Member) -> Location | None:
+    if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
+        return _at(member.group.source, "spec")
+    return _at(member.csv.source, "metadata", "name")

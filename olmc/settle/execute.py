@@ -1,0 +1,103 @@
+"""InstallPlans at work: run the steps in order until one fails (R-CAT-603 … R-CAT-607, R-CAT-700)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.operators import Group
+from olmc.model.options import Options
+from olmc.settle.builtin import is_cluster_scoped
+from olmc.settle.groups import with_targets
+from olmc.settle.permissions import access, allowed
+from olmc.settle.stock import StepError, Target, with_step
+
+_PLURALS = {
+    "ClusterServiceVersion": ("operators.coreos.com", "clusterserviceversions", "creating csv"),
+    "Subscription": ("operators.coreos.com", "subscriptions", "creating subscription"),
+    "Secret": ("", "secrets", "updating secret:"),
+    "ConfigMap": ("", "configmaps", "updating configmap:"),
+    "Service": ("", "services", "updating service:"),
+    "ServiceAccount": ("", "serviceaccounts", "creating service account:"),
+    "Role": ("rbac.authorization.k8s.io", "roles", "creating role"),
+    "RoleBinding": ("rbac.authorization.k8s.io", "rolebindings", "creating rolebinding"),
+    "ClusterRole": ("rbac.authorization.k8s.io", "clusterroles", "creating clusterrole"),
+    "ClusterRoleBinding": ("rbac.authorization.k8s.io", "clusterrolebindings", "creating clusterrolebinding"),
+}
+
+
+def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
+    """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
+    if not plan.approved:
+        return _add(cluster, plan)
+    group = _managing_group(cluster, plan.namespace)
+    if group is None:
+        text = "no operator group found that is managing this namespace"
+        return _add(cluster, replace(plan, phase="Installing", condition=("False", "InstallCheckFailed", text)))
+    plan = replace(plan, account=_account(group))
+    cluster = _add(cluster, plan)
+    cluster, done, problem, forbidden = _run(cluster, plan, group, options)
+    if forbidden:
+        text = f"retrying execution due to error: {problem}"
+        return _add(cluster, replace(plan, phase="Installing", message=text, executed=done))
+    if problem:
+        condition = ("False", "InstallComponentFailed", problem)
+        return _add(cluster, replace(plan, phase="Failed", message=problem, condition=condition, executed=done))
+    return _add(cluster, replace(plan, phase="Complete", condition=("True", "", ""), executed=done))
+
+
+def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
+    others = tuple(p for p in cluster.plans if (p.namespace, p.name) != (plan.namespace, plan.name))
+    return replace(cluster, plans=(*others, plan))
+
+
+def _managing_group(cluster: Cluster, namespace: str) -> Group | None:
+    """The one OperatorGroup of a namespace, if it targets anything (R-CAT-604)."""
+    groups = cluster.groups_in(namespace)
+    if len(groups) != 1:
+        return None
+    group = with_targets(groups[0], cluster.namespaces, cluster.stock)
+    return group if group.targets and not group.problem else None
+
+
+def _account(group: Group) -> dict[str, str] | None:
+    name = group.spec.get("serviceAccountName")
+    if not name:
+        return None
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "name": name, "namespace": group.namespace, "uid": ""}
+
+
+def _run(
+    cluster: Cluster, plan: InstallPlan, group: Group, options: Options
+) -> tuple[Cluster, int, str, bool]:
+    """The cluster after the steps that worked, their number, the first problem, and whether it is one of rights."""
+    target = Target(plan.namespace, plan.name, options)
+    for done, step in enumerate(plan.steps):
+        forbidden = _forbidden(cluster, step, group)
+        if forbidden:
+            return cluster, done, forbidden, True
+        try:
+            cluster = with_step(cluster, step, target)
+        except StepError as error:
+            return cluster, done, str(error), False
+    return cluster, len(plan.steps), "", False
+
+
+def _forbidden(cluster: Cluster, step: Step, group: Group) -> str:
+    """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
+    written with OLM's own rights (R-CAT-720)."""
+    account = group.spec.get("serviceAccountName")
+    if not account or step.kind not in _PLURALS:
+        return ""
+    api_group, resource, doing = _PLURALS[step.kind]
+    scope = "" if is_cluster_scoped(step.kind) else group.namespace
+    wanted = {"verbs": ["create"], "apiGroups": [api_group], "resources": [resource]}
+    if allowed(access(cluster.stock).rules(group.namespace, account, scope), wanted):
+        return ""
+    full = f"{resource}.{api_group}" if api_group else resource
+    where = f'in the namespace "{scope}"' if scope else "at the cluster scope"
+    user = f"system:serviceaccount:{group.namespace}:{account}"
+    return (
+        f'error {doing} {step.name}: {full} is forbidden: User "{user}" cannot create resource "{resource}" in API '
+        f'group "{api_group}" {where}'
+    )

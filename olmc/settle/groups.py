@@ -1,0 +1,97 @@
+"""OperatorGroups: which exist, which namespaces they target, and what is wrong with them (R-OG-1 … R-OG-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from olmc.model.diagnostic import Report
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import APIKey, Group
+from olmc.model.workspace import Manifest
+from olmc.rules import load as rules
+from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
+from olmc.yaml import locate
+
+_SPEC_FIELDS = ("selector", "targetNamespaces", "serviceAccountName", "staticProvidedAPIs", "upgradeStrategy")
+
+
+def stored_group(manifest: Manifest, report: Report) -> KubernetesObject:
+    """The OperatorGroup as the API server stores it: unknown fields dropped, defaults set (R-OG-2, R-OG-3)."""
+    obj = manifest.object
+    name = obj["metadata"]["name"]
+    given = obj.get("spec") or {}
+    spec: dict[str, Any] = {key: given[key] for key in _SPEC_FIELDS if given.get(key) is not None}
+    selector = spec.get("selector")
+    if isinstance(selector, dict):
+        unknown = sorted(str(key) for key in selector.keys() - KNOWN_KEYS)
+        if unknown:
+            place = locate(manifest.source, ("spec", "selector"))
+            report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=", ".join(unknown)))
+        spec["selector"] = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+    spec.setdefault("upgradeStrategy", "Default")
+    kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": kept, "spec": spec}
+
+
+def with_targets(
+    group: Group, namespaces: Mapping[str, Mapping[str, str]], stock: Mapping[Identity, Rendered]
+) -> Group:
+    """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
+    spec = group.spec
+    account = spec.get("serviceAccountName")
+    if account and not account_exists(stock, group.namespace, account):
+        return Group(group.object, group.source, (), f"ServiceAccount {account} not found", account)
+    selector = spec.get("selector") or {}
+    wrong = problem(selector)
+    if wrong:
+        return Group(group.object, group.source, (), wrong)
+    listed = spec.get("targetNamespaces") or []
+    if "" in listed:
+        text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
+        return Group(group.object, group.source, (), text)
+    if listed:
+        return Group(group.object, group.source, tuple(sorted(listed, key=_bytes)))
+    if is_empty(selector):
+        return Group(group.object, group.source, ("",))
+    chosen = [name for name, labels in namespaces.items() if matches(selector, labels)]
+    return Group(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
+
+
+def account_exists(stock: Mapping[Identity, Rendered], namespace: str, name: str) -> bool:
+    """Whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
+    return name == "default" or Identity("", "ServiceAccount", namespace, name) in stock
+
+
+def target_set(group: Group) -> frozenset[str] | None:
+    """The namespaces that count when groups are intersected (R-CSV-10); None stands for all namespaces."""
+    if group.is_global:
+        return None
+    return frozenset({*group.targets, group.namespace}) if group.targets else frozenset()
+
+
+def intersects(one: Group, other: Group) -> bool:
+    """Whether two groups share a namespace (R-CSV-11)."""
+    first, second = target_set(one), target_set(other)
+    if first is None:
+        return second is None or bool(second)
+    return bool(first if second is None else first & second)
+
+
+def format_apis(apis: Iterable[APIKey]) -> str:
+    """The text of `olm.providedAPIs` (R-OG-11)."""
+    return ",".join(sorted((str(api) for api in apis), key=_bytes))
+
+
+def parse_apis(text: str) -> frozenset[APIKey]:
+    """The APIs in the text of `olm.providedAPIs`; elements with fewer than two dots are ignored (R-OG-11)."""
+    found = set()
+    for element in text.replace(" ", "").split(","):
+        parts = element.split(".", 2)
+        if len(parts) == 3:
+            found.add(APIKey(parts[2], parts[1], parts[0]))
+    return frozenset(found)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode()

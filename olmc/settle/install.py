@@ -1,0 +1,228 @@
+"""Carrying out an install strategy: what stops it, and how far it gets (R-CSV-15b … R-CSV-20, R-WH-2 … R-WH-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmc.golang import is_dns1123_subdomain
+from olmc.model.cluster import Installation, Name
+from olmc.model.objects import Identity, Rendered
+from olmc.model.operators import Csv, Group
+from olmc.settle.membership import Failure
+from olmc.settle.permissions import Access, allowed, rule_problem
+from olmc.settle.requirements import APIEXTENSIONS, predecessors
+
+CONVERSION = "ConversionWebhook"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever."""
+
+    failure: Failure | None
+    installation: Installation | None
+    flapping: bool = False
+
+
+def strategy_failure(csv: Csv) -> Failure | None:
+    """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b)."""
+    strategy = (csv.spec.get("install") or {}).get("strategy")
+    if strategy != "deployment":
+        return "InvalidInstallStrategy", "install strategy invalid: unrecognized install strategy"
+    for entry in csv.permissions + csv.cluster_permissions:
+        for rule in entry.get("rules") or ():
+            problem = rule_problem(rule)
+            if problem:
+                return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"
+    return None
+
+
+def webhook_failure(csv: Csv) -> Failure | None:
+    """R-CSV-15d, R-CSV-15e: repeated names, and rules that OLM does not let a webhook have (R-WH-2)."""
+    seen: set[str] = set()
+    for webhook in csv.webhooks:
+        name = webhook.get("generateName") or ""
+        if name in seen:
+            return "InvalidWebhookDescription", "CSV contains repeated WebhookDescription name"
+        seen.add(name)
+        for rule in webhook.get("rules") or ():
+            problem = _webhook_rule_problem(rule)
+            if problem:
+                return "InvalidWebhookDescription", problem
+    return None
+
+
+def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
+    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
+    if "*" in groups:
+        return "webhook rules cannot include all groups"
+    if "operators.coreos.com" in groups:
+        return "webhook rules cannot include the OLM group"
+    guarded = {"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+    if "admissionregistration.k8s.io" in groups and guarded & set(resources):
+        kinds = "MutatingWebhookConfiguration or ValidatingWebhookConfiguration"
+        return f"webhook rules cannot include {kinds} resources"
+    return ""
+
+
+def owner_conflict(csv: Csv, csvs: Mapping[Name, Csv]) -> Failure | None:
+    """R-CSV-15f: another CSV of the namespace, outside of the replacement chain, owns one of the CRDs."""
+    chain = _chain(csv, csvs)
+    owned = {item.get("name") for item in csv.crd_descriptions("owned")}
+    others = (other for name, other in csvs.items() if name.namespace == csv.namespace and other.name not in chain)
+    if any(owned & {item.get("name") for item in other.crd_descriptions("owned")} for other in others):
+        return "OwnerConflict", "conflicting CRD owner in namespace"
+    return None
+
+
+def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
+    """The CSVs that this one replaces and that replace it, itself included (R-CSV-26)."""
+    chain = {csv.name, *predecessors(csv, csvs)}
+    current = csv.name
+    while True:
+        following = next(
+            (c.name for n, c in sorted(csvs.items()) if n.namespace == csv.namespace and c.replaces == current), ""
+        )
+        if not following or following in chain:
+            return chain
+        chain.add(following)
+        current = following
+
+
+def serving_deployments(csv: Csv) -> tuple[str, ...]:
+    """The Deployments that get certificates: those that an API service or a webhook names (R-CERT-1)."""
+    named = {item.get("deploymentName") for item in serving_descriptions(csv)}
+    return tuple(name for item in csv.deployments if (name := item.get("name") or "") in named)
+
+
+def serving_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
+    """API service descriptions, owned winning over required, by name; then the webhooks in order (R-CERT-1)."""
+    return (*apiservice_descriptions(csv), *csv.webhooks)
+
+
+def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
+    """Owned and required API service descriptions by `<version>.<group>`, owned ones winning (R-CERT-1)."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for relation in ("required", "owned"):
+        for item in csv.apiservice_descriptions(relation):
+            found[f"{item.get('version') or ''}.{item.get('group') or ''}"] = item
+    return tuple(found[name] for name in sorted(found))
+
+
+def install(
+    csv: Csv, group: Group, stock: Mapping[Identity, Rendered], access: Access, foreign: frozenset[str]
+) -> Outcome:
+    """Carry out the install strategy of a CSV whose requirements are met.
+
+    `foreign` are the names of API services that exist and belong to somebody else.
+    """
+    for name in serving_deployments(csv):
+        if "." in name:
+            service = f'"{name}-service"'
+            text = f"Service {service} is invalid: metadata.name: Invalid value: {service}: must not contain dots"
+            return _failed(text, None)
+    forbidden = _forbidden(csv, group, access)
+    if forbidden:
+        text = f"install strategy failed: install strategy failed: {forbidden}"
+        return Outcome(("InstallComponentFailedNoRetry", text), Installation(0, 0))
+    for index, deployment in enumerate(csv.deployments):
+        problem = deployment_problem(deployment)
+        if problem:
+            return _failed(problem, Installation(index, len(csv.webhooks) if index else 0))
+        problem, webhooks = _serving_problem(csv, stock, foreign)
+        if problem:
+            if _recovers(csv, problem):
+                break
+            return _failed(problem, Installation(index + 1, webhooks))
+    installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
+    return Outcome(_never_ready(csv), installation, flapping=_never_ready(csv) is not None)
+
+
+def _failed(text: str, installation: Installation | None) -> Outcome:
+    return Outcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
+
+
+def _recovers(csv: Csv, problem: str) -> bool:
+    """A foreign API service fails the install, but a lone Deployment was written by then, and a failed CSV whose
+    components turn out healthy succeeds after all."""
+    return problem.startswith("pre-existing APIService") and len(csv.deployments) == 1
+
+
+def _never_ready(csv: Csv) -> Failure | None:
+    """A webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
+    names = {item.get("name") for item in csv.deployments}
+    if any(webhook.get("deploymentName") not in names for webhook in csv.webhooks):
+        return "NeedsReinstall", "calculated deployment install is bad"
+    return None
+
+
+def _forbidden(csv: Csv, group: Group, access: Access) -> str:
+    """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
+    account = group.spec.get("serviceAccountName")
+    if not account or not csv.deployments:
+        return ""
+    wanted = {"verbs": ["create"], "apiGroups": ["apps"], "resources": ["deployments"]}
+    if allowed(access.rules(csv.namespace, account, csv.namespace), wanted):
+        return ""
+    return (
+        f'deployments.apps is forbidden: User "system:serviceaccount:{csv.namespace}:{account}" cannot create resource '
+        f'"deployments" in API group "apps" in the namespace "{csv.namespace}"'
+    )
+
+
+def deployment_problem(deployment: Mapping[str, Any]) -> str:
+    """The API server's reason for refusing a Deployment, "" if there is none."""
+    name, spec = deployment.get("name") or "", deployment.get("spec") or {}
+    wrong = is_dns1123_subdomain(name)
+    if wrong:
+        return f'Deployment.apps "{name}" is invalid: metadata.name: Invalid value: "{name}": {wrong[0]}'
+    selector = spec.get("selector")
+    template_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    if not selector:
+        return f'Deployment.apps "{name}" is invalid: spec.selector: Required value'
+    wanted = selector.get("matchLabels") or {}
+    if any(template_labels.get(key) != value for key, value in wanted.items()):
+        shown = ", ".join(f'"{key}":"{value}"' for key, value in sorted(template_labels.items()))
+        return (
+            f'Deployment.apps "{name}" is invalid: spec.template.metadata.labels: Invalid value: '
+            f"{{{shown}}}: `selector` does not match template `labels`"
+        )
+    return ""
+
+
+def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:
+    """The first error among API services, then webhooks, and how many webhooks were written before it (R-WH-9)."""
+    for item in apiservice_descriptions(csv):
+        name = f"{item.get('version') or ''}.{item.get('group') or ''}"
+        if name in foreign:
+            return f"pre-existing APIService {name} is not adoptable", 0
+    for index, webhook in enumerate(csv.webhooks):
+        if webhook.get("type") == CONVERSION:
+            problem = next(_conversion_problems(csv, webhook, stock), "")
+            if problem:
+                return problem, index
+    return "", len(csv.webhooks)
+
+
+def _conversion_problems(csv: Csv, webhook: Mapping[str, Any], stock: Mapping[Identity, Rendered]) -> Iterator[str]:
+    """R-WH-7, R-WH-8."""
+    for mode in csv.spec.get("installModes") or ():
+        if (mode.get("type") == "AllNamespaces") != bool(mode.get("supported")):
+            yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
+    names = webhook.get("conversionCRDs") or ()
+    if not names:
+        yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
+    owned = {item.get("name") for item in csv.crd_descriptions("owned")}
+    for name in names:
+        crd = stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        if crd is None:
+            cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
+            yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"
+        elif name not in owned:
+            yield f"csv {csv.name} does not own CRD {name}"
+        elif (crd.object.get("spec") or {}).get("preserveUnknownFields"):
+            yield (
+                "crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion"
+            )

@@ -1,0 +1,127 @@
+"""The permission check: what a service account may do, by the RBAC that exists (R-PERM-1 … R-PERM-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+
+RBAC = "rbac.authorization.k8s.io"
+Rule = Mapping[str, Any]
+
+_EVERYTHING: tuple[Rule, ...] = (
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The RBAC of a cluster, ready to be asked: bindings by the service account (namespace, name) they apply to.
+
+    `cluster` holds the rules granted everywhere, `local` those granted in a namespace.
+    """
+
+    cluster: Mapping[tuple[str, str], tuple[Rule, ...]]
+    local: Mapping[tuple[str, str, str], tuple[Rule, ...]]
+
+    def rules(self, account_namespace: str, account: str, namespace: str) -> tuple[Rule, ...]:
+        """The rules that count for a service account in `namespace` ("": those granted in the whole cluster)."""
+        everywhere = self.cluster.get((account_namespace, account), ())
+        if not namespace:
+            return everywhere
+        return everywhere + self.local.get((account_namespace, account, namespace), ())
+
+
+def access(stock: Mapping[Identity, Rendered]) -> Access:
+    """The access that the RBAC objects among `stock` grant to service accounts (R-PERM-2)."""
+    cluster: dict[tuple[str, str], list[Rule]] = {}
+    local: dict[tuple[str, str, str], list[Rule]] = {}
+    for identity, rendered in stock.items():
+        if identity.group != RBAC or not identity.kind.endswith("Binding"):
+            continue
+        obj = rendered.object
+        rules = _referenced_rules(stock, obj, identity.namespace)
+        for namespace, name in _accounts(obj, identity.namespace):
+            if identity.kind == "ClusterRoleBinding":
+                cluster.setdefault((namespace, name), []).extend(rules)
+            else:
+                local.setdefault((namespace, name, identity.namespace), []).extend(rules)
+    return Access(
+        {key: tuple(rules) for key, rules in cluster.items()}, {key: tuple(rules) for key, rules in local.items()}
+    )
+
+
+def _referenced_rules(
+    stock: Mapping[Identity, Rendered], binding: KubernetesObject, namespace: str
+) -> Iterable[Rule]:
+    ref = binding.get("roleRef") or {}
+    kind, name = ref.get("kind") or "", ref.get("name") or ""
+    found = stock.get(Identity(RBAC, kind, namespace if kind == "Role" else "", name))
+    if found is not None:
+        return found.object.get("rules") or ()
+    return _EVERYTHING if (kind, name) == ("ClusterRole", "cluster-admin") else ()
+
+
+def _accounts(binding: KubernetesObject, namespace: str) -> Iterable[tuple[str, str]]:
+    for subject in binding.get("subjects") or ():
+        if subject.get("kind") == "ServiceAccount":
+            yield subject.get("namespace") or namespace, subject.get("name") or ""
+        elif subject.get("kind") == "User":
+            parts = str(subject.get("name")).split(":")
+            if len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]:
+                yield parts[2], parts[3]
+
+
+def rule_problem(rule: Rule) -> str:
+    """Why OLM refuses a rule altogether ("" when it doesn't): the texts of R-CSV-15b."""
+    if not rule.get("verbs"):
+        return "policy rule must have at least one verb"
+    if rule.get("nonResourceURLs") and any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
+        return "rule cannot apply to both regular resources and non-resource URLs"
+    return ""
+
+
+def allowed(granted: Sequence[Rule], wanted: Rule) -> bool:
+    """Whether every request that `wanted` stands for is allowed by some granted rule (R-PERM-2, R-PERM-3)."""
+    lists = [
+        wanted.get(key) or [""] for key in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    ]
+    if any(_covers(rule, wanted) for rule in granted):
+        return True
+    return all(any(_matches(rule, request) for rule in granted) for request in product(*lists))
+
+
+def _covers(rule: Rule, wanted: Rule) -> bool:
+    """A shortcut: a granted rule that is literally the wanted one, or wider in every list."""
+    return all(
+        set(wanted.get(key) or ()) <= set(rule.get(key) or ())
+        for key in ("verbs", "apiGroups", "resources", "nonResourceURLs")
+    ) and (
+        not rule.get("resourceNames")
+        or (bool(wanted.get("resourceNames")) and set(wanted["resourceNames"]) <= set(rule["resourceNames"]))
+    ) and bool(wanted.get("nonResourceURLs") or (wanted.get("apiGroups") and wanted.get("resources")))  # fmt: skip
+
+
+def _matches(rule: Rule, request: tuple[str, ...]) -> bool:
+    verb, group, resource, name, url = request
+    if not _has(rule.get("verbs"), verb):
+        return False
+    if url:
+        return any(
+            known in (url, "*") or (known.endswith("*") and url.startswith(known.rstrip("*")))
+            for known in rule.get("nonResourceURLs") or ()
+        )
+    names = rule.get("resourceNames") or ()
+    return (
+        _has(rule.get("apiGroups"), group)
+        and _has(rule.get("resources"), resource)
+        and (not names or (bool(name) and name in names))
+    )
+
+
+def _has(values: Sequence[str] | None, wanted: str) -> bool:
+    return bool(values) and (wanted in values or "*" in values)  # type: ignore[operator]

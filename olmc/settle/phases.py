@@ -1,0 +1,222 @@
+"""The phase that every CSV comes to rest in (R-CSV-1 … R-CSV-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.objects import Rendered
+from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.options import Options
+from olmc.settle.groups import parse_apis, with_targets
+from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
+from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
+from olmc.settle.permissions import Access, access
+from olmc.settle.requirements import Surroundings, requirements
+
+SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
+_UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
+_NOT_MET = ("RequirementsNotMet", "one or more requirements couldn't be found")
+_READY = ("AllRequirementsMet", "all requirements found, attempting install")
+_WAITING = ("InstallSucceeded", "waiting for install components to report healthy")
+
+
+def judged(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
+    groups = tuple(with_targets(group, cluster.namespaces, cluster.stock) for group in cluster.groups)
+    cluster = replace(cluster, groups=groups)
+    granted = access(cluster.stock)
+    served = _apiservices(cluster, cluster.members)
+    while True:
+        members, provided = _judge_all(cluster, options, granted, served)
+        again = _apiservices(cluster, members)
+        if again == served:
+            return replace(cluster, members=members, provided=provided)
+        served = again
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAPI:
+    """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
+
+    kinds: frozenset[str]
+    owners: frozenset[Name]
+
+
+def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, ServedAPI]:
+    found: dict[str, ServedAPI] = {}
+    for name, member in members.items():
+        if member.installation is None or not member.installation.deployments:
+            continue
+        for item in member.csv.apiservice_descriptions("owned"):
+            key = f"{item.get('version') or ''}.{item.get('group') or ''}"
+            known = found.get(key, ServedAPI(frozenset(), frozenset()))
+            found[key] = ServedAPI(known.kinds | {item.get("kind") or ""}, known.owners | {name})
+    for identity in cluster.stock:
+        if identity.kind == "APIService" and identity.name not in found:
+            found[identity.name] = ServedAPI(frozenset(), frozenset())
+    return found
+
+
+def _judge_all(
+    cluster: Cluster, options: Options, granted: Access, served: Mapping[str, ServedAPI]
+) -> tuple[dict[Name, Member], dict[Name, frozenset[APIKey] | None]]:
+    provided = {key_of(group): _kept_apis(cluster, group) for group in cluster.groups}
+    world = Surroundings(
+        cluster.stock,
+        granted,
+        cluster.csvs,
+        {name: api.kinds for name, api in served.items()},
+        options.kube_version,
+        frozenset(options.apis),
+    )
+    members: dict[Name, Member] = {}
+    for name in _arrival_order(cluster):
+        csv = cluster.csvs[name]
+        member = _judge(csv, cluster, world, provided, served, members)
+        members[name] = member
+        before = Name(name.namespace, csv.replaces)
+        if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
+            members[before] = _being_replaced(members[before], csv.name)
+    return members, provided
+
+
+def _kept_apis(cluster: Cluster, group: Group) -> frozenset[APIKey] | None:
+    """What stays of the annotation that the input gives: everything if static, else what CSVs provide (R-OG-14)."""
+    if group.given_apis is None:
+        return None
+    given = parse_apis(group.given_apis)
+    if group.is_static:
+        return given
+    return given & {api.key for csv in cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+
+
+def _arrival_order(cluster: Cluster) -> list[Name]:
+    """Who came first: by creationTimestamp, then namespace and name; but no CSV before the one that it replaces."""
+    stamps = {
+        name: str(csv.object["metadata"].get("creationTimestamp") or "") for name, csv in cluster.csvs.items()
+    }
+    order: list[Name] = []
+
+    def place(name: Name, above: frozenset[Name]) -> None:
+        if name in order or name in above:
+            return
+        before = Name(name.namespace, cluster.csvs[name].replaces)
+        if before in cluster.csvs:
+            place(before, above | {name})
+        order.append(name)
+
+    for name in sorted(cluster.csvs, key=lambda n: (stamps[n], n)):
+        place(name, frozenset())
+    return order
+
+
+def _judge(
+    csv: Csv,
+    cluster: Cluster,
+    world: Surroundings,
+    provided: dict[Name, frozenset[APIKey] | None],
+    served: Mapping[str, ServedAPI],
+    members: Mapping[Name, Member],
+) -> Member:
+    group = sole_group(cluster.groups_in(csv.namespace))
+    if not csv.surface_is_readable:
+        return Member(csv, group if isinstance(group, Group) else None, "", "", "")
+    if not isinstance(group, Group):
+        return _failed(csv, None, group)
+    if group.problem:
+        return Member(csv, group, "", "", "")
+    failure = install_mode_failure(csv, group)
+    if failure:
+        return _failed(csv, group, failure)
+    verdict = api_verdict(csv, group, cluster.groups, provided)
+    provided[key_of(group)] = verdict.apis
+    if verdict.failure:
+        return _failed(csv, group, verdict.failure)
+    return _through_phases(csv, group, cluster, world, served, members)
+
+
+def _through_phases(
+    csv: Csv, group: Group, cluster: Cluster, world: Surroundings, served: Mapping[str, ServedAPI],
+    members: Mapping[Name, Member],
+) -> Member:  # fmt: skip
+    """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
+    earlier, successor = cluster.members.get(key_of(csv)), _successor(csv, cluster)
+    if successor and earlier is not None and (earlier.succeeded or earlier.phase == "Replacing"):
+        return _being_replaced(earlier, successor)
+    failure = strategy_failure(csv)
+    if failure:
+        return _failed(csv, group, failure, flapping=True)
+    met, statuses = requirements(csv, world)
+    if not met:
+        _, statuses = requirements(csv, _at_first_check(csv, world))
+        return Member(csv, group, "Pending", *_NOT_MET, statuses, history=_history(("Pending", *_NOT_MET)))
+    failure = webhook_failure(csv) or owner_conflict(csv, cluster.csvs)
+    if failure:
+        return replace(_failed(csv, group, failure, flapping=True), requirements=statuses)
+    before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
+    if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
+        return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
+    mine = key_of(csv)
+    foreign = frozenset(
+        name
+        for name, api in served.items()
+        if mine not in api.owners and not any(_is_chain(csv, owner) for owner in api.owners)
+    )
+    outcome = install(csv, group, cluster.stock, world.access, foreign)
+    if outcome.failure:
+        member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
+        return replace(member, requirements=statuses, installation=outcome.installation)
+    done = ("Succeeded", *SUCCEEDED)
+    history = _history(("InstallReady", *_READY), ("Installing", *_WAITING), done)
+    return Member(csv, group, *done, statuses, outcome.installation, history=history)
+
+
+def _at_first_check(csv: Csv, world: Surroundings) -> Surroundings:
+    """What OLM saw when it first checked a CSV: the accounts that the CSV's own plan makes come at the plan's end, and
+    the list is not written again while the CSV stays Pending."""
+    stock = {
+        key: found
+        for key, found in world.stock.items()
+        if not (key.kind == "ServiceAccount" and found.provenance.rule == "R-SA-1" and _owners(found) == [csv.name])
+    }
+    return replace(world, stock=stock)
+
+
+def _owners(found: Rendered) -> list[str]:
+    return [ref.get("name") for ref in found.object["metadata"].get("ownerReferences") or ()]
+
+
+def _successor(csv: Csv, cluster: Cluster) -> str:
+    """The name of the CSV that replaces this one, "" if there is none."""
+    names = (c.name for c in cluster.csvs_in(csv.namespace) if c.replaces == csv.name and c.name != csv.name)
+    return next(names, "")
+
+
+def _is_chain(csv: Csv, owner: Name) -> bool:
+    """R-API-3: an API service of the CSV that this one replaces can be adopted."""
+    return owner == Name(csv.namespace, csv.replaces)
+
+
+def _failed(csv: Csv, group: Group | None, failure: Failure, *, flapping: bool = False) -> Member:
+    phase = ("Failed", *failure)
+    return Member(csv, group, *phase, flapping=flapping, history=(phase,))
+
+
+def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
+    return (("Pending", *_UNKNOWN), *later)
+
+
+def _is_replaced(before: Member, after: Member) -> bool:
+    """R-CSV-19: a CSV that works is being replaced as soon as one exists that names it."""
+    return before.succeeded and after.phase != ""
+
+
+def _being_replaced(member: Member, by: str) -> Member:
+    phase = ("Replacing", "BeingReplaced", f"being replaced by csv: {by}")
+    if member.phase == "Replacing":
+        return member
+    return replace(
+        member, phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase)
+    )

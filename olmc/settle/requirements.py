@@ -1,0 +1,255 @@
+"""What a CSV needs before it is installed: `status.requirementStatus` (R-REQ-1 … R-REQ-9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmc.golang import encode, role_name
+from olmc.model.cluster import Name
+from olmc.model.objects import Identity, Rendered
+from olmc.model.operators import APIKey, Csv
+from olmc.profiles.ownership import ALONGSIDE
+from olmc.settle.builtin import is_native
+from olmc.settle.groups import account_exists
+from olmc.settle.permissions import Access, allowed
+
+APIEXTENSIONS = "apiextensions.k8s.io"
+
+_MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
+
+Status = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What requirements are checked against.
+
+    `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the
+    namespace that each CSV replaces, over any number of hops. `extra_apis`: kinds that the cluster serves beyond the
+    workspace's, as `group/version/Kind`.
+    """
+
+    stock: Mapping[Identity, Rendered]
+    access: Access
+    csvs: Mapping[Name, Csv]
+    apiservices: Mapping[str, frozenset[str]]
+    kube_version: str
+    extra_apis: frozenset[str]
+
+
+def requirements(csv: Csv, world: Surroundings) -> tuple[bool, tuple[Status, ...]]:
+    """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
+    entries = [
+        *_min_kube_version(csv, world.kube_version),
+        *_crds(csv, world),
+        *_required_apiservices(csv, world),
+        *_owned_apiservices(csv),
+        *_native_apis(csv, world),
+        *_service_accounts(csv, world),
+    ]
+    met = all(ok for ok, _ in entries)
+    return met, tuple(status for _, status in entries if status)
+
+
+def _status(group: str, version: str, kind: str, name: str, status: str, message: str) -> Status:
+    return {"group": group, "version": version, "kind": kind, "name": name, "status": status, "message": message}
+
+
+def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-2."""
+    wanted = csv.spec.get("minKubeVersion")
+    if not wanted:
+        return
+    plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
+    identity = ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", csv.name)
+    have = _MIN_KUBE_VERSION.match(plain)
+    need = _MIN_KUBE_VERSION.match(wanted)
+    if have is None:
+        yield False, _status(*identity, "PresentNotSatisfied", "Server version parsing error")
+    elif need is None:
+        yield False, _status(*identity, "PresentNotSatisfied", "CSV version parsing error")
+    elif [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
+        text = f"CSV version requirement not met: minKubeVersion ({wanted}) > server version ({plain})"
+        yield False, _status(*identity, "PresentNotSatisfied", text)
+    else:
+        yield True, _status(*identity, "Present", f"CSV minKubeVersion ({wanted}) less than server version ({server})")
+
+
+def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-3; of several descriptions of one CRD the last decides, and owned ones win over required ones."""
+    wanted = {item.get("name") or "": item for item in csv.crd_descriptions("required")}
+    owned = {item.get("name") or "": item for item in csv.crd_descriptions("owned")}
+    for name, item in sorted({**wanted, **owned}.items()):
+        identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
+        found = world.stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        if found is None:
+            yield False, _status(*identity, "NotPresent", "CRD is not present")
+            continue
+        others = _alongside(csv, found, world.csvs) if name in owned else ()
+        if others:
+            text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
+            yield False, _status(*identity, "PresentNotSatisfied", text)
+        elif not _serves(found, item.get("version") or ""):
+            yield False, _status(*identity, "NotPresent", "CRD version not served")
+        else:
+            yield True, _status(*identity, "Present", "CRD is present and Established condition is true")
+
+
+def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
+    """The predecessors of `csv` that a CRD was installed with, unless it was installed with `csv` itself."""
+    annotations = crd.object["metadata"].get("annotations") or {}
+    installers = {value for key, value in annotations.items() if key.startswith(ALONGSIDE)}
+    if str(Name(csv.namespace, csv.name)) in installers:
+        return ()
+    return tuple(
+        sorted(name for name in predecessors(csv, csvs) if str(Name(csv.namespace, name)) in installers)
+    )
+
+
+def predecessors(csv: Csv, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
+    """The names of the existing CSVs that `csv` replaces, directly or over others, nearest first."""
+    found: list[str] = []
+    current: Csv | None = csv
+    while current is not None and current.replaces and current.replaces not in (*found, csv.name):
+        current = csvs.get(Name(csv.namespace, current.replaces))
+        if current is not None:
+            found.append(current.name)
+    return tuple(found)
+
+
+def _serves(crd: Rendered, version: str) -> bool:
+    versions = (crd.object.get("spec") or {}).get("versions") or ()
+    return any(item.get("name") == version and item.get("served") for item in versions)
+
+
+def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-4."""
+    owned = {api.key for api in csv.owned_apis if not api.is_crd}
+    items = [item for item in csv.apiservice_descriptions("required") if _api_of(item) not in owned]
+    for name, item in sorted(((_apiservice_name(item), item) for item in items), key=lambda pair: pair[0]):
+        present = item.get("kind") in world.apiservices.get(name, ())
+        status = "Present" if present else "NotPresent"
+        yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
+
+
+def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-5."""
+    deployments = {item.get("name") for item in csv.deployments}
+    for name, item in sorted(
+        ((_apiservice_name(item), item) for item in csv.apiservice_descriptions("owned")), key=lambda pair: pair[0]
+    ):
+        found = item.get("deploymentName") in deployments
+        status = "DeploymentFound" if found else "DeploymentNotFound"
+        yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
+
+
+def _api_of(item: Mapping[str, Any]) -> APIKey:
+    return APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
+
+
+def _apiservice_name(item: Mapping[str, Any]) -> str:
+    return f"{item.get('version') or ''}.{item.get('group') or ''}"
+
+
+def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-6."""
+    for item in csv.spec.get("nativeAPIs") or ():
+        api = _api_of(item)
+        known = serves_kind(api, world.stock, world.extra_apis, world.kube_version)
+        status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
+        yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
+
+
+def serves_kind(
+    api: APIKey, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str
+) -> bool:
+    """Whether the cluster serves a kind: a built-in one, one of a CRD that exists, or one that the options name."""
+    if is_native(api, kube_version) or f"{api.group}/{api.version}/{api.kind}" in extra:
+        return True
+    for identity, rendered in stock.items():
+        if identity.kind == "CustomResourceDefinition" and identity.group == APIEXTENSIONS:
+            spec = rendered.object.get("spec") or {}
+            if spec.get("group") == api.group and (spec.get("names") or {}).get("kind") == api.kind:
+                return _serves(rendered, api.version)
+    return False
+
+
+def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+    """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b)."""
+    statuses: dict[str, tuple[bool, Status]] = {}
+    for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
+        for entry in entries:
+            account = entry.get("serviceAccountName") or ""
+            if scope and _made_by_olm(csv, account, entry.get("rules"), world.stock):
+                continue
+            known_ok, known = statuses.get(account, (True, {}))
+            ok, status = _service_account(csv, account, entry.get("rules") or [], scope, world, known)
+            statuses[account] = (known_ok and ok, status)
+    yield from (statuses[name] for name in sorted(statuses))
+
+
+def _service_account(
+    csv: Csv, account: str, rules: Sequence[Mapping[str, Any]], scope: str, world: Surroundings, known: Status
+) -> tuple[bool, Status]:
+    base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
+    if not account_exists(world.stock, csv.namespace, account):
+        return False, {**base, "status": "NotPresent", "message": "Service account does not exist"}
+    if owned_by_others(csv, account, world.stock):
+        text = "Service account is owned by another ClusterServiceVersion"
+        return False, {**base, "status": "PresentNotSatisfied", "message": text}
+    granted = world.access.rules(csv.namespace, account, scope)
+    dependents = list(base.get("dependents") or ())
+    met = True
+    for rule in rules:
+        satisfied = allowed(granted, rule)
+        met = met and satisfied
+        text = encode("PolicyRule", rule).decode()
+        dependents.append(
+            {
+                "group": "rbac.authorization.k8s.io",
+                "version": "v1",
+                "kind": "PolicyRule",
+                "status": "Satisfied" if satisfied else "NotSatisfied",
+                "message": f"{'namespaced' if scope else 'cluster'} rule:{text}",
+            }
+        )
+    status = {**base, **({"dependents": dependents} if dependents else {})}
+    if not met:
+        status |= {"status": "PresentNotSatisfied", "message": "Policy rule not satisfied for service account"}
+    return met, status
+
+
+def owned_by_others(csv: Csv, account: str, stock: Mapping[Identity, Rendered]) -> bool:
+    """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
+    found = stock.get(Identity("", "ServiceAccount", csv.namespace, account))
+    refs = (found.object["metadata"].get("ownerReferences") or ()) if found else ()
+    owners = [ref.get("name") for ref in refs if ref.get("kind") == "ClusterServiceVersion"]
+    return bool(owners) and csv.name not in owners
+
+
+def _made_by_olm(csv: Csv, account: str, rules: Any, stock: Mapping[Identity, Rendered]) -> bool:
+    """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
+    name = role_name(csv.name, {"serviceAccountName": account, "rules": rules})
+    for kind in ("Role", "RoleBinding"):
+        found = stock.get(Identity("rbac.authorization.k8s.io", kind, csv.namespace, name))
+        labels = (found.object["metadata"].get("labels") or {}) if found else {}
+        if labels.get("olm.owner") != csv.name or "olm.permissions.hash" not in labels:
+            return False
+    return True
+
+
+def permission_entries_satisfied(
+    csv: Csv, entries: Sequence[Mapping[str, Any]], scope: str, world: Surroundings
+) -> bool:
+    """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
+    for entry in entries:
+        account = entry.get("serviceAccountName") or ""
+        if not account_exists(world.stock, csv.namespace, account) or owned_by_others(csv, account, world.stock):
+            return False
+        granted = world.access.rules(csv.namespace, account, scope)
+        if not all(allowed(granted, rule) for rule in entry.get("rules") or ()):
+            return False
+    return True

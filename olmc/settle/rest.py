@@ -1,0 +1,155 @@
+"""From the first state to rest: resolve, run the plans, judge the CSVs, and again until nothing changes (R-CAT-590)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from olmc.golang import component_label_key
+from olmc.model.cluster import Cluster, Member, Name, Step
+from olmc.model.diagnostic import Report
+from olmc.model.objects import CatalogKey, Identity
+from olmc.model.operators import Csv
+from olmc.model.options import Options
+from olmc.model.workspace import Workspace
+from olmc.resolve.steps import bundle_content, bundle_steps, strategy_steps
+from olmc.rules import settle as rules
+from olmc.settle.collect import without_replaced
+from olmc.settle.execute import with_plan
+from olmc.settle.phases import judged
+from olmc.settle.start import first_state
+from olmc.settle.stock import StepError, Target, with_step
+
+if TYPE_CHECKING:
+    from olmc.resolve.plans import Round
+
+MAX_ROUNDS = 1000
+NO_CATALOG = CatalogKey("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The cluster at rest, and the last round of each namespace that has Subscriptions, for explanations."""
+
+    cluster: Cluster
+    rounds: dict[str, Round]
+    history: tuple[Round, ...] = ()
+
+
+def settle(workspace: Workspace, options: Options, report: Report, *, direct: Sequence[Step] = ()) -> Settled:
+    """The state that OLM comes to rest in on a workspace.
+
+    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle.
+    """
+    cluster = _with_installed(workspace, first_state(workspace, options, report), options)
+    for step in direct:
+        try:
+            cluster = with_step(cluster, step, Target(_namespace_of(step), "", options))
+        except StepError as error:
+            report.add(rules.STEP_FAILED.finding(None, csv=step.resolving, problem=error))
+            break
+    cluster = _at_rest(cluster, options)
+    if not cluster.subscriptions:
+        return Settled(cluster, {})
+    return _upgraded(workspace, cluster, options, report)
+
+
+def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> Settled:
+    """Round after round, namespace by namespace, until no InstallPlan is made any more."""
+    from olmc.resolve.plans import resolve_namespace  # the resolver takes long to import, and bundles don't need it
+
+    rounds: dict[str, Round] = {}
+    history: list[Round] = []
+    namespaces = sorted({name.namespace for name in cluster.subscriptions})
+    for _ in range(MAX_ROUNDS):
+        planned = False
+        for namespace in namespaces:
+            done = resolve_namespace(workspace, cluster, namespace, options)
+            cluster = replace(cluster, subscriptions={**cluster.subscriptions, **done.subscriptions})
+            rounds[namespace] = done
+            if done.plan is not None:
+                planned = True
+                history.append(done)
+                cluster = with_plan(cluster, done.plan, options)
+            cluster = _at_rest(cluster, options)
+        if not planned:
+            return Settled(cluster, rounds, tuple(history))
+    report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
+    return Settled(cluster, rounds, tuple(history))
+
+
+def _namespace_of(step: Step) -> str:
+    metadata = step.object.get("metadata") or {}
+    return str(metadata.get("namespace") or "")
+
+
+def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
+    """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it."""
+    for subscription in cluster.subscriptions.values():
+        name = Name(subscription.name.namespace, subscription.installed)
+        csv = cluster.csvs.get(name)
+        if csv is None:
+            continue
+        target = Target(name.namespace, subscription.plan, options)
+        for step in _left_behind(workspace, csv, subscription.catalog):
+            if not _is_there(cluster, step, target):
+                try:
+                    cluster = with_step(cluster, step, target)
+                except StepError:
+                    break
+    return cluster
+
+
+def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey) -> Iterable[Step]:
+    bundle = workspace.bundles.get(csv.name)
+    if bundle is None:
+        return tuple(strategy_steps(csv.object, catalog, csv.source))
+    return bundle_steps(bundle_content(bundle), csv.object, catalog)[1:]
+
+
+def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
+    group = step.api_version.rpartition("/")[0]
+    keys = {Identity(group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
+    return not keys.isdisjoint(cluster.stock)
+
+
+def _at_rest(cluster: Cluster, options: Options) -> Cluster:
+    """Phases judged, replaced CSVs gone, and what only history tells noted down."""
+    while True:
+        cluster = _noted(judged(cluster, options))
+        after = without_replaced(cluster)
+        if after is cluster:
+            return cluster
+        cluster = after
+
+
+def _noted(cluster: Cluster) -> Cluster:
+    """Remember what stays although nothing in a later state shows why: API roles and component labels."""
+    served = dict(cluster.served)
+    adopted = dict(cluster.adopted)
+    for member in cluster.members.values():
+        if member.succeeded:
+            served |= {api: member.csv for api in member.csv.owned_apis if _exists(cluster, api.name, api.is_crd)}
+    for subscription in cluster.subscriptions.values():
+        name = Name(subscription.name.namespace, subscription.installed)
+        if name in cluster.csvs:
+            key = component_label_key(subscription.package, name.namespace)
+            adopted[name] = adopted.get(name, frozenset()) | {key}
+    for name, member in cluster.members.items():
+        for identity in _owned_crds(member, cluster) if name in adopted else ():
+            adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
+    return replace(cluster, served=served, adopted=adopted)
+
+
+def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
+    return not is_crd or _crd(name) in cluster.stock
+
+
+def _owned_crds(member: Member, cluster: Cluster) -> list[Identity]:
+    names = {item.get("name") or "" for item in member.csv.crd_descriptions("owned")}
+    return [_crd(name) for name in sorted(names) if _crd(name) in cluster.stock]
+
+
+def _crd(name: str) -> Identity:
+    return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name)

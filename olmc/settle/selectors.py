@@ -1,0 +1,43 @@
+"""Label selectors: which sets of labels they match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+KNOWN_KEYS = frozenset({"matchLabels", "matchExpressions"})
+
+
+def is_empty(selector: Mapping[str, Any] | None) -> bool:
+    """Whether a selector, after the API server dropped what it does not know, says nothing (R-OG-1, R-OG-2)."""
+    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def problem(selector: Mapping[str, Any]) -> str:
+    """Kubernetes' text for a selector that can't be used, "" for one that can."""
+    for expression in selector.get("matchExpressions") or ():
+        operator, values = expression.get("operator"), expression.get("values") or []
+        if operator in ("In", "NotIn") and not values:
+            return "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+        if operator in ("Exists", "DoesNotExist") and values:
+            return f"values: Invalid value: {values}: values set must be empty for exists and does not exist"
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            return f'"{operator}" is not a valid label selector operator'
+    return ""
+
+
+def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether labels satisfy every requirement of a selector; an empty selector matches everything."""
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if labels.get(key) != value:
+            return False
+    return all(_holds(expression, labels) for expression in selector.get("matchExpressions") or ())
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, values = str(expression.get("key")), expression.get("operator"), expression.get("values") or []
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    return (key in labels) == (operator == "Exists")

@@ -1,0 +1,184 @@
+"""The cluster's first state: what the workspace's manifests say exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from olmc.golang import GoTypeError, decode, default_csv
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Name, Subscription
+from olmc.model.diagnostic import Report
+from olmc.model.location import Place, Source
+from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import Csv, Group
+from olmc.model.options import Options
+from olmc.model.workspace import Manifest, Workspace
+from olmc.rules import load as rules
+from olmc.settle.groups import stored_group
+from olmc.yaml import locate
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
+
+OLM = "operators.coreos.com"
+ALWAYS_THERE = ("default", "kube-node-lease", "kube-public", "kube-system")
+NAME_LABEL = "kubernetes.io/metadata.name"
+
+_UNREACHABLE = (
+    'failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while '
+    'dialing: dial tcp: address {address}: no content in the workspace"'
+)
+
+
+def first_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
+    """The cluster before any controller did anything."""
+    by_kind: dict[str, list[Manifest]] = {}
+    stock: dict[Identity, Rendered] = {}
+    for manifest in workspace.manifests:
+        obj = manifest.object
+        kind = obj["kind"]
+        if obj["apiVersion"].partition("/")[0] == OLM and kind in _TAKEN:
+            by_kind.setdefault(kind, []).append(manifest)
+        else:
+            stock[identity(obj)] = _rendered(obj, manifest.source)
+    groups = [Group(stored_group(m, report), m.source, ()) for m in by_kind.get("OperatorGroup", ())]
+    csvs = {Name(c.namespace, c.name): c for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, report))}
+    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m))}
+    return Cluster(
+        namespaces=_namespaces(workspace.manifests, stock, options, report),
+        groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
+        stock=stock,
+        csvs=csvs,
+        subscriptions=subscriptions,
+        catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
+        plans=tuple(_plan(m.object) for m in by_kind.get("InstallPlan", ())),
+    )
+
+
+_TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
+
+
+def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
+    return Rendered(obj, Provenance(Place(source), "manifests", "input"))
+
+
+def _csv(manifest: Manifest, report: Report) -> Csv | None:
+    """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
+    obj = manifest.object
+    metadata = obj["metadata"]
+    if is_copied(obj):
+        return None
+    try:
+        typed = default_csv(decode("ClusterServiceVersion", obj))
+    except GoTypeError as error:
+        where = ".".join(str(key) for key in error.path) or "the object"
+        place = locate(manifest.source, error.path)
+        report.add(
+            rules.REFUSED.finding(
+                place, kind="ClusterServiceVersion", name=metadata["name"], where=where, problem=str(error)
+            )
+        )
+        return None
+    typed.pop("status", None)
+    return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
+
+
+def is_copied(obj: KubernetesObject) -> bool:
+    """Whether a CSV counts as a copy (R-COPY-1)."""
+    metadata = obj["metadata"]
+    home = (metadata.get("annotations") or {}).get("olm.operatorNamespace")
+    return (
+        (obj.get("status") or {}).get("reason") == "Copied"
+        or (home is not None and home != (metadata.get("namespace") or ""))
+        or "olm.copiedFrom" in (metadata.get("labels") or {})
+    )
+
+
+def _subscription(manifest: Manifest) -> Subscription:
+    obj = manifest.object
+    status: Mapping[str, Any] = obj.get("status") or {}
+    annotations = obj["metadata"].get("annotations") or {}
+    return Subscription(
+        {key: value for key, value in obj.items() if key != "status"},
+        manifest.source,
+        current=status.get("currentCSV") or "",
+        installed=status.get("installedCSV") or "",
+        state=status.get("state") or "",
+        plan=(status.get("installPlanRef") or {}).get("name") or "",
+        generation=status.get("installPlanGeneration") or 0,
+        generated_by=annotations.get("olm.generated-by") or "",
+    )
+
+
+def _plan(obj: KubernetesObject) -> InstallPlan:
+    """An InstallPlan that was there from the start: kept as it is."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    return InstallPlan(
+        namespace=obj["metadata"].get("namespace") or "",
+        name=obj["metadata"]["name"],
+        generation=spec.get("generation") or 0,
+        approval=spec.get("approval") or "",
+        approved=bool(spec.get("approved")),
+        csvs=tuple(spec.get("clusterServiceVersionNames") or ()),
+        steps=(),
+        lookups=(),
+        owners=(),
+        phase=status.get("phase") or "",
+        message=status.get("message") or "",
+        given=obj,
+    )
+
+
+def _namespaces(
+    manifests: Iterable[Manifest], stock: Mapping[Identity, Rendered], options: Options, report: Report
+) -> dict[str, dict[str, str]]:
+    """All namespaces that exist, with their labels: those always there, those declared, and those that are used."""
+    found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
+    for key, rendered in stock.items():
+        if (key.group, key.kind) == ("", "Namespace"):
+            found[key.name] = dict(rendered.object["metadata"].get("labels") or {})
+    for manifest in manifests:
+        name = manifest.object["metadata"].get("namespace")
+        if name and name not in found:
+            found[name] = {}
+            place = locate(manifest.source, ("metadata", "namespace"))
+            report.add(rules.IMPLIED_NAMESPACE.finding(place, name=name))
+    return {name: {**found[name], NAME_LABEL: name} for name in sorted(found)}
+
+
+def _catalogs(
+    workspace: Workspace,
+    manifests: Iterable[Manifest],
+    subscriptions: Mapping[Name, Subscription],
+    options: Options,
+) -> dict[CatalogKey, CatalogSource]:
+    """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
+    found: dict[CatalogKey, CatalogSource] = {}
+    served: set[str] = set()
+    for manifest in manifests:
+        obj = manifest.object
+        key = CatalogKey(obj["metadata"]["name"], obj["metadata"].get("namespace") or "")
+        spec = obj.get("spec") or {}
+        address = str(spec.get("address") or "")
+        names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
+        name = next((name for name in names if name in workspace.catalogs), "")
+        served.add(name)
+        source = _source(key, workspace.catalogs.get(name), address)
+        priority = int(spec.get("priority") or 0)
+        found[key] = replace(source, priority=priority, manifest=obj, source=manifest.source)
+    for name, catalog in workspace.catalogs.items():
+        if name not in served:
+            homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}
+            for namespace in homes or {options.global_catalog_namespace}:
+                key = CatalogKey(name, namespace)
+                found[key] = _source(key, catalog, "")
+    return found
+
+
+def _source(key: CatalogKey, catalog: Catalog | None, address: str) -> CatalogSource:
+    if catalog is None:
+        return CatalogSource(key, 0, None, problem=_UNREACHABLE.format(address=address or "unknown"))
+    from olmc.load.catalogs.served import served_candidates  # takes long to import, and bundles don't need it
+
+    return CatalogSource(key, 0, catalog, served_candidates(key, catalog), catalog.problem)

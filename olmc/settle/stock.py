@@ -1,0 +1,250 @@
+"""How an InstallPlan's step changes the cluster, kind by kind (R-CAT-700 … R-CAT-726)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
+from olmc.model.cluster import Cluster, Name, Step, Subscription
+from olmc.model.location import Place
+from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import APIKey, Csv
+from olmc.model.options import Options
+from olmc.profiles.kinds import CORE_KINDS
+from olmc.profiles.ownership import CSV_API, MANAGED_LABELS, csv_reference, owner_labels
+from olmc.settle.builtin import is_cluster_scoped
+from olmc.settle.crds import CRDError, updated_crd
+from olmc.settle.requirements import serves_kind
+
+CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
+
+_OWNED = frozenset({"Secret", "ConfigMap", "Service"})
+_OPTIONAL = frozenset(
+    "PrometheusRule ServiceMonitor PodDisruptionBudget PriorityClass VerticalPodAutoscaler ConsoleYAMLSample "
+    "ConsoleQuickStart ConsoleCLIDownload ConsoleLink ConsolePlugin NetworkPolicy".split()
+)
+_OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
+
+
+class StepError(Exception):
+    """A step can't be carried out; the text is the one that ends up in the InstallPlan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a plan's steps go: the namespace, the plan's name, and what the cluster serves."""
+
+    namespace: str
+    plan: str
+    options: Options
+
+
+def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    """The cluster after a step; raises StepError when OLM could not carry it out."""
+    if step.kind == CSV:
+        return _with_csv(cluster, step, target)
+    if step.kind == "Subscription":
+        return _with_subscription(cluster, step, target)
+    if step.kind == CRD:
+        return _with_crd(cluster, step, target)
+    if step.kind in CORE_KINDS:
+        return _with_core(cluster, step, target)
+    if step.kind in _OPTIONAL:
+        return _with_optional(cluster, step, target)
+    raise StepError("the InstallPlan contains invalid data")
+
+
+def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str) -> Cluster:
+    place = Place(step.source) if step.source else None
+    rendered = Rendered(obj, Provenance(place, "install_plan", rule))
+    return replace(cluster, stock={**cluster.stock, identity(obj): rendered})
+
+
+def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    """R-CAT-710; what the API server refuses is an error."""
+    name = Name(target.namespace, step.name)
+    if name in cluster.csvs:
+        return cluster
+    conflicts = list_map_conflicts(step.object)
+    if conflicts:
+        where, problem = conflicts[0]
+        text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {_dotted(where)}: {problem}'
+        raise StepError(f"error creating csv {step.name}: {text}")
+    obj = default_csv(step.object)
+    labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
+    obj = {**obj, "apiVersion": CSV_API, "metadata": {**obj["metadata"], "labels": labels}}
+    return replace(cluster, csvs={**cluster.csvs, name: Csv(obj, step.source)})
+
+
+def _dotted(where: Any) -> str:
+    if isinstance(where, str):
+        return where
+    text = ""
+    for key in where:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
+
+
+def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    """R-CAT-711: a Subscription for a dependency; one of that name that exists stays as it is."""
+    name = Name(target.namespace, step.name)
+    if name in cluster.subscriptions:
+        return cluster
+    metadata = {
+        **step.object["metadata"],
+        "labels": dict(MANAGED_LABELS),
+        "annotations": {"olm.generated-by": target.plan},
+    }
+    made = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
+    return replace(cluster, subscriptions={**cluster.subscriptions, name: made})
+
+
+def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    obj = step.object
+    version = step.api_version.rpartition("/")[2]
+    if version not in ("v1", "v1beta1"):
+        raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
+    _require_served(cluster, step, target)
+    existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
+    try:
+        written = updated_crd(obj, existing, cluster, Name(target.namespace, step.resolving))
+    except CRDError as error:
+        raise StepError(str(error)) from error
+    return _put(cluster, written, step, "R-CAT-720")
+
+
+def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
+    """R-CAT-704."""
+    group, _, version = step.api_version.rpartition("/")
+    api = APIKey(group, version, step.kind)
+    if serves_kind(api, cluster.stock, frozenset(target.options.apis), target.options.kube_version):
+        return
+    raise StepError(
+        f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {group}/{version}, "
+        f"Kind={step.kind} not found on the cluster. This API may have been deprecated and removed, see "
+        "https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information."
+    )
+
+
+def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
+    try:
+        typed = _typed(step)
+    except GoTypeError as error:
+        raise StepError(f"error parsing step manifest: {step.name}: {error}") from error
+    metadata = dict(typed.get("metadata") or {})
+    metadata["labels"] = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
+    if step.kind.startswith("Cluster"):
+        metadata.pop("namespace", None)
+        if not step.derived:
+            metadata["labels"]["olm.owner"] = step.resolving
+    else:
+        metadata["namespace"] = target.namespace
+    if step.kind in _OWNED:
+        refs = [ref for ref in metadata.get("ownerReferences") or () if ref.get("name") != step.resolving]
+        metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
+    obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
+    problem = _refusal(obj)
+    if problem:
+        raise StepError(problem)
+    if step.kind == "ServiceAccount":
+        obj = _merged_account(cluster, obj)
+    if step.kind == "Secret":
+        obj = _stored_secret(obj)
+    if step.kind == "Service":
+        obj = _stored_service(obj)
+    return _put(cluster, obj, step, "R-SA-1" if step.derived else "R-CAT-712")
+
+
+def _typed(step: Step) -> KubernetesObject:
+    """The object as Go's types keep it; raises GoTypeError."""
+    if step.derived:
+        return step.object
+    if step.kind != "ConfigMap":
+        return decode(step.kind, step.object)  # type: ignore[no-any-return]
+    metadata = decode(_OBJECT_META, step.object.get("metadata") or {})
+    for field in ("data", "binaryData"):
+        for value in (step.object.get(field) or {}).values():
+            if not isinstance(value, str):
+                kind = "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "object"
+                text = f"json: cannot unmarshal {kind} into Go struct field ConfigMap.{field} of type string"
+                raise GoTypeError((field,), text)
+    kept = {key: step.object[key] for key in ("immutable", "data", "binaryData") if step.object.get(key)}
+    return {"metadata": metadata, **kept}
+
+
+def _refusal(obj: KubernetesObject) -> str:
+    """The API server's reason for refusing an object of a bundle, in the words of OLM's step."""
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    spec = obj.get("spec") or {}
+    portless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
+    if kind == "Service" and not spec.get("ports") and not portless:
+        return f'error updating service: {name}: Service "{name}" is invalid: spec.ports: Required value'
+    if kind in ("Role", "ClusterRole"):
+        for index, rule in enumerate(obj.get("rules") or ()):
+            if not rule.get("verbs"):
+                where = f'{kind}.rbac.authorization.k8s.io "{name}" is invalid: rules[{index}].verbs'
+                cause = f"{where}: Required value: verbs must contain at least one value"
+                return f"error creating {kind.lower()} {name}: {cause}"
+    return ""
+
+
+def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
+    """R-CAT-713: owners are united, the new annotations win."""
+    existing = cluster.stock.get(identity(obj))
+    if existing is None:
+        return obj
+    old, new = existing.object["metadata"], obj["metadata"]
+    owners = [*(old.get("ownerReferences") or ())]
+    owners += [ref for ref in new.get("ownerReferences") or () if ref not in owners]
+    annotations = {**(old.get("annotations") or {}), **(new.get("annotations") or {})}
+    metadata = {**new, **({"annotations": annotations} if annotations else {})}
+    if owners:
+        metadata["ownerReferences"] = owners
+    secrets = existing.object.get("secrets")
+    return {**obj, "metadata": metadata, **({"secrets": secrets} if secrets else {})}
+
+
+def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
+    """A Secret as the API server stores it: `stringData` is moved, encoded, into `data`."""
+    data = dict(obj.get("data") or {})
+    for key, value in (obj.get("stringData") or {}).items():
+        data[key] = base64.b64encode(str(value).encode()).decode()
+    rest = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
+    return {**rest, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
+
+
+def _stored_service(obj: KubernetesObject) -> KubernetesObject:
+    """A Service as the API server stores it: a target port of 0, which Go writes where none is given, is the port."""
+    spec = obj.get("spec") or {}
+    ports = [{**port, "targetPort": port.get("targetPort") or port.get("port")} for port in spec.get("ports") or ()]
+    return {**obj, "spec": {**spec, **({"ports": ports} if ports else {})}}
+
+
+def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
+    """R-CAT-716: generic kinds, owned by reference when namespaced, by labels when not."""
+    _require_served(cluster, step, target)
+    metadata = dict(step.object.get("metadata") or {})
+    labels = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
+    if _is_cluster_scoped(cluster, step.api_version, step.kind):
+        labels |= owner_labels(step.resolving, target.namespace)
+        metadata.pop("namespace", None)
+    else:
+        metadata["namespace"] = target.namespace
+        metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), csv_reference(step.resolving)]
+    metadata["labels"] = labels
+    body = {key: value for key, value in step.object.items() if key != "status"}
+    return _put(cluster, {**body, "metadata": metadata}, step, "R-CAT-716")
+
+
+def _is_cluster_scoped(cluster: Cluster, api_version: str, kind: str) -> bool:
+    group = api_version.rpartition("/")[0]
+    for key, rendered in cluster.stock.items():
+        if key.kind == CRD:
+            spec: Mapping[str, Any] = rendered.object.get("spec") or {}
+            if spec.get("group") == group and (spec.get("names") or {}).get("kind") == kind:
+                return spec.get("scope") == "Cluster"
+    return is_cluster_scoped(kind)
