@@ -1,6 +1,6 @@
 """`python -m olmc`."""
 
-from olmc.cli.main import main
+from olmc.cli.main import run
 
 if __name__ == "__main__":
-    main()
+    run()

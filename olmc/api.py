@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from olmc.generate.passes import generate
 from olmc.load.bundles import is_bundle, read_bundle
-from olmc.load.config import options_from, read_config
-from olmc.load.files import scan
-from olmc.load.workspace import load as load_workspace
+from olmc.load.files import Folder, scan
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
-from olmc.settle.bare import bare
 from olmc.settle.diagnose import diagnose
 from olmc.settle.rest import Settled, settle
 
@@ -48,9 +46,16 @@ class Compilation:
 
 def load(root: Path | str, report: Report | None = None) -> Workspace:
     """The front end alone: read the workspace at `root`; problems go to `report`."""
-    report = report if report is not None else Report()
-    config = read_config(Path(root), report)
-    return load_workspace(Path(root), report, ignored=tuple(config.get("ignore") or ()))
+    return _read_workspace(Path(root), report if report is not None else Report())[0]
+
+
+def _read_workspace(path: Path, report: Report) -> tuple[Workspace, dict[str, Any]]:
+    """The workspace at `path`, and the options that its olmc.yaml holds."""
+    from olmc.load.config import read_config  # a bundle by itself needs neither, and imports take their time
+    from olmc.load.workspace import load as load_workspace
+
+    config = read_config(path, report)
+    return load_workspace(path, report, ignored=tuple(config.get("ignore") or ())), config
 
 
 def compile(
@@ -63,12 +68,12 @@ def compile(
     """
     report, path = Report(), Path(root)
     options = options or Options()
-    if path.is_dir() and is_bundle(scan(path, Report())):
-        settled = _settle_bundle(path, options, report)
+    folder = scan(path, Report()) if path.is_dir() else None
+    if folder is not None and is_bundle(folder):
+        settled = _settle_bundle(path, folder, options, report)
     else:
-        config = read_config(path, report)
-        options = options_from(config, options, given)
-        workspace = load_workspace(path, report, ignored=tuple(config.get("ignore") or ()))
+        workspace, config = _read_workspace(path, report)
+        options = _with_config(options, config, given)
         settled = None if _has_errors(report) else settle(workspace, options, report)
     if settled is None or _has_errors(report):
         return Compilation((), tuple(report), {})
@@ -77,10 +82,18 @@ def compile(
     return Compilation(objects, tuple(report), _phases(settled.cluster), settled)
 
 
-def _settle_bundle(path: Path, options: Options, report: Report) -> Settled | None:
-    bundle = read_bundle(path, scan(path, report), report)
+def _with_config(options: Options, config: Mapping[str, Any], given: frozenset[str]) -> Options:
+    from olmc.load.config import options_from
+
+    return options_from(config, options, given)
+
+
+def _settle_bundle(path: Path, folder: Folder, options: Options, report: Report) -> Settled | None:
+    bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None
+    from olmc.settle.bare import bare  # workspaces don't need it
+
     made = bare(bundle, options, report)
     return settle(made.workspace, options, report, direct=made.steps)
 

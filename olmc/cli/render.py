@@ -135,7 +135,7 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -
     if check:
         found = changes(folder, files)
         _tell_changes(folder, found)
-        return bool(found)
+        return found.any
     try:
         found = write(folder, files)
     except FileExistsError as error:
@@ -152,5 +152,5 @@ def _tell_changes(folder: Path, found: Changes) -> None:
     for what, names in (("missing", found.added), ("out of date", found.changed), ("stale", found.stale)):
         for name in names:
             click.echo(f"{what}: {folder / name}", err=True)
-    if found:
+    if found.any:
         click.echo("Run the same command without --check to bring it up to date.", err=True)

@@ -7,8 +7,8 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, Rendered
@@ -21,15 +21,16 @@ _ODD = re.compile(r"[^a-z0-9.-]+")
 _NAME_LIMIT = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """How a directory differs from what would be written: file names, sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     stale: tuple[str, ...]
 
-    def __bool__(self) -> bool:
+    @property
+    def any(self) -> bool:
+        """Whether there is any difference."""
         return bool(self.added or self.changed or self.stale)
 
 

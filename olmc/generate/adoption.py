@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from olmc.generate.world import World, rendered
@@ -59,7 +58,7 @@ def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> 
     new = dict(sorted({**own, **dict.fromkeys(keys, "")}.items()))
     kept = {key: value for key, value in metadata.items() if key != "labels"}
     order = {key: kept[key] for key in ("generateName", "name", "namespace") if key in kept}
-    return replace(found, object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
+    return found._replace(object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
 
 
 def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[str]:

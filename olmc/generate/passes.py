@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from olmc.generate.adoption import adopted
-from olmc.generate.apply import for_apply
 from olmc.generate.certificates import certificates
 from olmc.generate.conditions import conditions
 from olmc.generate.csvs import copied_csvs, csvs, olmconfig
@@ -69,6 +68,8 @@ def generate(cluster: Cluster, options: Options, report: Report) -> tuple[Render
             made.setdefault(found.identity, found)
     objects: Iterable[Rendered] = adopted(scene, list(made.values()))
     if options.purpose == "apply":
+        from olmc.generate.apply import for_apply  # review output needs none of it
+
         objects = for_apply(scene, objects, report)
     return tuple(sorted((o for o in objects if _is_wanted(o, options)), key=apply_order))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from olmc.generate.csvs import OLMCONFIG
 from olmc.generate.world import World, rendered
@@ -23,9 +22,9 @@ def stock(world: World) -> Iterator[Rendered]:
         ):
             continue
         if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
-            yield replace(found, object=_redacted(found))
+            yield found._replace(object=_redacted(found))
         elif identity in accounts:
-            yield replace(found, object=_managed(found.object))
+            yield found._replace(object=_managed(found.object))
         else:
             yield found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from olmc.generate.certificates import container_port, service_name
@@ -143,7 +142,7 @@ def crds(world: World) -> Iterator[Rendered]:
         obj = {key: value for key, value in found.object.items() if key != "status"}
         if identity in conversions:
             obj["spec"] = {**(obj.get("spec") or {}), "conversion": conversions[identity]}
-        yield replace(found, object=obj)
+        yield found._replace(object=obj)
 
 
 def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang import stable_group_uid
 from olmc.model.cluster import Cluster, Member, Name, key_of
@@ -18,8 +17,7 @@ from olmc.settle.requirements import Surroundings
 GROUP_UID_LABEL = "olm.operatorgroup.uid/"
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """The settled cluster and what passes derive from it more than once.
 
     `csvs` are the CSVs as they stand in the cluster, with the group's annotations, labels and status.

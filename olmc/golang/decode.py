@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang.errors import Refused, json_kind
 from olmc.golang.leaves import LEAVES, read_octets
@@ -120,14 +120,25 @@ def _string_map(value: Any) -> dict[str, str] | None:
     return read(value)
 
 
-def _struct(name: str) -> Read:
-    by_name = members(name)
-    ranked = tuple(enumerate(by_name.values()))
-    # A field's place in the struct, its name, the class whose non-empty values stay as they are, its reader.
-    plan = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f)) for rank, f in ranked}
-    always = tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f))
+class _Plan(NamedTuple):
+    """How a struct is read: for each field its place, its name, the class whose non-empty values stay as they are, and
+    its reader; and what is written for the fields that Go never leaves out."""
 
+    fields: dict[str, tuple[int, str, type | None, Read]]
+    always: tuple[tuple[int, str, Callable[[], Any]], ...]
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    ranked = tuple(enumerate(members(name).values()))
+    found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f)) for rank, f in ranked}
+    return _Plan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
+
+
+def _struct(name: str) -> Read:
+    # The plan is made when the first value of the type turns up: most types of a CSV hardly ever do.
     def read_struct(value: Any) -> dict[str, Any]:
+        plan, always = _plan(name)
         if value.__class__ is not dict:
             if not isinstance(value, dict) and value is not None:
                 raise Refused("struct", json_kind(value))
@@ -136,19 +147,19 @@ def _struct(name: str) -> Read:
         for key, raw in value.items():
             entry = plan.get(key)
             if entry is None:
-                return read_struct(_matched(value, by_name))
-            rank, name, kept, read = entry
+                return read_struct(_matched(value, members(name)))
+            rank, field, kept, read = entry
             if raw.__class__ is kept and raw:
-                found.append((rank, name, raw))
+                found.append((rank, field, raw))
                 continue
             result = read(raw)
             if result is not _DROP:
-                found.append((rank, name, result))
-        for rank, name, blank in always:
-            if name not in value:
-                found.append((rank, name, blank()))
+                found.append((rank, field, result))
+        for rank, field, blank in always:
+            if field not in value:
+                found.append((rank, field, blank()))
         found.sort(key=_rank)
-        return {name: result for _, name, result in found}
+        return {field: result for _, field, result in found}
 
     return read_struct
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from olmc.golang import base64
 from olmc.golang.errors import Refused, json_kind
-from olmc.golang.instant import instant
 from olmc.golang.numbers import SPACES, integral, number_text
 from olmc.golang.quantity import FORMAT_WRONG, quantity
 from olmc.golang.version import ZERO, release, version
@@ -87,7 +86,11 @@ def _read_int_or_string(value: Any) -> int | str:
 
 
 def _read_time(value: Any) -> str | None:
-    return None if value is None else _parsed(instant, value, "v1.Time")
+    if value is None:
+        return None
+    from olmc.golang.instant import instant  # times are rare, and imports take their time
+
+    return _parsed(instant, value, "v1.Time")
 
 
 def _read_version(value: Any) -> str:

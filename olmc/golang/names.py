@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 from typing import Any
-from uuid import UUID, uuid5
 
 from olmc.golang.decode import decode
 from olmc.golang.encode import encode, encode_plain
 from olmc.golang.hashes import h62
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_UIDS = UUID("6ba7b812-9dad-11d1-80b4-00c04fd430c8")
+_UIDS = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 
 
 def generated_rbac_name(base: str, data: bytes) -> str:
@@ -68,7 +67,9 @@ def random_suffix(discriminator: str) -> str:
 
 def uid_for(api_version: str, kind: str, namespace: str, name: str) -> str:
     """A UID in the place of the API server's: the same for the same object; `namespace` "" for none (D4)."""
-    return str(uuid5(_UIDS, f"{api_version}/{kind}/{namespace}/{name}"))
+    from uuid import UUID, uuid5  # few runs need it, and imports take their time
+
+    return str(uuid5(UUID(_UIDS), f"{api_version}/{kind}/{namespace}/{name}"))
 
 
 def stable_group_uid(namespace: str, name: str) -> str:

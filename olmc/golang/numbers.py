@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal
 
 SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -38,6 +37,8 @@ def number_text(value: int | float) -> str:
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     if 1e-6 <= abs(value) < 1e21:
+        from decimal import Decimal  # large numbers are rare, and imports take their time
+
         return f"{Decimal(repr(value)):f}".removesuffix(".0")
     return re.sub(r"e-0(\d)$", r"e-\1", repr(value))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
     return {} if found else dict(document.value.get("spec") or {})
 
 
-def options_from(config: dict[str, Any], base: Options, given: frozenset[str]) -> Options:
+def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:
     """`base` with what the config says, except for the fields in `given`, which the command line has set."""
     values: dict[str, Any] = {}
     for key, field in _FIELDS.items():
@@ -55,4 +55,4 @@ def options_from(config: dict[str, Any], base: Options, given: frozenset[str]) -
     proxy = config.get("proxy")
     if proxy and "proxy" not in given:
         values["proxy"] = Proxy(proxy.get("httpProxy", ""), proxy.get("httpsProxy", ""), proxy.get("noProxy", ""))
-    return replace(base, **values)
+    return base._replace(**values)

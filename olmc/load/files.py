@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
@@ -19,8 +18,7 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 IGNORE_FILE = ".olmcignore"
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(NamedTuple):
     """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders."""
 
     path: str

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(NamedTuple):
     """A property of a bundle: its type (`olm.gvk` …) and its decoded JSON value, its keys in OLM's order."""
 
     type: str
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelEntry:
+class ChannelEntry(NamedTuple):
     """An entry of a channel: a bundle's name and its upgrade edges."""
 
     name: str
@@ -29,8 +27,7 @@ class ChannelEntry:
     location: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """A channel of a package with its entries in source order."""
 
     name: str
@@ -39,8 +36,7 @@ class Channel:
     location: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogBundle:
+class CatalogBundle(NamedTuple):
     """A bundle as a catalog lists it.
 
     `image` is "" for inline content, `properties` are all its properties in source order, `version` is the
@@ -58,8 +54,7 @@ class CatalogBundle:
     location: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deprecation:
+class Deprecation(NamedTuple):
     """An entry of `olm.deprecations`: `schema` and `name` of what is deprecated (no name for the package)."""
 
     schema: str
@@ -67,8 +62,7 @@ class Deprecation:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(NamedTuple):
     """A package: its default channel, channels, bundles by name, deprecations."""
 
     name: str
@@ -77,12 +71,11 @@ class Package:
     bundles: Mapping[str, CatalogBundle]
     deprecations: tuple[Deprecation, ...] = ()
     description: str = ""
-    icon: Mapping[str, Any] = field(default_factory=dict)
+    icon: Mapping[str, Any] = MappingProxyType({})
     location: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(NamedTuple):
     """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or ""."""
 
     packages: Mapping[str, Package]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.location import Source
@@ -25,8 +25,7 @@ class Name(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogSource:
+class CatalogSource(NamedTuple):
     """A CatalogSource and what it serves.
 
     `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read.
@@ -41,8 +40,7 @@ class CatalogSource:
     source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A step of an InstallPlan (R-CAT-610).
 
     `object` is what it applies. `derived` marks what stems from the CSV's install strategy rather than from a file of
@@ -59,8 +57,7 @@ class Step:
     derived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
 
     image: str
@@ -70,8 +67,7 @@ class Lookup:
     properties: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstallPlan:
+class InstallPlan(NamedTuple):
     """An InstallPlan and how far it got.
 
     `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
@@ -97,8 +93,7 @@ class InstallPlan:
     account: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(NamedTuple):
     """A Subscription with the parts of its status that decide what happens next (R-CAT-641 … R-CAT-656).
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
@@ -134,16 +129,14 @@ class Subscription:
         return CatalogKey(str(self.spec.get("source") or ""), str(self.spec.get("sourceNamespace") or ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(NamedTuple):
     """How far an install strategy got: the number of its Deployments and of its webhook descriptions written."""
 
     deployments: int
     webhooks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
 
     `flapping`: OLM never settles here, and the phase is the failure that it keeps returning to.
@@ -164,8 +157,7 @@ class Member:
         return self.phase == "Succeeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """Everything that exists, split by who looks after it.
 
     `namespaces`: all namespaces with their labels. `groups`: the OperatorGroups that the API server accepted, and
@@ -182,10 +174,10 @@ class Cluster:
     subscriptions: Mapping[Name, Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
     plans: tuple[InstallPlan, ...] = ()
-    members: Mapping[Name, Member] = field(default_factory=dict)
-    provided: Mapping[Name, frozenset[APIKey] | None] = field(default_factory=dict)
-    adopted: Mapping[Name | Identity, frozenset[str]] = field(default_factory=dict)
-    served: Mapping[OwnedAPI, Csv] = field(default_factory=dict)
+    members: Mapping[Name, Member] = MappingProxyType({})
+    provided: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
+    adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})
+    served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
 
     def groups_in(self, namespace: str) -> tuple[Group, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):
     """A place in a file: `path` relative to the workspace, `line`, `column` from 1 (0: the whole file)."""
 
     path: str
@@ -19,8 +18,7 @@ class Location:
         return f"{self.path}:{self.line}:{self.column}" if self.column else f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(NamedTuple):
     """One document of a file, kept so that line and column of any of its keys can be found when asked for.
 
     `path` as in Location, `text` the whole file, `document` the number of the document in it, from 0,
@@ -33,8 +31,7 @@ class Source:
     prefix: tuple[str | int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Place(NamedTuple):
     """A place inside a document, kept by its keys: cheap by the ten thousand, a Location only when one asks.
 
     `source` is the document, `keys` lead to the value meant (() for the document itself).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from olmc.model.location import Place
@@ -29,8 +28,7 @@ class CatalogKey(NamedTuple):
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Why an object is in the output: the place in the input it stems from, the pass that wrote it, the rule obeyed."""
 
     place: Place | None
@@ -38,8 +36,7 @@ class Provenance:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """An object of the output together with its provenance."""
 
     object: KubernetesObject

@@ -121,8 +121,7 @@ class Csv:
         return tuple(dict.fromkeys(entry.get("serviceAccountName") or "" for entry in entries))
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """An OperatorGroup with the targets that its selection gives (R-OG-1).
 
     `targets`: status.namespaces, sorted; `("",)` for all namespaces, `()` when nothing matches or the sync failed.

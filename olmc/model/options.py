@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Purpose = Literal["review", "apply"]
 Certificates = Literal["none", "cert-manager", "service-ca"]
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(NamedTuple):
     """The settings of a cluster-wide proxy (R-DEP-7); "" where there is none."""
 
     http: str = ""
@@ -18,8 +16,7 @@ class Proxy:
     no: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """The options of `compile`; the defaults are those of the command line.
 
     `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
@@ -46,7 +43,7 @@ class Options:
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    proxy: Proxy = field(default_factory=Proxy)
+    proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
     watch: tuple[str, ...] | None = None

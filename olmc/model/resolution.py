@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from olmc.model.catalog import Property
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A served bundle of one channel as the resolver sees it (R-CAT-303): the same CSV in two channels is two of these.
 
     `version` is the text served, `properties` the effective list, derived `.required` ones included.
@@ -30,8 +29,7 @@ class Candidate:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleCatalog:
+class VisibleCatalog(NamedTuple):
     """A CatalogSource that the namespace sees: its entries by package, channel, or the reason why it can't be read."""
 
     key: CatalogKey
@@ -40,8 +38,7 @@ class VisibleCatalog:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status."""
 
     name: str
@@ -54,8 +51,7 @@ class Wish:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(NamedTuple):
     """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310."""
 
     name: str
@@ -66,8 +62,7 @@ class Present:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds."""
 
     namespace: str
@@ -77,16 +72,14 @@ class Question:
     fail_forward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(NamedTuple):
     """A bundle that the resolver selects, and the `spec.replaces` that its CSV is going to have (R-CAT-414)."""
 
     candidate: Candidate
     replaces: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What to install, in pick order (D21), or OLM's message why nothing can be.
 
     `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
@@ -13,24 +12,21 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """A Kubernetes object as a file holds it."""
 
     object: KubernetesObject
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class BundleFile:
+class BundleFile(NamedTuple):
     """A file of a bundle's `manifests/`: its name and the first object in it (R-CAT-101)."""
 
     name: str
     manifest: Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """A registry+v1 bundle directory (R-CAT-100 … R-CAT-106).
 
     `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
@@ -58,8 +54,7 @@ class Bundle:
         return tuple(file.manifest.object for file in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(NamedTuple):
     """What `load` found: manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource."""
 
     manifests: tuple[Manifest, ...]

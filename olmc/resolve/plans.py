@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from olmc.golang import random_suffix
 from olmc.load.catalogs.content import inline_objects
@@ -26,8 +26,7 @@ from olmc.resolve.visibility import visible_catalogs
 MANUAL, AUTOMATIC = "Manual", "Automatic"
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
     `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace.
@@ -55,23 +54,23 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     found = answer(question)
     if found.message:
         failure = (found.reason, found.message)
-        return Round({n: replace(s, failure=failure) for n, s in mine.items()}, question=question, answer=found)
-    mine = {name: replace(s, failure=None, unpacking=False) for name, s in mine.items()}
-    return replace(_planned(workspace, cluster, namespace, mine, found.picks, options), question=question, answer=found)
+        return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
+    mine = {name: s._replace(failure=None, unpacking=False) for name, s in mine.items()}
+    return _planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
 
 
 def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
     if not s.plan and s.generated_by:
-        s = replace(s, plan=s.generated_by, state="UpgradePending", current=str(s.spec.get("startingCSV") or ""))
+        s = s._replace(plan=s.generated_by, state="UpgradePending", current=str(s.spec.get("startingCSV") or ""))
     if not s.current:
         return s
     if Name(s.name.namespace, s.current) in cluster.csvs:
-        return replace(s, state="AtLatestKnown", installed=s.current)
+        return s._replace(state="AtLatestKnown", installed=s.current)
     plan = next((p for p in cluster.plans if (p.namespace, p.name) == (s.name.namespace, s.plan)), None)
     failed = plan is not None and plan.phase == "Failed" and _fails_forward(cluster, s.name.namespace)
-    return replace(s, state="UpgradeFailed" if failed else "UpgradePending")
+    return s._replace(state="UpgradeFailed" if failed else "UpgradePending")
 
 
 def _fails_forward(cluster: Cluster, namespace: str) -> bool:
@@ -137,7 +136,7 @@ def _planned(
         wanted.append(pick)
         for key in matching:
             if mine[key].current != pick.candidate.name:
-                updated[key] = replace(mine[key], current=pick.candidate.name)
+                updated[key] = mine[key]._replace(current=pick.candidate.name)
         if not matching:
             generated.append(_generated_subscription(pick.candidate, namespace))
     changed = [key for key in mine if updated[key] is not mine[key]]
@@ -151,7 +150,7 @@ def _planned(
     except UndecodableCSVError:
         steps, lookups, missing = (), (), missing or tuple(pick.candidate for pick in wanted)
     if missing:
-        return Round({n: replace(s, unpacking=True) for n, s in mine.items()}, missing=missing)
+        return Round({n: s._replace(unpacking=True) for n, s in mine.items()}, missing=missing)
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
     plan = InstallPlan(
         namespace=namespace,
@@ -166,10 +165,10 @@ def _planned(
         phase="RequiresApproval" if manual else "Installing",
     )
     for changed_name in changed:
-        updated[changed_name] = replace(updated[changed_name], plan=name, generation=generation, state="UpgradePending")
+        updated[changed_name] = updated[changed_name]._replace(plan=name, generation=generation, state="UpgradePending")
     # The condition is taken back by the next resolution that succeeds, and some namespaces never see another one.
     unpacking = bool(lookups)
-    return Round({n: replace(s, unpacking=unpacking) for n, s in updated.items()}, plan)
+    return Round({n: s._replace(unpacking=unpacking) for n, s in updated.items()}, plan)
 
 
 def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.golang import (
     GoTypeError,
@@ -30,8 +29,7 @@ RBAC_V1 = f"{RBAC}/v1"
 _NOT_IN_KEYS = re.compile(r"[^-A-Za-z0-9_.]")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """A bundle's content, ready to be turned into steps: its CSV and its other objects, with the names of their files.
 
     `inline` content came with the catalog, whose properties for it are `served`.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A kind of finding.
 
     `message` and `hint` are format strings, filled with the values given to `finding`.

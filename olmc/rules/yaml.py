@@ -11,9 +11,10 @@ YAML_SYNTAX = Rule(
     "The file is not valid YAML",
     "not valid YAML: {problem}",
     "{hint}",
-    "The text breaks YAML's grammar at this place, so Kubernetes could not read the file either. Nothing of the "
-    "file is used, not even the documents before this place. The cause often stands a line or more above: a quote "
-    "that is not closed, a tab, a missing space after a colon, a line that is indented too little.",
+    "The text breaks YAML's grammar at this place, so Kubernetes could not read the file either, or only "
+    "its beginning. Nothing of the file is used, not even the documents before this place. The cause often "
+    "stands a line or more above: a quote that is not closed, a tab, a missing space after a colon, a line "
+    "that is indented too little.",
 )
 
 JSON_SYNTAX = Rule(
@@ -22,8 +23,8 @@ JSON_SYNTAX = Rule(
     "The file is not valid JSON",
     "not valid JSON: {problem}",
     "Correct the JSON here. Comments, trailing commas, single quotes and NaN are not part of it.",
-    "The text breaks JSON's grammar at this place. A file whose name ends in `.json` may also hold YAML, but this "
-    "one is neither.",
+    "The text breaks JSON's grammar at this place. A file whose name ends in `.json` may also hold YAML, "
+    "but this one is neither.",
 )
 
 DUPLICATE_KEY = Rule(
@@ -32,8 +33,9 @@ DUPLICATE_KEY = Rule(
     "A key stands twice in one mapping",
     "the key {key!r} stands twice in this mapping; the last one counts",
     "Delete the one that is not meant.",
-    "YAML and JSON want every key of a mapping to be different. Kubernetes reads such a file all the same and "
-    "silently keeps the last value, so what the earlier line says has no effect. Strict readers refuse the file.",
+    "YAML and JSON want every key of a mapping to be different. Kubernetes reads such a file all the same "
+    "and silently keeps the last value, so what the earlier line says has no effect. Strict readers refuse "
+    "the file.",
 )
 
 BAD_KEY = Rule(
@@ -42,8 +44,9 @@ BAD_KEY = Rule(
     "A key that cannot be a text",
     "{what} can't be a key",
     "Write the key as a text, in quotes; a template such as {{{{ name }}}} has to be in quotes as a whole.",
-    "Kubernetes turns YAML into JSON, where every key is a text. Numbers and booleans are turned into one; for an "
-    "empty key, a list, a mapping or an integer of more than 63 bits there is no such text and the file is refused.",
+    "Kubernetes turns YAML into JSON, where every key is a text. Numbers and booleans are turned into one; "
+    "for an empty key, a list, a mapping or an integer of more than 63 bits there is no such text and the "
+    "file is refused.",
 )
 
 NOT_FINITE = Rule(
@@ -52,8 +55,8 @@ NOT_FINITE = Rule(
     "A number that JSON cannot hold",
     "{text} is not a number that JSON can hold",
     "Put it in quotes if the text is meant, else write a finite number.",
-    "YAML knows infinity and not-a-number (`.inf`, `.nan`), JSON doesn't, and neither does a number beyond the "
-    "range of 64-bit floats. Kubernetes turns YAML into JSON and refuses such a file.",
+    "YAML knows infinity and not-a-number (`.inf`, `.nan`), JSON doesn't, and neither does a number beyond "
+    "the range of 64-bit floats. Kubernetes turns YAML into JSON and refuses such a file.",
 )
 
 UNKNOWN_TAG = Rule(
@@ -62,9 +65,10 @@ UNKNOWN_TAG = Rule(
     "A YAML tag without meaning here",
     "the tag {tag} means nothing to Kubernetes",
     "Remove the tag. If the text begins with an exclamation mark, put it in quotes.",
-    "A tag tells a YAML reader to make something special of a value. Only the tags of JSON's types (`!!str`, "
-    "`!!int`, `!!float`, `!!bool`, `!!null`, `!!map`, `!!seq`), `!!binary`, `!!timestamp` and `!!merge` are "
-    "understood. A file that relies on any other would be read differently by each program, so it is refused.",
+    "A tag tells a YAML reader to make something special of a value. Only the tags of JSON's types "
+    "(`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!map`, `!!seq`), `!!binary`, `!!timestamp` and "
+    "`!!merge` are understood. A file that relies on any other would be read differently by each program, "
+    "so it is refused.",
 )
 
 TAG_MISMATCH = Rule(
@@ -82,8 +86,8 @@ TOO_DEEP = Rule(
     "Nested too deeply",
     "nested more than {limit} levels deep",
     "Check whether a generator went astray here; no Kubernetes object needs this depth.",
-    "Lists and mappings may stand in each other to a bounded depth only, because a file can come from a stranger "
-    "and must not be able to exhaust the program.",
+    "Lists and mappings may stand in each other to a bounded depth only, because a file can come from a "
+    "stranger and must not be able to exhaust the program.",
 )
 
 ALIAS_BOMB = Rule(
@@ -92,8 +96,8 @@ ALIAS_BOMB = Rule(
     "Aliases that expand without measure",
     "{problem}",
     "Write the values out instead of repeating them with an alias.",
-    "An alias (`*name`) repeats the value that its anchor (`&name`) marks. A value that contains itself has no end, "
-    "and aliases of aliases can blow a small file up to any size. Kubernetes refuses both.",
+    "An alias (`*name`) repeats the value that its anchor (`&name`) marks. A value that contains itself has "
+    "no end, and aliases of aliases can blow a small file up to any size. Kubernetes refuses both.",
 )
 
 UNKNOWN_ANCHOR = Rule(
@@ -101,9 +105,10 @@ UNKNOWN_ANCHOR = Rule(
     Severity.ERROR,
     "An alias without anchor",
     "no anchor &{name} stands before the alias *{name}",
-    "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same document.",
-    "A plain value that begins with `*` is an alias: it stands for the value marked with `&` and the same name, "
-    "earlier in the same document.",
+    "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same "
+    "document.",
+    "A plain value that begins with `*` is an alias: it stands for the value marked with `&` and the same "
+    "name, earlier in the same document.",
 )
 
 BAD_MERGE = Rule(
@@ -112,8 +117,8 @@ BAD_MERGE = Rule(
     "A merge key without a mapping",
     "the merge key << wants a mapping or a list of mappings",
     'Give it a mapping, or quote the key ("<<") if the text is meant.',
-    "The key `<<` copies the keys of another mapping into this one, so its value has to be a mapping or a list of "
-    "mappings.",
+    "The key `<<` copies the keys of another mapping into this one, so its value has to be a mapping or a "
+    "list of mappings.",
 )
 
 WRONG_VERSION = Rule(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
@@ -21,8 +20,7 @@ SUGGESTED = "operatorframework.io/suggested-namespace"
 SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
-@dataclass(frozen=True, slots=True)
-class Bare:
+class Bare(NamedTuple):
     """A workspace made for one bundle, and the steps that install the bundle in it."""
 
     workspace: Workspace

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import Csv
@@ -41,7 +39,7 @@ def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
         kept = _without_owner(key, rendered, name)
         if kept is not None:
             stock[key] = kept
-    return replace(cluster, csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
+    return cluster._replace(csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
 
 
 def _without_owner(key: Identity, rendered: Rendered, gone: Name) -> Rendered | None:
@@ -52,14 +50,14 @@ def _without_owner(key: Identity, rendered: Rendered, gone: Name) -> Rendered | 
         owner = (labels.get("olm.owner.namespace"), labels.get("olm.owner"), labels.get("olm.owner.kind"))
         return None if owner == (*gone, "ClusterServiceVersion") else rendered
     if key.kind == "CustomResourceDefinition":
-        return replace(rendered, object=without_installers(rendered.object, gone))
+        return rendered._replace(object=without_installers(rendered.object, gone))
     refs = metadata.get("ownerReferences") or []
     left = [ref for ref in refs if not _refers_to(ref, key, gone)]
     if len(left) == len(refs):
         return rendered
     if not left:
         return None
-    return replace(rendered, object={**rendered.object, "metadata": {**metadata, "ownerReferences": left}})
+    return rendered._replace(object={**rendered.object, "metadata": {**metadata, "ownerReferences": left}})
 
 
 def _refers_to(ref: dict[str, object], key: Identity, gone: Name) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name
@@ -81,7 +80,7 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
                 yield diagnostic
             elif done in last:
                 lines = [f"{'  ' * line.depth}{line.text}" for line in derivation(question, done.answer)]
-                yield replace(diagnostic, hint="\n".join(lines))
+                yield diagnostic._replace(hint="\n".join(lines))
 
 
 def _with_places(question: Question, cluster: Cluster) -> Question:
@@ -89,8 +88,8 @@ def _with_places(question: Question, cluster: Cluster) -> Question:
     wishes = []
     for wish in question.wishes:
         found = cluster.subscriptions.get(Name(question.namespace, wish.name))
-        wishes.append(replace(wish, location=_at(found.source, "spec") if found else None))
-    return replace(question, wishes=tuple(wishes))
+        wishes.append(wish._replace(location=_at(found.source, "spec") if found else None))
+    return question._replace(wishes=tuple(wishes))
 
 
 def _missing_content(rounds: Iterable[Round]) -> Iterator[Diagnostic]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.operators import Group
 from olmc.model.options import Options
@@ -33,22 +31,22 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     group = _managing_group(cluster, plan.namespace)
     if group is None:
         text = "no operator group found that is managing this namespace"
-        return _add(cluster, replace(plan, phase="Installing", condition=("False", "InstallCheckFailed", text)))
-    plan = replace(plan, account=_account(group))
+        return _add(cluster, plan._replace(phase="Installing", condition=("False", "InstallCheckFailed", text)))
+    plan = plan._replace(account=_account(group))
     cluster = _add(cluster, plan)
     cluster, done, problem, forbidden = _run(cluster, plan, group, options)
     if forbidden:
         text = f"retrying execution due to error: {problem}"
-        return _add(cluster, replace(plan, phase="Installing", message=text, executed=done))
+        return _add(cluster, plan._replace(phase="Installing", message=text, executed=done))
     if problem:
         condition = ("False", "InstallComponentFailed", problem)
-        return _add(cluster, replace(plan, phase="Failed", message=problem, condition=condition, executed=done))
-    return _add(cluster, replace(plan, phase="Complete", condition=("True", "", ""), executed=done))
+        return _add(cluster, plan._replace(phase="Failed", message=problem, condition=condition, executed=done))
+    return _add(cluster, plan._replace(phase="Complete", condition=("True", "", ""), executed=done))
 
 
 def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
     others = tuple(p for p in cluster.plans if (p.namespace, p.name) != (plan.namespace, plan.name))
-    return replace(cluster, plans=(*others, plan))
+    return cluster._replace(plans=(*others, plan))
 
 
 def _managing_group(cluster: Cluster, namespace: str) -> Group | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang import is_dns1123_subdomain
 from olmc.model.cluster import Installation, Name
@@ -17,8 +16,7 @@ from olmc.settle.requirements import APIEXTENSIONS, predecessors
 CONVERSION = "ConversionWebhook"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever."""
 
     failure: Failure | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from olmc.model.cluster import Name, key_of
 from olmc.model.operators import APIKey, Csv, Group
@@ -57,8 +57,7 @@ def _refusal(mode: str, what: str) -> str:
     return _NOT_CONFIGURABLE.format(mode=mode, what=what)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the intersection of provided APIs leads to: a failure or None, and the group's APIs afterwards."""
 
     failure: Failure | None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 
@@ -18,8 +17,7 @@ _EVERYTHING: tuple[Rule, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """The RBAC of a cluster, ready to be asked: bindings by the service account (namespace, name) they apply to.
 
     `cluster` holds the rules granted everywhere, `local` those granted in a namespace.

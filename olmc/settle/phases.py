@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.objects import Rendered
@@ -25,19 +25,18 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 def judged(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     groups = tuple(with_targets(group, cluster.namespaces, cluster.stock) for group in cluster.groups)
-    cluster = replace(cluster, groups=groups)
+    cluster = cluster._replace(groups=groups)
     granted = access(cluster.stock)
     served = _apiservices(cluster, cluster.members)
     while True:
         members, provided = _judge_all(cluster, options, granted, served)
         again = _apiservices(cluster, members)
         if again == served:
-            return replace(cluster, members=members, provided=provided)
+            return cluster._replace(members=members, provided=provided)
         served = again
 
 
-@dataclass(frozen=True, slots=True)
-class ServedAPI:
+class ServedAPI(NamedTuple):
     """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
 
     kinds: frozenset[str]
@@ -154,7 +153,7 @@ def _through_phases(
         return Member(csv, group, "Pending", *_NOT_MET, statuses, history=_history(("Pending", *_NOT_MET)))
     failure = webhook_failure(csv) or owner_conflict(csv, cluster.csvs)
     if failure:
-        return replace(_failed(csv, group, failure, flapping=True), requirements=statuses)
+        return _failed(csv, group, failure, flapping=True)._replace(requirements=statuses)
     before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
@@ -167,7 +166,7 @@ def _through_phases(
     outcome = install(csv, group, cluster.stock, world.access, foreign)
     if outcome.failure:
         member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
-        return replace(member, requirements=statuses, installation=outcome.installation)
+        return member._replace(requirements=statuses, installation=outcome.installation)
     done = ("Succeeded", *SUCCEEDED)
     history = _history(("InstallReady", *_READY), ("Installing", *_WAITING), done)
     return Member(csv, group, *done, statuses, outcome.installation, history=history)
@@ -181,7 +180,7 @@ def _at_first_check(csv: Csv, world: Surroundings) -> Surroundings:
         for key, found in world.stock.items()
         if not (key.kind == "ServiceAccount" and found.provenance.rule == "R-SA-1" and _owners(found) == [csv.name])
     }
-    return replace(world, stock=stock)
+    return world._replace(stock=stock)
 
 
 def _owners(found: Rendered) -> list[str]:
@@ -217,6 +216,5 @@ def _being_replaced(member: Member, by: str) -> Member:
     phase = ("Replacing", "BeingReplaced", f"being replaced by csv: {by}")
     if member.phase == "Replacing":
         return member
-    return replace(
-        member, phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase)
+    return member._replace(phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase)
     )

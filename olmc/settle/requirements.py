@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang import encode, role_name
 from olmc.model.cluster import Name
@@ -23,8 +22,7 @@ _MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[
 Status = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What requirements are checked against.
 
     `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang import component_label_key
 from olmc.model.cluster import Cluster, Member, Name, Step
@@ -28,8 +27,7 @@ MAX_ROUNDS = 1000
 NO_CATALOG = CatalogKey("", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """The cluster at rest, and the last round of each namespace that has Subscriptions, for explanations."""
 
     cluster: Cluster
@@ -66,7 +64,7 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
         planned = False
         for namespace in namespaces:
             done = resolve_namespace(workspace, cluster, namespace, options)
-            cluster = replace(cluster, subscriptions={**cluster.subscriptions, **done.subscriptions})
+            cluster = cluster._replace(subscriptions={**cluster.subscriptions, **done.subscriptions})
             rounds[namespace] = done
             if done.plan is not None:
                 planned = True
@@ -139,7 +137,7 @@ def _noted(cluster: Cluster) -> Cluster:
     for name, member in cluster.members.items():
         for identity in _owned_crds(member, cluster) if name in adopted else ():
             adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
-    return replace(cluster, served=served, adopted=adopted)
+    return cluster._replace(served=served, adopted=adopted)
 
 
 def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:

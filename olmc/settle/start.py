@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang import GoTypeError, decode, default_csv
@@ -166,7 +165,7 @@ def _catalogs(
         served.add(name)
         source = _source(key, workspace.catalogs.get(name), address)
         priority = int(spec.get("priority") or 0)
-        found[key] = replace(source, priority=priority, manifest=obj, source=manifest.source)
+        found[key] = source._replace(priority=priority, manifest=obj, source=manifest.source)
     for name, catalog in workspace.catalogs.items():
         if name not in served:
             homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}

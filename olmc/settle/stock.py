@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import Cluster, Name, Step, Subscription
@@ -33,8 +32,7 @@ class StepError(Exception):
     """A step can't be carried out; the text is the one that ends up in the InstallPlan."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Where a plan's steps go: the namespace, the plan's name, and what the cluster serves."""
 
     namespace: str
@@ -60,7 +58,7 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str) -> Cluster:
     place = Place(step.source) if step.source else None
     rendered = Rendered(obj, Provenance(place, "install_plan", rule))
-    return replace(cluster, stock={**cluster.stock, identity(obj): rendered})
+    return cluster._replace(stock={**cluster.stock, identity(obj): rendered})
 
 
 def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
@@ -76,7 +74,7 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
     obj = default_csv(step.object)
     labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
     obj = {**obj, "apiVersion": CSV_API, "metadata": {**obj["metadata"], "labels": labels}}
-    return replace(cluster, csvs={**cluster.csvs, name: Csv(obj, step.source)})
+    return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
 
 
 def _dotted(where: Any) -> str:
@@ -99,7 +97,7 @@ def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
         "annotations": {"olm.generated-by": target.plan},
     }
     made = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
-    return replace(cluster, subscriptions={**cluster.subscriptions, name: made})
+    return cluster._replace(subscriptions={**cluster.subscriptions, name: made})
 
 
 def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:

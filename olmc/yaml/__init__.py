@@ -1,11 +1,10 @@
-"""Kubernetes' YAML: read as go-yaml v2 and sigs.k8s.io/yaml do, written so that every reader reads the same."""
+"""Kubernetes' YAML: read as go-yaml v2 and sigs.k8s.io/yaml do, written so that all readers agree."""
 
 from olmc.yaml.document import Document
 from olmc.yaml.emitter import dump, dump_one
 from olmc.yaml.events import c_reader_active
-from olmc.yaml.json_text import read_json
 from olmc.yaml.locate import locate
 from olmc.yaml.quoting import plain_is_safe
 from olmc.yaml.reader import read
 
-__all__ = ["Document", "c_reader_active", "dump", "dump_one", "locate", "plain_is_safe", "read", "read_json"]
+__all__ = ["Document", "c_reader_active", "dump", "dump_one", "locate", "plain_is_safe", "read"]

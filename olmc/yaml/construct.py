@@ -12,8 +12,8 @@ from olmc.yaml import scalars
 from olmc.yaml.document import MAX_DEPTH
 from olmc.yaml.nodes import Kind, Node, is_merge
 
-# go-yaml refuses a document when more than this share of what it decodes comes out of aliases: the first share up to
-# the first number of nodes, the second from the second number on, and falling steadily between.
+# go-yaml refuses a document when more than this share of what it decodes comes out of aliases: the first
+# share up to the first number of nodes, the second from the second number on, and falling steadily between.
 _ALIAS_SHARES = (0.99, 0.10)
 _ALIAS_RANGE = (400_000, 4_000_000)
 _ALIASES_FREE = 100
@@ -106,7 +106,7 @@ def _account(node: Node, work: _Work) -> None:
 
 
 def _fill(node: Node, work: _Work, into: dict[str, Any]) -> None:
-    """The keys and values of a mapping in source order, so that what comes later wins, also over merged keys."""
+    """The keys and values of a mapping in source order: what comes later wins, be it merged or not."""
     places: dict[str, Node] = {}
     for key_node, value_node in node.pairs():
         if is_merge(key_node):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.model.location import Source
 
@@ -11,9 +10,8 @@ MAX_DEPTH = 200
 """How many lists and mappings may stand in each other. The deepest real CRDs have some 60."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a file: its value (dict, list, str, int, float, bool or None) and where it comes from."""
+class Document(NamedTuple):
+    """One document of a file: its value, made of JSON's types, and where it comes from."""
 
     value: Any
     source: Source

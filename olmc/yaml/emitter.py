@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.yaml.quoting import literal_header, one_line
 
@@ -20,16 +18,18 @@ _LONG_FLOATS = 1e21
 def dump(values: Iterable[Any]) -> str:
     """A YAML stream of the values, with `---` between them.
 
-    Values are made of JSON's types; any Mapping counts as a dict, any other Iterable as a list. Keys have to be str
-    (else TypeError), floats finite (else ValueError). An object (a mapping with apiVersion and kind) begins with
-    apiVersion, kind, metadata and spec; everything else keeps its order. There are no aliases, no tags and no folded
-    lines. An integral float is written as Go's JSON encoder does (1000, 1e+21), so it reads back as an integer.
+    Values are made of JSON's types; any Mapping counts as a dict, any other Iterable as a list. Keys have to
+    be str (else TypeError), floats finite (else ValueError). An object (a mapping with apiVersion and kind)
+    begins with apiVersion, kind, metadata and spec; everything else keeps its order. There are no aliases, no
+    tags and no folded lines. An integral float is written as Go's JSON encoder does (1000, 1e+21), so it
+    reads back as an integer.
     """
     parts: list[str] = []
     out = _Out(parts.append, _Texts(), _Keys())
     for value in values:
         if parts:
             parts.append("---\n")
+        value = _as_json(value)
         if value.__class__ is dict and "apiVersion" in value and "kind" in value:
             value = {key: value[key] for key in (*(k for k in _FIRST_KEYS if k in value), *value)}
         _item(value, "", "", out)
@@ -63,8 +63,7 @@ class _Keys(dict[str, str]):
         return written
 
 
-@dataclass(frozen=True, slots=True)
-class _Out:
+class _Out(NamedTuple):
     """Where the text goes, and what texts and keys look like."""
 
     append: Callable[[str], None]
@@ -73,7 +72,7 @@ class _Out:
 
 
 def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> None:
-    """The entries of a mapping that isn't empty, the first line beginning with `first`, the others with `pad`."""
+    """The entries of a mapping with some; the first line begins with `first`, the others with `pad`."""
     append, texts, keys = out.append, out.texts, out.keys
     head = first
     deeper = pad + "  "
@@ -100,7 +99,7 @@ def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> Non
 
 
 def _sequence(items: list[Any], first: str, pad: str, out: _Out) -> None:
-    """The items of a list that isn't empty, the first line beginning with `first`, the others with `pad`."""
+    """The items of a list with some; the first line begins with `first`, the others with `pad`."""
     head = first + "- "
     deeper = pad + "  "
     for item in items:
@@ -157,6 +156,8 @@ def _float(value: float) -> str:
         raise ValueError(f"YAML for Kubernetes can't hold {value}")
     text = repr(value)
     if "e" in text:
+        from decimal import Decimal  # such floats are rare, and imports take their time
+
         return f"{Decimal(text):f}" if value.is_integer() and abs(value) < _LONG_FLOATS else text
     return text.removesuffix(".0")
 

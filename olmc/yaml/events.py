@@ -20,15 +20,14 @@ _COLON_IN_FLOW = "found unexpected ':'"
 _BLANKS = " \t"
 _BREAKS = "\r\n\x85\u2028\u2029"
 
-
 Result = TypeVar("Result")
 
 
 def parse(text: str, use: Callable[[Iterator[Any]], Result], *, pure: bool = False) -> Result:
     """What `use` makes of the events (ruamel.yaml.events) of a YAML stream.
 
-    `pure` asks for the reader in Python, which also steps in, from the beginning, where the C reader refuses what
-    Kubernetes reads. Raises one of PARSE_ERRORS where the text breaks the grammar.
+    `pure` asks for the reader in Python, which also steps in, from the beginning, where the C reader refuses
+    what Kubernetes reads. Raises one of PARSE_ERRORS where the text breaks the grammar.
     """
     try:
         return use(_events(text, pure))
@@ -39,7 +38,7 @@ def parse(text: str, use: Callable[[Iterator[Any]], Result], *, pure: bool = Fal
 
 
 def _events(text: str, pure: bool) -> Iterator[Any]:
-    yaml = YAML(typ="safe", pure=pure or not c_reader_active())
+    yaml = YAML(typ="safe", pure=pure)
     if yaml.Parser is Parser:
         yaml.version = (1, 1)
         yaml.Scanner = _Scanner
@@ -85,7 +84,7 @@ class _Scanner(Scanner):
 
 
 def _joined(*folded: list[str] | None) -> list[str] | None:
-    """What the line breaks of several runs fold to together; None where a run meets the end of the document."""
+    """What the line breaks of several runs fold to; None where a run meets the end of the document."""
     breaks = 0
     for run in folded:
         if run is None:

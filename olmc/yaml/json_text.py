@@ -34,9 +34,9 @@ class _OddNumberError(Exception):
 def read_json(path: str, text: str, report: Report) -> list[Document]:
     """The values of a text of JSON values.
 
-    Findings go to `report`: OLMC101, OLMC102, OLMC107; after one of severity ERROR the list is empty. Integers beyond
-    64 bits become floats as in YAML and lone surrogates U+FFFD as in Go; of a key that stands twice the last value
-    counts.
+    Findings go to `report`: OLMC101, OLMC102, OLMC107; after one of severity ERROR the list is empty.
+    Integers beyond 64 bits become floats as in YAML and lone surrogates U+FFFD as in Go; of a key that stands
+    twice the last value counts.
     """
     try:
         return json_documents(path, text, report)

@@ -1,4 +1,4 @@
-"""Nodes: a document with the place of everything in it, built only when a place is asked for or something is odd."""
+"""Nodes: a document with the place of everything in it, for when somebody asks or something is odd."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Kind(Enum):
 class Node:
     """A node of a document and where it begins.
 
-    `text` is a scalar's text or an alias's name; `plain` tells a scalar without quotes; `children` are the items of
-    a sequence, or a mapping's keys and values in turn; `target` is what an alias stands for.
+    `text` is a scalar's text or an alias's name; `plain` tells a scalar without quotes; `children` are the
+    items of a sequence, or a mapping's keys and values in turn; `target` is what an alias stands for.
     """
 
     kind: Kind
@@ -69,8 +69,8 @@ def is_merge(key: Node) -> bool:
 def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | None:
     """The root node of every document in the events of a stream.
 
-    None, with a diagnostic in `report`, when the stream is nested too deeply, an alias has no anchor, or a document
-    wants another version of YAML. Errors of the parser pass through.
+    None, with a diagnostic in `report`, when the stream is nested too deeply, an alias has no anchor, or a
+    document wants another version of YAML. Errors of the parser pass through.
     """
     roots: list[Node] = []
     anchors: dict[str, Node] = {}

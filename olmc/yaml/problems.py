@@ -62,7 +62,7 @@ def syntax_error(path: str, text: str, error: Exception) -> Diagnostic:
 
 
 def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:
-    """A place, or for one behind the last line the end of that line, where editors and reviews can show it."""
+    """A place, or for one behind the last line the end of that line, where editors can show it."""
     last = len(lines) - 1
     if last > 0 and not lines[last]:
         last -= 1
@@ -121,7 +121,9 @@ def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
         if ": " in here[: trouble.column] or here.startswith("--- "):
             return _Finding("a second colon followed by a space in one line", _QUOTE_HINT)
         if trouble.column > _LONGEST_KEY:
-            return _Finding("a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`.")
+            return _Finding(
+                "a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`."
+            )
         return _Finding("a key indented below a line that already has a value", _INDENT_HINT)
     if "expected ':'" in problem:
         hint = "Write `key: value` or `- item`, or indent the line so that it belongs to the text above."
@@ -145,7 +147,7 @@ def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
 def _from_the_parser(trouble: _Trouble) -> _Finding | None:
     problem, began = trouble.problem, trouble.began[0] + 1
     if "<document start>" in problem:
-        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores what follows here.)"
+        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
         return _Finding("text after the end of the document", hint)
     if re.search(r"expected '?,'? or", problem):
         bracket = "]" if "]" in problem else "}"

@@ -20,12 +20,8 @@ from ruamel.yaml.events import (
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
 from olmc.rules.yaml import YAML_SYNTAX
-from olmc.yaml.construct import construct
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
-from olmc.yaml.json_text import JSONSyntaxError, json_documents, read_json
-from olmc.yaml.nodes import compose
-from olmc.yaml.problems import syntax_error
 from olmc.yaml.scalars import resolve
 
 _BRACE_FIRST = re.compile(r"\s*\{")
@@ -33,16 +29,18 @@ _BRACKET_FIRST = re.compile(r"\s*[{\[]")
 
 
 def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Document]:
-    """The documents of a YAML stream, or of JSON values one after the other, as go-yaml v2 and sigs.k8s.io/yaml read.
+    """The documents of a stream of YAML or JSON, with the values of go-yaml v2 and sigs.k8s.io/yaml.
 
-    `path` is relative to the workspace and names the file in diagnostics. A file called `.json` and a text that
-    begins with a brace are tried as JSON first. Empty documents have the value None; a stream of comments has no
-    documents. Every finding goes to `report` (OLMC100-OLMC111); after one of severity ERROR the list is empty.
-    `pure` asks for the slow reader in Python, which gives the same.
+    `path` is relative to the workspace and names the file in diagnostics. A file called `.json` and a text
+    that begins with a brace are tried as JSON first. Empty documents have the value None; a stream of
+    comments has no documents. Every finding goes to `report` (OLMC100-OLMC111); after one of severity ERROR
+    the list is empty. `pure` asks for the slow reader in Python, which gives the same.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
     if not looks_like_json(path, text):
         return _read_yaml(path, text, report, pure)
+    from olmc.yaml.json_text import JSONSyntaxError, json_documents, read_json
+
     try:
         return json_documents(path, text, report)
     except JSONSyntaxError:
@@ -66,7 +64,7 @@ def _read_yaml(path: str, text: str, report: Report, pure: bool) -> list[Documen
     try:
         values = parse(text, _construct_plainly, pure=pure)
     except PARSE_ERRORS as error:
-        report.add(syntax_error(path, text, error))
+        _add_syntax_error(path, text, error, report)
         return []
     except _UnusualError:
         values = _construct_exactly(path, text, report, pure)
@@ -82,7 +80,7 @@ _AMBIGUOUS = frozenset(["", *"0123456789+-.~yYnNtTfFoO<"])
 
 
 class _Plain(dict[str, Any]):
-    """The values of plain scalars by their text. Keys and words repeat all the time, so each is resolved once."""
+    """The values of plain scalars by text: keys and words repeat all the time, each is resolved once."""
 
     def __missing__(self, text: str) -> Any:
         value = text
@@ -98,9 +96,9 @@ def _construct_plainly(stream: Iterable[Any]) -> list[Any]:
     """The values of the documents of a stream in which everything is as it mostly is.
 
     Raises _UnusualError for tags, aliases, merge keys, keys that are no texts or stand twice, infinities, and
-    all that is refused or warned of. Reading spends its time in this loop, so it calls no functions of ours and
-    asks the commonest question first. `mapping` is the mapping being filled, None in a list; `key` its key in
-    waiting.
+    all that is refused or warned of. Reading spends its time in this loop, so it calls no functions of ours
+    and asks the commonest question first. `mapping` is the mapping being filled, None in a list; `key` its
+    key in waiting.
     """
     plain = _Plain()
     documents: list[Any] = []
@@ -150,9 +148,18 @@ def _construct_plainly(stream: Iterable[Any]) -> list[Any]:
 
 
 def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list[Any]:
+    from olmc.yaml.construct import construct  # most runs meet no such file, and imports take their time
+    from olmc.yaml.nodes import compose
+
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)
     except PARSE_ERRORS as error:
-        report.add(syntax_error(path, text, error))
+        _add_syntax_error(path, text, error, report)
         return []
     return (construct(roots, path, report) or []) if roots is not None else []
+
+
+def _add_syntax_error(path: str, text: str, error: Exception, report: Report) -> None:
+    from olmc.yaml.problems import syntax_error
+
+    report.add(syntax_error(path, text, error))

@@ -1,7 +1,7 @@
 """What a plain scalar means: go-yaml v2's resolution, then sigs.k8s.io/yaml's way to JSON.
 
-The values are those of YAML-to-JSON in Kubernetes' tools with one liberty: a float stays a Python float, also an
-integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
+The values are those of YAML-to-JSON in Kubernetes' tools with one liberty: a float stays a Python float, also
+an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ COLLECTION_TAGS = frozenset(PREFIX + name for name in ("map", "seq", "set", "oma
 
 
 def resolve(text: str) -> Any:
-    """The value of a plain scalar without tag: str, int, float, bool or None. Infinities and NaN come as floats."""
+    """The value of a plain scalar: str, int, bool, None, or float (also for the infinities and NaN)."""
     first = text[:1]
     if first in _NUMBER_STARTS:
         return _WORDS.get(text) or _number(text)
@@ -147,7 +147,7 @@ def key_text(key: Any) -> str | None:
 
 
 def _float32_text(value: float) -> str:
-    """A float key as Go prints it: the shortest digits for 32 bits, exponent form from 1e6 up and below 1e-4."""
+    """A float key as Go prints it: the shortest digits for 32 bits, with exponent from 1e6 and to 1e-5."""
     if math.isnan(value):
         return ".nan"
     try:

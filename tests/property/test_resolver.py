@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import given, settings
@@ -93,9 +92,8 @@ def test_the_order_of_the_input_never_matters_d2(question: Question, random: obj
     def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
         return tuple(random.sample(items, len(items)))  # type: ignore[attr-defined]
 
-    catalogs = [replace(catalog, entries=shuffled(catalog.entries)) for catalog in question.catalogs]
-    other = replace(
-        question,
+    catalogs = [catalog._replace(entries=shuffled(catalog.entries)) for catalog in question.catalogs]
+    other = question._replace(
         catalogs=shuffled(tuple(catalogs)),
         wishes=shuffled(question.wishes),
         present=shuffled(question.present),
@@ -116,11 +114,11 @@ def test_an_unrelated_package_never_changes_an_answer(question: Question, key: C
     stranger = Candidate("stranger.v1", "stranger", "s", key, version, found, default_channel=True)
     known = {catalog.key: catalog for catalog in question.catalogs}
     if own and key in known:
-        known[key] = replace(known[key], entries=(stranger, *known[key].entries))
+        known[key] = known[key]._replace(entries=(stranger, *known[key].entries))
     else:
         other = CatalogKey("others", "olm")
-        known[other] = VisibleCatalog(other, 9, (replace(stranger, catalog=other),))
-    assert answer(replace(question, catalogs=tuple(known.values()))) == answer(question)
+        known[other] = VisibleCatalog(other, 9, (stranger._replace(catalog=other),))
+    assert answer(question._replace(catalogs=tuple(known.values()))) == answer(question)
 
 
 @CALM

@@ -1,4 +1,4 @@
-"""What holds of every text: it is read back as it was written, by everybody (issue: YAML), and nothing crashes."""
+"""What holds of every text: everybody reads it back as it was written, and nothing crashes (issue: YAML)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ruamel.yaml import YAML
 
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Source
-from olmc.yaml import dump, dump_one, locate, plain_is_safe, read, read_json
+from olmc.yaml import dump, dump_one, locate, plain_is_safe, read
+from olmc.yaml.json_text import read_json
 
 # Texts that look like something else are rare among all texts, so these alphabets make them.
 NUMBER_LIKE = st.text("0123456789+-._eExXoObB:aAfFnN TZ", max_size=12)
@@ -46,7 +47,7 @@ def ours(text: str, *, pure: bool = False) -> list[Any]:
 
 
 def as_go_writes(value: Any) -> Any:
-    """The value with large integral floats as Go's JSON encoder leaves them: its shortest digits, then zeros."""
+    """The value with large integral floats as Go's JSON encoder leaves them: shortest digits, then zeros."""
     if isinstance(value, float) and 2.0**53 < abs(value) < 1e21:
         digits, _, exponent = f"{value!r}e+0".partition("e+")
         number = Decimal(digits).scaleb(int(exponent.removesuffix("e+0")))
@@ -147,8 +148,8 @@ def test_every_key_and_every_value_is_found_where_it_stands(values: list[Any], a
 
 
 PIECES = (
-    "a|b|1| |  |\n|\n  |\n- |: |:|- |'|\"|[|]|{|}|,|#|&x |*x|!|!!str |!!int |<<: |? |>-\n|---\n|...\n|%YAML 1.1\n"
-    "|.inf|~|\t|\r|\x07|\ufeff|\u2028|\ud800|\\|@|`"
+    "a|b|1| |  |\n|\n  |\n- |: |:|- |'|\"|[|]|{|}|,|#|&x |*x|!|!!str |!!int |<<: |? |>-\n|---\n"
+    "|...\n|%YAML 1.1\n|.inf|~|\t|\r|\x07|\ufeff|\u2028|\ud800|\\|@|`"
 ).split("|")
 TOKENS = st.lists(st.one_of(st.sampled_from([*PIECES, "|\n"]), st.text(max_size=3)), max_size=25).map("".join)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,5 +144,5 @@ def carried_out(question: Question, answer: Answer) -> Question:
         if not fitting:
             name = f"{got.package}-{got.channel}-{got.catalog.name}-{got.catalog.namespace}"
             wishes.append(Wish(name, got.package, got.channel, got.catalog, got.name, got.name, got.name))
-        wishes = [replace(wish, installed=got.name) if wish in fitting else wish for wish in wishes]
-    return replace(question, wishes=tuple(wishes), present=tuple(present.values()))
+        wishes = [wish._replace(installed=got.name) if wish in fitting else wish for wish in wishes]
+    return question._replace(wishes=tuple(wishes), present=tuple(present.values()))

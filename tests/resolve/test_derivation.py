@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from scenes import Scene, api, scenes
 
@@ -102,8 +100,8 @@ def test_errors_with_their_places() -> None:
 )
 def test_what_was_probably_meant(changes: dict[str, str], hint: str) -> None:
     (scene,) = scenes("names.yaml")
-    wish = replace(scene.question.wishes[0], **changes)  # type: ignore[arg-type]
-    asked = replace(scene.question, wishes=(wish,))
+    wish = scene.question.wishes[0]._replace(**changes)  # type: ignore[arg-type]
+    asked = scene.question._replace(wishes=(wish,))
     last = derivation(asked, answer(asked))[-1]
     assert last == Line(2, hint, Location("names.yaml/prometheus"))
 
@@ -134,10 +132,10 @@ def test_what_comes_close_to_a_requirement(wanted: tuple[str, object], hint: str
     (scene,) = scenes("names.yaml")
     (catalog,) = scene.question.catalogs
     entries = tuple(
-        replace(entry, properties=(*entry.properties, Property(*wanted))) if entry.package == "prometheus" else entry
+        entry._replace(properties=(*entry.properties, Property(*wanted))) if entry.package == "prometheus" else entry
         for entry in catalog.entries
     )
-    asked = replace(scene.question, catalogs=(replace(catalog, entries=entries),))
+    asked = scene.question._replace(catalogs=(catalog._replace(entries=entries),))
     last = derivation(asked, answer(asked))[-1]
     assert last.text.endswith(f", and there is none: {hint}" if hint else ", and there is none")
 

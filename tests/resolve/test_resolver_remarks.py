@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from scenes import Scene, scenes
 
@@ -54,9 +52,9 @@ def test_other_providers_r_cat_540() -> None:
 def test_a_skip_range_that_cannot_be_read_r_cat_456() -> None:
     scene = SCENES["T-CAT-44"]
     (catalog,) = scene.question.catalogs
-    entries = tuple(replace(entry, skip_range="~1.0.0") for entry in catalog.entries)
+    entries = tuple(entry._replace(skip_range="~1.0.0") for entry in catalog.entries)
     report = Report()
-    answer(replace(scene.question, catalogs=(replace(catalog, entries=entries),)), report)
+    answer(scene.question._replace(catalogs=(catalog._replace(entries=entries),)), report)
     assert [(each.code, each.severity) for each in report] == [("OLMC501", Severity.WARNING)] * 2
     assert report.found[0].message == (
         'the skipRange "~1.0.0" of e.v2 can\'t be read and skips nothing: '
@@ -80,5 +78,5 @@ def test_a_csv_whose_properties_cannot_be_read_is_a_problem_of_the_existing_ones
     scene = SCENES["T-CAT-56"]
     problem = 'failed to retrieve properties of csv "p.v1": failed to unmarshal properties annotation: unexpected EOF'
     broken = VisibleCatalog(CatalogKey("@existing", "ns"), problem=problem)
-    given = answer(replace(scene.question, catalogs=(*scene.question.catalogs, broken)))
+    given = answer(scene.question._replace(catalogs=(*scene.question.catalogs, broken)))
     assert given.message == f"error using catalogsource ns/@existing: {problem}"

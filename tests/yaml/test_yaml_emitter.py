@@ -58,6 +58,7 @@ def test_key_order_of_an_object_only_at_the_top() -> None:
     value = {"b": {"spec": 1, "kind": 2, "apiVersion": 3}, "spec": 0, "kind": "K", "apiVersion": "v1"}
     assert dump_one(value) == "apiVersion: v1\nkind: K\nspec: 0\nb:\n  spec: 1\n  kind: 2\n  apiVersion: 3\n"
     assert list(value) == ["b", "spec", "kind", "apiVersion"]
+    assert dump_one(MappingProxyType(value)) == dump_one(value)
 
 
 def test_documents_are_separated_and_nothing_gives_nothing() -> None:

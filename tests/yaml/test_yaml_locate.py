@@ -161,6 +161,20 @@ def test_json(document: int, keys: tuple[str | int, ...], value: str, key: str, 
     assert at(JSON, *keys, document=document, of_key=True, path=path) == key
 
 
+def test_the_part_of_a_list_counts_its_keys_from_there() -> None:
+    item = Source("t.yaml", "kind: List\nitems:\n- a: 1\n- b:\n    c: 2\n", 0, ("items", 1))
+    assert str(locate(item, ())) == "t.yaml:4:3"
+    assert str(locate(item, ("b", "c"))) == "t.yaml:5:8"
+    assert str(locate(item, ("b", "c"), of_key=True)) == "t.yaml:5:5"
+    assert str(locate(item, ("missing",))) == "t.yaml:4:3"
+
+
+def test_keys_with_tags() -> None:
+    assert at("!!int 0x10: a\n!!str 1: b\n!!int x: c\n!foo d: e\n", "16") == "1:13"
+    assert at("!!int 0x10: a\n!!str 1: b\n!!int x: c\n!foo d: e\n", "d") == "4:9"
+    assert at("!!set a: b\n", "a") == "1:10"
+
+
 def test_json_file_with_yaml_in_it() -> None:
     assert at("a: 1\n---\nb: 2\n", "b", document=1, path="t.json") == "3:4"
     assert at("{a: 1,\n b: 2}\n", "b") == "2:5"

@@ -1,4 +1,4 @@
-"""Documents are read as Kubernetes reads them: pairs of YAML and the JSON that sigs.k8s.io/yaml makes of it."""
+"""Documents are read as Kubernetes reads them: pairs of YAML and sigs.k8s.io/yaml's JSON for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmc.yaml import c_reader_active, dump, read
 
 HERE = Path(__file__).parent
 PAIRS = sorted((HERE / "read").glob("*.yaml"))
-ONE_IN = 12
+ONE_IN = 4
 """Which share of the corpus is read here; all of it agrees with sigs.k8s.io/yaml, but takes a while."""
 
 BROKEN = {"bundles/eventing-kogito/1.2.0/metadata/dependencies.yaml"}
@@ -115,7 +115,7 @@ def test_reads_the_corpus(shared: Path) -> None:
         again = Report()
         assert [document.value for document in read(name, dump(documents), again)] == documents, name
         assert again.found == []
-    assert count > 150
+    assert count > 500
     assert broken == BROKEN
 
 

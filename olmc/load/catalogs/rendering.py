@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.apis import Api, provided_apis, required_apis
@@ -22,8 +21,7 @@ _ITEM = frozenset({"type", "value"})
 _DEPENDENCY = frozenset({"packageName", "version"})
 
 
-@dataclass(frozen=True, slots=True)
-class LooseBundle:
+class LooseBundle(NamedTuple):
     """A bundle outside of any catalog: what its directory says about it.
 
     `objects` are in file order and include `csv`; `properties` and `dependencies` are the items of the files in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -215,7 +215,7 @@ def _edges(members: Sequence[_Member], workshop: Workshop) -> dict[str, ChannelE
             *others, head = [member.name for member in of_minor]
             passed += others
             skips = tuple(sorted(name for name in passed if name != before))
-            found[head] = replace(found[head], replaces=before, skips=skips)
+            found[head] = found[head]._replace(replaces=before, skips=skips)
             passed.append(head)
             before = head
     return found

@@ -97,13 +97,13 @@ def _rewritten(channel: ChannelBlob, base: str, substitute: str) -> ChannelBlob:
     added: list[ChannelEntry] = []
     for entry in channel.entries:
         if entry.name == base:
-            added.insert(0, replace(entry, name=substitute, skips=(*entry.skips, base)))
+            added.insert(0, entry._replace(name=substitute, skips=(*entry.skips, base)))
             entries.append(ChannelEntry(base, location=entry.location))
         elif entry.replaces == base:
-            entries.append(replace(entry, replaces=substitute, skips=(*entry.skips, base)))
+            entries.append(entry._replace(replaces=substitute, skips=(*entry.skips, base)))
         elif base in entry.skips:
             kept = tuple(skip for skip in entry.skips if skip != base)
-            entries.append(replace(entry, skips=(*kept, substitute)))
+            entries.append(entry._replace(skips=(*kept, substitute)))
         else:
             entries.append(entry)
     return replace(channel, entries=(*entries, *added))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Report, Severity
@@ -14,13 +15,12 @@ from olmc.yaml import locate
 Keys = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """One thing wrong: the rule broken, where, and the values that fill the rule's message."""
 
     rule: Rule
     place: Place | None
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = MappingProxyType({})
 
     @property
     def stops(self) -> bool:

@@ -1,0 +1,159 @@
+"""Where a value or a key stands: found by reading the document again, with places, when somebody asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ruamel.yaml.events import DocumentStartEvent
+
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location, Source
+from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.json_nodes import compose_json, place
+from olmc.yaml.json_text import JSONSyntaxError, value_starts
+from olmc.yaml.nodes import Kind, Node, compose, is_merge
+from olmc.yaml.reader import looks_like_json
+from olmc.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged
+
+# A line that begins so starts a document wherever it stands: no scalar can hold it.
+_MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_HARD_TO_SPLIT = re.compile(r"^(?:\.\.\.|%)|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
+_CONTENT = re.compile(r"^[ \t]*[^\s#]", re.MULTILINE)
+
+
+def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> Location:
+    """See `olmc.yaml.locate`; `keys` lead from the root of the document."""
+    text = source.text.removeprefix(BYTE_ORDER_MARK)
+    if not keys:
+        return _root_location(source.path, text, source.document)
+    root = _root(source.path, text, source.document)
+    if root is None:
+        return Location(source.path)
+    node, key_node = root, root
+    for key in keys:
+        found = _step(_target(node), key)
+        if found is None:
+            break
+        key_node, node = found
+    return (key_node if of_key else node).location(source.path)
+
+
+def _target(node: Node) -> Node:
+    return node.target if node.target is not None else node
+
+
+def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
+    """The node of a key, or again the item itself, and the node of its value."""
+    if isinstance(key, int):
+        if node.kind is Kind.SEQUENCE and 0 <= key < len(node.children):
+            return node.children[key], node.children[key]
+        return None
+    if node.kind is not Kind.MAPPING:
+        return None
+    found = None
+    for key_node, value in node.pairs():
+        if is_merge(key_node):
+            found = _merged(value, key) or found
+        elif _key(_target(key_node)) == key:
+            found = key_node, value
+    return found
+
+
+def _merged(node: Node, key: str) -> tuple[Node, Node] | None:
+    """A key in a mapping, or in the first of a list of mappings, that a merge key brings in."""
+    for source in node.children if node.kind is Kind.SEQUENCE else [node]:
+        found = _step(_target(source), key)
+        if found:
+            return found
+    return None
+
+
+def _key(node: Node) -> str | None:
+    if node.kind is not Kind.SCALAR:
+        return None
+    if node.tag in SCALAR_TAGS:
+        try:
+            return key_text(resolve_tagged(node.tag, node.text))
+        except ValueError:
+            return None
+    return key_text(resolve(node.text)) if node.plain and node.tag is None else node.text
+
+
+# Whoever asks for one place of a document soon asks for another.
+@lru_cache(maxsize=2)
+def _root(path: str, text: str, number: int) -> Node | None:
+    """The root of a document, with the lines of the whole file."""
+    offset = _json_offset(path, text, number)
+    if offset is not None:
+        return compose_json(text, offset)
+    chunk, number = _chunk(text, number)
+    try:
+        roots = parse(chunk, lambda events: compose(events, path, Report())) or []
+    except PARSE_ERRORS:
+        return None
+    return roots[number] if number < len(roots) else None
+
+
+def _root_location(path: str, text: str, number: int) -> Location:
+    """The place where a document begins, without reading what comes behind it."""
+    offset = _json_offset(path, text, number)
+    if offset is not None:
+        return Location(path, *place(text, offset))
+    chunk, number = _chunk(text, number)
+
+    def first_node(events: Iterator[Any]) -> Location:
+        starts = 0
+        for event in events:
+            if type(event) is DocumentStartEvent:
+                starts += 1
+            elif starts > number:
+                return Location(path, event.start_mark.line + 1, event.start_mark.column + 1)
+        return Location(path)
+
+    try:
+        return parse(chunk, first_node)
+    except PARSE_ERRORS:
+        return Location(path)
+
+
+def _json_offset(path: str, text: str, number: int) -> int | None:
+    if not looks_like_json(path, text):
+        return None
+    starts = _json_starts(text)
+    return starts[number] if number < len(starts) else None
+
+
+@lru_cache(maxsize=2)
+def _json_starts(text: str) -> tuple[int, ...]:
+    """The offset of each JSON value of a text; none when the text is not JSON."""
+    try:
+        return tuple(value_starts(text))
+    except (JSONSyntaxError, RecursionError):
+        return ()
+
+
+def _chunk(text: str, number: int) -> tuple[str, int]:
+    """A part of a stream with the document in it, at its line, and the document's number in that part."""
+    starts = _yaml_starts(text)
+    if starts is None or number >= len(starts):
+        return text, number
+    offset, line = starts[number]
+    end = starts[number + 1][0] if number + 1 < len(starts) else len(text)
+    return "\n" * line + text[offset:end], 0
+
+
+@lru_cache(maxsize=2)
+def _yaml_starts(text: str) -> tuple[tuple[int, int], ...] | None:
+    """The offset and the line, from 0, of each document of a stream; None when it takes a parser to tell."""
+    if _HARD_TO_SPLIT.search(text):
+        return None
+    markers = [match.start() for match in _MARKER.finditer(text)]
+    first = _CONTENT.search(text)
+    if first and (not markers or first.start() < markers[0]):
+        markers.insert(0, 0)
+    lines = accumulate(text.count("\n", start, end) for start, end in pairwise([0, *markers]))
+    return tuple(zip(markers, lines, strict=True))
