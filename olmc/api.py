@@ -12,6 +12,8 @@ from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.files import Folder, scan
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.location import Location
+from olmc.model.lock import Lock
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
@@ -25,13 +27,16 @@ class Compilation:
 
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
-    `settled`: the cluster at rest, for whoever wants to look closer.
+    `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
+    olmc.lock would hold for this outcome.
     """
 
     objects: tuple[Rendered, ...]
     diagnostics: tuple[Diagnostic, ...]
     phases: Mapping[Name, tuple[str, str]]
     settled: Settled | None = None
+    workspace: Workspace | None = None
+    lock: Lock | None = None
 
     @property
     def failed(self) -> bool:
@@ -55,31 +60,55 @@ def _read_workspace(path: Path, report: Report) -> tuple[Workspace, dict[str, An
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
-    return load_workspace(path, report, ignored=tuple(config.get("ignore") or ())), config
+    ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
+    return load_workspace(path, report, ignored=ignored, edges=edges), config
 
 
 def compile(
-    root: Path | str, options: Options | None = None, *, given: frozenset[str] = frozenset()
+    root: Path | str,
+    options: Options | None = None,
+    *,
+    given: frozenset[str] = frozenset(),
+    obey_lock: bool = True,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
-    `given` are the names of the options that `olmc.yaml` may not override. Nothing is raised for bad input: whatever is
+    `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
+    anew, whatever `olmc.lock` says. Nothing is raised for bad input: whatever is
     wrong with it is among the diagnostics.
     """
     report, path = Report(), Path(root)
     options = options or Options()
     folder = scan(path, Report()) if path.is_dir() else None
+    workspace: Workspace | None = None
     if folder is not None and is_bundle(folder):
         settled = _settle_bundle(path, folder, options, report)
     else:
         workspace, config = _read_workspace(path, report)
         options = _with_config(options, config, given)
+        workspace = workspace if obey_lock else workspace._replace(lock=None)
         settled = None if _has_errors(report) else settle(workspace, options, report)
     if settled is None or _has_errors(report):
-        return Compilation((), tuple(report), {})
+        return Compilation((), tuple(report), {}, workspace=workspace)
+    lock = _checked_lock(workspace, settled, report) if workspace is not None and settled.rounds else None
     diagnose(settled, report)
-    objects = generate(settled.cluster, options, report)
-    return Compilation(objects, tuple(report), _phases(settled.cluster), settled)
+    objects = () if _has_errors(report) else generate(settled.cluster, options, report)
+    return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
+
+
+def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Lock:
+    """The lock for the outcome; where it differs from the one that there is, that is reported."""
+    from olmc.resolve.locking import broken, lock_of, moved  # only workspaces with Subscriptions need it
+    from olmc.rules import lock as rules
+
+    present = lock_of(workspace, settled.cluster)
+    if workspace.lock is not None and workspace.lock.place is not None:
+        place = Location(workspace.lock.place.source.path)
+        for namespace, text in broken(workspace.lock, present):
+            report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
+        for namespace, name in moved(workspace.lock, present):
+            report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
+    return present
 
 
 def _with_config(options: Options, config: Mapping[str, Any], given: frozenset[str]) -> Options:

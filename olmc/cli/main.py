@@ -7,6 +7,7 @@ import gc
 import click
 
 from olmc.cli.render import render
+from olmc.cli.resolve import resolve
 from olmc.cli.version import version
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
@@ -25,6 +26,7 @@ def main() -> None:
 
 
 main.add_command(render)
+main.add_command(resolve)
 main.add_command(version)
 
 

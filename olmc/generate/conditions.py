@@ -17,7 +17,7 @@ RBAC = "rbac.authorization.k8s.io"
 def conditions(world: World) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV that is no copy, whatever its phase."""
     for _, csv in sorted(world.cluster.csvs.items()):
-        for obj in _objects(csv):
+        for obj in () if csv.counts_as_copy else _objects(csv):
             yield rendered(obj, STAGE, "R-OC-1", csv.source)
 
 

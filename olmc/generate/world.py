@@ -76,8 +76,9 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     obj = member.csv.object
     metadata = dict(obj["metadata"])
     annotations = dict(metadata.get("annotations") or {})
-    for group in cluster.groups_in(member.csv.namespace)[-1:]:
-        annotations |= group_annotations(group)
+    if not member.csv.counts_as_copy:
+        for group in cluster.groups_in(member.csv.namespace)[-1:]:
+            annotations |= group_annotations(group)
     if annotations:
         metadata["annotations"] = annotations
     labels = {**(metadata.get("labels") or {}), **dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), "")}

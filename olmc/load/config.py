@@ -24,6 +24,7 @@ _FIELDS = {
     "kubeVersion": "kube_version",
     "globalCatalogNamespace": "global_catalog_namespace",
     "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
+    "approve": "approve",
     "apis": "apis",
     "namespaces": "namespaces",
 }

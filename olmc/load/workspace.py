@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
+from olmc.load.lock import read_lock
 from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
@@ -18,6 +19,7 @@ from olmc.rules import load as rules
 from olmc.yaml import read
 
 if TYPE_CHECKING:
+    from olmc.load.catalogs.bundle_lists import Mode as Edges
     from olmc.model.catalog import Catalog
 
 CATALOGS_FOLDER = "catalogs"
@@ -25,11 +27,14 @@ CATALOGS_FOLDER = "catalogs"
 _CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", re.MULTILINE)
 
 
-def load(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Workspace:
+def load(
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces"
+) -> Workspace:
     """Read the workspace at `root`.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
-    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`.
+    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`;
+    `edges` says where the upgrade edges of bundles that no catalog names come from.
     """
     if not root.is_dir():
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root)))
@@ -60,7 +65,9 @@ def load(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Worksp
                         _add_file(path, text, manifests, catalogs, roots, report)
     served = _loaded(catalogs, roots, bundles, report) if catalogs else {}
     kept = without_duplicates(manifests, report)
-    return Workspace(kept, bundles, {**served, **_configmap_catalogs(kept, report)})
+    served |= _configmap_catalogs(kept, report)
+    served |= _implied_catalogs(kept, bundles, served, edges, report)
+    return Workspace(kept, bundles, served, read_lock(root, report))
 
 
 def _loaded(
@@ -115,6 +122,25 @@ def _add_file(
 def _is_catalog(value: Any) -> bool:
     schema = value.get("schema") if isinstance(value, dict) else None
     return isinstance(schema, str) and schema.startswith("olm.")
+
+
+def _implied_catalogs(
+    manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog], edges: str,
+    report: Report,
+) -> dict[str, Catalog]:  # fmt: skip
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
+    declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
+    specs = [m.object.get("spec") or {} for m in manifests if m.object["kind"] == "Subscription"]
+    wanted = {str(spec.get("source") or "") for spec in specs} - declared - catalogs.keys() - {""}
+    listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
+    alone = [bundle for name, bundle in bundles.items() if name not in listed]
+    if not wanted or not alone:
+        return {}
+    from olmc.load.catalogs.bundle_lists import catalog_from_bundles
+    from olmc.load.catalogs.rendering import loose
+
+    catalog = catalog_from_bundles([loose(bundle) for bundle in alone], cast("Edges", edges), report)
+    return dict.fromkeys(sorted(wanted), catalog)
 
 
 def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:

@@ -54,6 +54,14 @@ class Csv:
         return self.object.get("spec") or {}
 
     @property
+    def counts_as_copy(self) -> bool:
+        """Whether OLM takes it for a copy of a CSV in another namespace (R-COPY-1), which it then leaves alone."""
+        home = self.annotations.get("olm.operatorNamespace")
+        return (home is not None and home != self.namespace) or "olm.copiedFrom" in (
+            self.object["metadata"].get("labels") or {}
+        )
+
+    @property
     def annotations(self) -> dict[str, str]:
         return self.object["metadata"].get("annotations") or {}
 
@@ -154,6 +162,11 @@ class Group(NamedTuple):
     @property
     def is_static(self) -> bool:
         return bool(self.spec.get("staticProvidedAPIs"))
+
+    @property
+    def fails_forward(self) -> bool:
+        """Whether a failed CSV may be replaced (R-OG-9); any other upgradeStrategy means the default."""
+        return bool(self.spec.get("upgradeStrategy") == "TechPreviewUnsafeFailForward")
 
     @property
     def given_apis(self) -> str | None:

@@ -10,6 +10,7 @@ from olmc.model.objects import KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
+    from olmc.model.lock import Lock
 
 
 class Manifest(NamedTuple):
@@ -55,8 +56,13 @@ class Bundle(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What `load` found: manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource."""
+    """What `load` found.
+
+    Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
+    one.
+    """
 
     manifests: tuple[Manifest, ...]
     bundles: Mapping[str, Bundle]
     catalogs: Mapping[str, Catalog]
+    lock: Lock | None = None

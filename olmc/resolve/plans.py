@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.golang import random_suffix
-from olmc.load.catalogs.content import inline_objects
 from olmc.load.catalogs.properties import properties_text
-from olmc.model.catalog import CatalogBundle
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Name, Step, Subscription
-from olmc.model.diagnostic import Report
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
-from olmc.model.workspace import Manifest, Workspace
+from olmc.model.workspace import Workspace
 from olmc.profiles.ownership import CSV_API
+from olmc.resolve.contents import content_of
 from olmc.resolve.present import UnreadablePropertiesError, csv_properties
 from olmc.resolve.resolve import answer
-from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object, partitioned
+from olmc.resolve.steps import Content, UndecodableCSVError, bundle_steps, csv_object, partitioned
 from olmc.resolve.view import EXISTING
 from olmc.resolve.visibility import visible_catalogs
 
@@ -51,6 +49,11 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)
     question = _question(cluster, namespace, mine, visible)
+    if workspace.lock is not None:
+        from olmc.resolve.locking import restricted  # few workspaces have a lock
+
+        locked = workspace.lock.namespaces.get(namespace, {})
+        question = question._replace(catalogs=restricted(question.catalogs, question.wishes, locked))
     found = answer(question)
     if found.message:
         failure = (found.reason, found.message)
@@ -75,7 +78,7 @@ def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
 
 def _fails_forward(cluster: Cluster, namespace: str) -> bool:
     groups = cluster.groups_in(namespace)
-    return len(groups) == 1 and groups[0].spec.get("upgradeStrategy") == "TechPreviewUnsafeFailForward"
+    return len(groups) == 1 and groups[0].fails_forward
 
 
 def _question(
@@ -127,7 +130,7 @@ def _planned(
     )
     updated = dict(mine)
     wanted: list[Pick] = []
-    generated: list[Step] = []
+    generated: dict[str, Step] = {}
     for pick in picks:
         matching = [key for key, s in mine.items() if _follows(s, pick.candidate)]
         exists = Name(namespace, pick.candidate.name) in cluster.csvs
@@ -138,7 +141,7 @@ def _planned(
             if mine[key].current != pick.candidate.name:
                 updated[key] = mine[key]._replace(current=pick.candidate.name)
         if not matching:
-            generated.append(_generated_subscription(pick.candidate, namespace))
+            generated[pick.candidate.name] = _generated_subscription(pick.candidate, namespace)
     changed = [key for key in mine if updated[key] is not mine[key]]
     if not changed or not wanted:
         return Round(mine)
@@ -202,38 +205,11 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
     return Step(candidate.name, key, CSV_API, "Subscription", name, obj, None, derived=True)
 
 
-def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> Content | None:
-    """The manifests of a served bundle: those inline in the catalog, or the workspace's bundle with that CSV name
-    (R-CAT-164); None when neither is there."""
-    bundle = workspace.bundles.get(candidate.name)
-    if bundle is not None and candidate.image:
-        return bundle_content(bundle)
-    source = cluster.catalogs.get(candidate.catalog)
-    package = source.catalog.packages.get(candidate.package) if source and source.catalog else None
-    entry = package.bundles.get(candidate.name) if package else None
-    inline = _inline_content(entry) if entry is not None else None
-    if inline is None and bundle is not None:
-        return bundle_content(bundle)
-    return inline
-
-
-def _inline_content(entry: CatalogBundle) -> Content | None:
-    source = entry.location.source if entry.location else None
-    objects = inline_objects(entry, Report())
-    csv = next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)
-    if csv is None or source is None:
-        return None
-    others = [obj for obj in objects if obj.get("kind") != "ClusterServiceVersion"]
-    named = tuple((f"{index:06}", Manifest(obj, source)) for index, obj in enumerate(others))
-    served = tuple(p for p in entry.properties if p.type not in ("olm.bundle.object", "olm.csv.metadata"))
-    return Content(Manifest(csv, source), named, inline=not entry.image, served=served)
-
-
 def _steps(
-    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Sequence[Step], namespace: str
+    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Mapping[str, Step], namespace: str
 ) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
     """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
-    inline: list[Step] = []
+    ordered: list[Step] = []
     unpacked: list[Step] = []
     lookups: list[Lookup] = []
     for pick in wanted:
@@ -244,8 +220,10 @@ def _steps(
         csv = csv_object(content.csv, namespace, pick.replaces, properties)
         steps = bundle_steps(content, csv, candidate.catalog)
         if content.inline:
-            inline += steps
+            ordered += steps
         else:
             unpacked += steps
             lookups.append(Lookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
-    return (*partitioned([*inline, *generated]), *unpacked), tuple(lookups)
+        if candidate.name in generated:
+            ordered.append(generated[candidate.name])
+    return (*partitioned(ordered), *unpacked), tuple(lookups)

@@ -84,7 +84,7 @@ NEEDS_APPROVAL = Rule(
     "With installPlanApproval: Manual nothing is installed until somebody approves the plan.",
 )
 FOREIGN_HOME = Rule(
-    "OLMC313", Severity.ERROR, "A bundle's CSV counts as a copy",
+    "OLMC313", Severity.FAILURE, "A bundle's CSV counts as a copy",
     "{csv} carries the annotation olm.operatorNamespace: {home} and is installed in {namespace}, so OLM takes it for a "
     "copy, for ever",
     "Remove the annotation from the bundle's CSV.",

@@ -24,11 +24,19 @@ def _is_replaced(name: Name, cluster: Cluster) -> bool:
     before = Name(name.namespace, member.csv.replaces)
     if before in cluster.csvs and before != name:
         return False
-    return any(
-        other.succeeded
-        for key, other in cluster.members.items()
-        if key.namespace == name.namespace and other.csv.replaces == name.name and key in cluster.csvs
-    )
+    following = _successor(name, cluster)
+    if member.group is not None and member.group.fails_forward:
+        while following is not None and (later := _successor(following, cluster)) is not None:
+            following = later
+    return following is not None and cluster.members[following].succeeded
+
+
+def _successor(name: Name, cluster: Cluster) -> Name | None:
+    """The CSV that replaces one, if it exists."""
+    for key, csv in sorted(cluster.csvs.items()):
+        if key.namespace == name.namespace and csv.replaces == name.name and key != name and key in cluster.members:
+            return key
+    return None
 
 
 def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:

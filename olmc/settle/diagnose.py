@@ -122,6 +122,11 @@ def _failed_step(plan: InstallPlan) -> Location | None:
 
 def _members(cluster: Cluster) -> Iterator[Diagnostic]:
     for name, member in sorted(cluster.members.items()):
+        if member.csv.counts_as_copy:
+            home = member.csv.annotations.get("olm.operatorNamespace")
+            place = _at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
+            yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
+            continue
         if member.succeeded or member.phase in ("", "Replacing"):
             continue
         rule, hint = _rule_for(member)

@@ -73,7 +73,7 @@ def _judge_all(
     members: dict[Name, Member] = {}
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _judge(csv, cluster, world, provided, served, members)
+        member = _forwarded(_judge(csv, cluster, world, provided, served, members), cluster)
         members[name] = member
         before = Name(name.namespace, csv.replaces)
         if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
@@ -120,6 +120,8 @@ def _judge(
     members: Mapping[Name, Member],
 ) -> Member:
     group = sole_group(cluster.groups_in(csv.namespace))
+    if csv.counts_as_copy:
+        return Member(csv, None, "", "", "")
     if not csv.surface_is_readable:
         return Member(csv, group if isinstance(group, Group) else None, "", "", "")
     if not isinstance(group, Group):
@@ -210,6 +212,16 @@ def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
 def _is_replaced(before: Member, after: Member) -> bool:
     """R-CSV-19: a CSV that works is being replaced as soon as one exists that names it."""
     return before.succeeded and after.phase != ""
+
+
+def _forwarded(member: Member, cluster: Cluster) -> Member:
+    """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
+    successor = _successor(member.csv, cluster)
+    if member.group is None or not member.group.fails_forward or member.phase != "Failed" or not successor:
+        return member
+    text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {successor}"
+    phase = ("Replacing", "BeingReplaced", text)
+    return member._replace(phase=phase[0], reason=phase[1], message=text, history=(*member.history, phase))
 
 
 def _being_replaced(member: Member, by: str) -> Member:

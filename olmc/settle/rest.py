@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang import component_label_key
@@ -28,10 +29,16 @@ NO_CATALOG = CatalogKey("", "")
 
 
 class Settled(NamedTuple):
-    """The cluster at rest, and the last round of each namespace that has Subscriptions, for explanations."""
+    """The cluster at rest.
+
+    `beginning` is the state before anything was resolved. For explanations, `first` and `rounds` are the first and the
+    last round of each namespace with Subscriptions, and `history` the rounds that made an InstallPlan, in order.
+    """
 
     cluster: Cluster
-    rounds: dict[str, Round]
+    beginning: Cluster
+    first: Mapping[str, Round] = MappingProxyType({})
+    rounds: Mapping[str, Round] = MappingProxyType({})
     history: tuple[Round, ...] = ()
 
 
@@ -49,7 +56,7 @@ def settle(workspace: Workspace, options: Options, report: Report, *, direct: Se
             break
     cluster = _at_rest(cluster, options)
     if not cluster.subscriptions:
-        return Settled(cluster, {})
+        return Settled(cluster, cluster)
     return _upgraded(workspace, cluster, options, report)
 
 
@@ -57,7 +64,9 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
     """Round after round, namespace by namespace, until no InstallPlan is made any more."""
     from olmc.resolve.plans import resolve_namespace  # the resolver takes long to import, and bundles don't need it
 
+    first: dict[str, Round] = {}
     rounds: dict[str, Round] = {}
+    beginning = cluster
     history: list[Round] = []
     namespaces = sorted({name.namespace for name in cluster.subscriptions})
     for _ in range(MAX_ROUNDS):
@@ -65,6 +74,7 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
         for namespace in namespaces:
             done = resolve_namespace(workspace, cluster, namespace, options)
             cluster = cluster._replace(subscriptions={**cluster.subscriptions, **done.subscriptions})
+            first.setdefault(namespace, done)
             rounds[namespace] = done
             if done.plan is not None:
                 planned = True
@@ -72,9 +82,9 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
                 cluster = with_plan(cluster, done.plan, options)
             cluster = _at_rest(cluster, options)
         if not planned:
-            return Settled(cluster, rounds, tuple(history))
+            return Settled(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
-    return Settled(cluster, rounds, tuple(history))
+    return Settled(cluster, beginning, first, rounds, tuple(history))
 
 
 def _namespace_of(step: Step) -> str:

@@ -66,7 +66,7 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
     metadata = obj["metadata"]
-    if is_copied(obj):
+    if (obj.get("status") or {}).get("reason") == "Copied" or Csv(obj).counts_as_copy:
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
@@ -81,17 +81,6 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
         return None
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
-
-
-def is_copied(obj: KubernetesObject) -> bool:
-    """Whether a CSV counts as a copy (R-COPY-1)."""
-    metadata = obj["metadata"]
-    home = (metadata.get("annotations") or {}).get("olm.operatorNamespace")
-    return (
-        (obj.get("status") or {}).get("reason") == "Copied"
-        or (home is not None and home != (metadata.get("namespace") or ""))
-        or "olm.copiedFrom" in (metadata.get("labels") or {})
-    )
 
 
 def _subscription(manifest: Manifest) -> Subscription:

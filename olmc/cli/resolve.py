@@ -1,0 +1,113 @@
+"""`olmc resolve`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from olmc.api import Compilation, compile
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.emit.messages import as_text
+from olmc.model.diagnostic import Severity
+from olmc.model.options import Options
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="A table for people, or JSON for machines (schemas/resolution.schema.json).")
+@click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
+@click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
+@click.option("--pin", metavar="PACKAGE=VERSION",
+              help="Set startingCSV and manual approval on the package's Subscription, in its file.")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.pass_context
+def resolve(
+    ctx: click.Context, path: Path, output: str, update: bool, locked: bool, pin: str | None, approve: tuple[str, ...]
+) -> None:
+    """Say what OLM would install in a workspace, and why.
+
+    \b
+    Examples:
+      olmc resolve                     what is installed and upgraded, hop by hop
+      olmc resolve -o json             the same for machines
+      olmc resolve --update            write olmc.lock, which olmc render obeys
+      olmc resolve --locked            does the lock still hold? (for CI)
+      olmc resolve --pin kettle=1.2.0  stay at this version; comments in the file are kept
+
+    Exit codes: 0 done, 1 findings (something can't be resolved, or the lock no longer holds), 2 wrong usage,
+    3 input that can't be compiled, or a pin that is not possible.
+    """
+    if sum((update, locked, pin is not None)) > 1:
+        raise click.UsageError("--update, --locked and --pin exclude each other.")
+    if pin is not None and "=" not in pin:
+        raise click.UsageError("--pin takes PACKAGE=VERSION.")
+    given = frozenset({"approve"}) if approve else frozenset()
+    done = compile(path, Options(approve=approve), given=given, obey_lock=not update and pin is None)
+    click.echo(as_text(done.diagnostics), err=True, nl=False)
+    if done.failed or done.settled is None:
+        ctx.exit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
+    if pin is not None:
+        ctx.exit(_pin(path, done, pin))
+    if update:
+        _write_lock(path, done)
+    if locked:
+        ctx.exit(_check_lock(done))
+    _print(done, output)
+    ctx.exit(FINDINGS if done.findings else DONE)
+
+
+def _lock_broken(done: Compilation) -> bool:
+    from olmc.rules.lock import NOT_LOCKED
+
+    return all(d.code == NOT_LOCKED.code for d in done.diagnostics if d.severity is Severity.ERROR)
+
+
+def _print(done: Compilation, output: str) -> None:
+    from olmc.review.resolution import as_data, as_table, hops, resolutions
+
+    if done.settled is None:
+        return
+    if output == "json":
+        click.echo(json.dumps(as_data(resolutions(done.settled)), indent=2, ensure_ascii=False))
+    else:
+        click.echo(as_table(tuple(hops(done.settled))), nl=False)
+
+
+def _write_lock(path: Path, done: Compilation) -> None:
+    from olmc.load.lock import LOCK_FILE, lock_text
+
+    if done.lock is not None:
+        (path / LOCK_FILE).write_text(lock_text(done.lock), encoding="utf-8", newline="\n")
+        click.echo(f"{path / LOCK_FILE} written", err=True)
+
+
+def _check_lock(done: Compilation) -> int:
+    from olmc.rules.lock import MOVED
+
+    if done.workspace is None or done.workspace.lock is None:
+        click.echo("There is no olmc.lock; write one with olmc resolve --update.", err=True)
+        return BAD_INPUT
+    if any(diagnostic.code == MOVED.code for diagnostic in done.diagnostics):
+        return FINDINGS
+    click.echo("olmc.lock holds", err=True)
+    return FINDINGS if done.findings else DONE
+
+
+def _pin(path: Path, done: Compilation, pin: str) -> int:
+    from olmc.review.pins import PinError, pinned
+
+    package, _, version = pin.partition("=")
+    if done.settled is None:
+        return BAD_INPUT
+    try:
+        edited = pinned(done.settled.beginning, package, version)
+    except PinError as error:
+        click.echo(as_text([error.diagnostic]), err=True, nl=False)
+        return BAD_INPUT
+    for source in edited:
+        (path / source.path).write_text(source.text, encoding="utf-8", newline="")
+        click.echo(f"{path / source.path}: {package} is pinned to {version}", err=True)
+    return DONE

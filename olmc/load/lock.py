@@ -1,0 +1,56 @@
+"""Reading and writing `olmc.lock`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from olmc.load.files import read_text
+from olmc.load.shape import problems
+from olmc.model.diagnostic import Report
+from olmc.model.location import Place
+from olmc.model.lock import Lock, LockedOperator
+from olmc.rules import lock as rules
+from olmc.yaml import dump_one, locate, read
+
+LOCK_FILE = "olmc.lock"
+HEADER = "# Written by olmc resolve --update. Commit it; olmc render obeys it.\n"
+
+_FIELDS = ("package", "name", "version", "channel", "catalog", "catalogNamespace", "digest")
+
+
+def read_lock(root: Path, report: Report) -> Lock | None:
+    """The lock in the root of a workspace, None without one; problems are reported, each with its place."""
+    if not (root / LOCK_FILE).is_file():
+        return None
+    text = read_text(root, LOCK_FILE, report)
+    documents = read(LOCK_FILE, text, report) if text is not None else []
+    if not documents:
+        return None
+    value, source = documents[0].value, documents[0].source
+    found = problems("lock", value)
+    for keys, problem in found:
+        where = ".".join(str(key) for key in keys) or "the document"
+        report.add(rules.BAD_LOCK.finding(locate(source, keys), where=where, problem=problem))
+    if found:
+        return None
+    return Lock({item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}, Place(source))
+
+
+def _operators(items: list[dict[str, Any]]) -> dict[str, LockedOperator]:
+    operators = [LockedOperator(*(item[field] for field in _FIELDS)) for item in items]
+    return {operator.package: operator for operator in operators}
+
+
+def lock_text(lock: Lock) -> str:
+    """The text of the file: namespaces and packages in order."""
+    namespaces = [
+        {"namespace": name, "operators": [_item(operators[package]) for package in sorted(operators)]}
+        for name, operators in sorted(lock.namespaces.items())
+    ]
+    return HEADER + dump_one({"apiVersion": "olmc.dev/v1alpha1", "kind": "Lock", "namespaces": namespaces})
+
+
+def _item(operator: LockedOperator) -> Mapping[str, str]:
+    return dict(zip(_FIELDS, operator, strict=True))

@@ -1,0 +1,27 @@
+"""What `olmc.lock` holds: the operators that were chosen, namespace by namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from olmc.model.location import Place
+
+
+class LockedOperator(NamedTuple):
+    """A bundle that was chosen: where it comes from, and the digest of what the catalog and the bundle said then."""
+
+    package: str
+    name: str
+    version: str
+    channel: str
+    catalog: str
+    catalog_namespace: str
+    digest: str
+
+
+class Lock(NamedTuple):
+    """The operators of each namespace, by package; `place` is the file."""
+
+    namespaces: Mapping[str, Mapping[str, LockedOperator]]
+    place: Place | None = None

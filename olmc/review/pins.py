@@ -1,0 +1,86 @@
+"""Pins: a Subscription that stays at a version, by startingCSV and manual approval."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.location import Source
+from olmc.model.resolution import Candidate
+from olmc.resolve.reach import is_reachable
+from olmc.rules import lock as rules
+from olmc.yaml import locate
+from olmc.yaml.edit import EditError, set_text
+
+
+class PinError(ValueError):
+    """A pin that can't be set; `diagnostic` says why."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+def pinned(cluster: Cluster, package: str, version: str) -> tuple[Source, ...]:
+    """The files in which the Subscriptions to `package` are pinned to `version` (a version or a CSV's name).
+
+    `cluster` is the state before anything is resolved. Raises PinError if there is no such Subscription or entry, if
+    the entry can't be reached from what is installed, or if the file can't be edited safely.
+    """
+    found = [s for _, s in sorted(cluster.subscriptions.items()) if s.package == package and s.source is not None]
+    if not found:
+        known = sorted({s.package for s in cluster.subscriptions.values()})
+        raise _error(None, package, version, "no Subscription in the workspace asks for this package", known, package)
+    edited: dict[str, Source] = {}
+    for subscription in found:
+        source = subscription.source
+        if source is None:
+            continue
+        name = _entry_name(cluster, subscription, version)
+        current = edited.get(source.path, source)._replace(document=source.document, prefix=source.prefix)
+        try:
+            current = set_text(current, ("spec", "installPlanApproval"), "Manual")
+            edited[source.path] = set_text(current, ("spec", "startingCSV"), name)
+        except EditError as error:
+            raise _error(subscription, package, version, str(error), (), "") from error
+    return tuple(edited.values())
+
+
+def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> str:
+    """The CSV's name of the entry that a version names, in the Subscription's channel."""
+    package = subscription.package
+    entries = tuple(_channel_entries(cluster, subscription))
+    fitting = [entry for entry in entries if version in (entry.name, entry.version)]
+    if not fitting:
+        where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
+        known = [entry.version for entry in entries] + [entry.name for entry in entries]
+        raise _error(subscription, package, version, f"{where} has no such entry", known, version)
+    entry = fitting[0]
+    installed = subscription.installed
+    csv = cluster.csvs.get(Name(subscription.name.namespace, installed))
+    version_now = str(csv.spec.get("version") or "") if csv else ""
+    if installed and not is_reachable(entries, installed, version_now, entry.name):
+        text = f"{entry.name} can't be reached from {installed}, which is installed"
+        raise _error(subscription, package, version, text, (), "")
+    return entry.name
+
+
+def _channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
+    source = cluster.catalogs.get(subscription.catalog)
+    channel = str(subscription.spec.get("channel") or "")
+    for entry in source.entries if source else ():
+        fits = entry.channel == channel if channel else entry.default_channel
+        if entry.package == subscription.package and fits:
+            yield entry
+
+
+def _error(
+    subscription: Subscription | None, package: str, version: str, text: str, known: Sequence[str], meant: str
+) -> PinError:
+    close = difflib.get_close_matches(meant, known, n=3) if meant else []
+    hint = f"Did you mean {' or '.join(close)}?" if close else "See what there is with `olmc graph " + package + "`."
+    source = subscription.source if subscription else None
+    place = locate(source, ("spec",)) if source is not None else None
+    return PinError(rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=text, hint=hint))

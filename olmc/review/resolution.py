@@ -1,0 +1,123 @@
+"""What OLM would choose: the resolution of a settled workspace as data, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from olmc.model.resolution import Pick
+from olmc.resolve.explain import reasons
+from olmc.resolve.plans import Round
+from olmc.settle.rest import Settled
+
+FORMAT_VERSION = 1
+
+
+class Hop(NamedTuple):
+    """A line of the table: in a namespace, an operator goes from one version to another, and why."""
+
+    namespace: str
+    operator: str
+    before: str
+    after: str
+    channel: str
+    why: str
+
+
+class Resolution(NamedTuple):
+    """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest."""
+
+    namespace: str
+    solution: tuple[Pick, ...]
+    message: str
+    plans: tuple[tuple[str, tuple[str, ...]], ...]
+    settled: tuple[str, ...]
+
+
+def resolutions(settled: Settled) -> tuple[Resolution, ...]:
+    """The resolution of every namespace with Subscriptions, by name."""
+    found = []
+    for namespace in sorted(settled.rounds):
+        first, last = settled.first[namespace].answer, settled.rounds[namespace].answer
+        plans = [done.plan for done in settled.history if done.plan and done.plan.namespace == namespace]
+        message = next((answer.message for answer in (first, last) if answer is not None and answer.message), "")
+        found.append(
+            Resolution(
+                namespace,
+                first.picks if first is not None else (),
+                message,
+                tuple((plan.approval, plan.csvs) for plan in plans),
+                tuple(csv.name for csv in settled.cluster.csvs_in(namespace)),
+            )
+        )
+    return tuple(found)
+
+
+def as_data(found: Sequence[Resolution]) -> dict[str, Any]:
+    """The resolutions in the format of `schemas/resolution.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "namespaces": [
+            {
+                "namespace": one.namespace,
+                "solution": [_selected(pick) for pick in one.solution],
+                "message": one.message,
+                "plans": [{"approval": approval, "install": list(names)} for approval, names in one.plans],
+                "settled": list(one.settled),
+            }
+            for one in found
+        ],
+    }
+
+
+def _selected(pick: Pick) -> dict[str, str]:
+    candidate = pick.candidate
+    return {
+        "name": candidate.name,
+        "package": candidate.package,
+        "version": candidate.version,
+        "channel": candidate.channel,
+        "catalog": candidate.catalog.name,
+        "catalogNamespace": candidate.catalog.namespace,
+        "replaces": pick.replaces,
+    }
+
+
+def hops(settled: Settled) -> Iterator[Hop]:
+    """The hops of all plans in order, then what stays as it is."""
+    moving: set[tuple[str, str]] = set()
+    for done in settled.history:
+        for hop in _hops_of(done):
+            moving.add((hop.namespace, hop.operator))
+            yield hop
+    for name, subscription in sorted(settled.cluster.subscriptions.items()):
+        if (name.namespace, subscription.package) in moving:
+            continue
+        installed = subscription.installed or "-"
+        why = "can't be resolved" if subscription.failure else "not resolved"
+        if subscription.installed and not subscription.failure:
+            why = "nothing to upgrade to"
+        channel = str(subscription.spec.get("channel") or "")
+        yield Hop(name.namespace, subscription.package, installed, installed, channel, why)
+
+
+def _hops_of(done: Round) -> Iterator[Hop]:
+    if done.question is None or done.answer is None or done.plan is None:
+        return
+    present = {csv.name for csv in done.question.present}
+    waits = "" if done.plan.approved else "; waits for approval"
+    for pick, why in zip(done.answer.picks, reasons(done.question), strict=True):
+        candidate = pick.candidate
+        if candidate.name in done.plan.csvs:
+            before = pick.replaces if pick.replaces in present else "-"
+            yield Hop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why + waits)
+
+
+def as_table(rows: Sequence[Hop]) -> str:
+    """The hops as aligned columns, "" for none."""
+    if not rows:
+        return ""
+    lines = [Hop("NAMESPACE", "OPERATOR", "FROM", "TO", "CHANNEL", "WHY"), *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(Hop._fields))]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "".join(line.rstrip() + "\n" for line in padded)
