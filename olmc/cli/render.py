@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.emit.messages import as_text
 from olmc.emit.text import as_json, as_names, as_yaml
+from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
@@ -21,6 +23,7 @@ from olmc.yaml import c_reader_active
 if TYPE_CHECKING:
     from olmc.emit.directory import Changes
 
+_KUBE_VERSION = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 _TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
 _FIELDS = {
     "for_": "purpose",
@@ -54,12 +57,14 @@ _FIELDS = {
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
               help="The Kubernetes version of the cluster.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.pass_context
 def render(
     ctx: click.Context, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
     include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool, certs: str, namespace: str,
-    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, allow_empty: bool,
+    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, verbose: bool,
+    allow_empty: bool,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -81,6 +86,11 @@ def render(
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if check and output_dir is None:
         raise click.UsageError("--check needs --output-dir.")
+    if not _KUBE_VERSION.fullmatch(kube_version):
+        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
+    for name in (namespace, *(watch.split(",") if watch else ())):
+        if name and is_dns1123_label(name):
+            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
@@ -97,7 +107,7 @@ def render(
     default = click.core.ParameterSource.DEFAULT
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
     done = [compile(path, options, given=given) for path in paths or (Path(),)]
-    _tell(done)
+    _tell(done, Severity.INFO if verbose else Severity.WARNING)
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         ctx.exit(BAD_INPUT)
@@ -112,9 +122,9 @@ def render(
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
-def _tell(done: list[Compilation]) -> None:
+def _tell(done: list[Compilation], least: Severity) -> None:
     for one in done:
-        click.echo(as_text(one.diagnostics), err=True, nl=False)
+        click.echo(as_text(one.diagnostics, least=least), err=True, nl=False)
 
 
 def _tell_empty(paths: tuple[Path, ...]) -> None:
@@ -138,7 +148,7 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -
         return found.any
     try:
         found = write(folder, files)
-    except FileExistsError as error:
+    except OSError as error:
         raise click.ClickException(f"{error}. Move it away, or choose another --output-dir.") from error
     click.echo(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "

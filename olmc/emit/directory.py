@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.model.diagnostic import Report
+from olmc.model.marks import GENERATED as MARK
 from olmc.model.objects import Identity, Rendered
 from olmc.yaml import dump_one, read
 
 KUSTOMIZATION = "kustomization.yaml"
-MARK = "# Written by olmc render; changes will be lost."
 
 _ODD = re.compile(r"[^a-z0-9.-]+")
 _NAME_LIMIT = 120

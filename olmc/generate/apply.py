@@ -18,6 +18,10 @@ from olmc.yaml import locate
 
 _OLM_GROUPS = ("operators.coreos.com", "packages.operators.coreos.com", "olmc.dev")
 _OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
+_SERVER_FIELDS = frozenset(
+    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generation managedFields resourceVersion selfLink "
+    "uid".split()
+)
 _CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _CERT_MANAGER = "cert-manager.io/v1"
 _INJECT_CERT_MANAGER = "cert-manager.io/inject-ca-from"
@@ -34,12 +38,21 @@ def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iter
     for found in objects:
         if _is_olms_own(found.identity, found):
             continue
+        if found.provenance.stage == "manifests":
+            yield Rendered(_without_server_fields(found.object), found.provenance)
+            continue
         obj = _without_bookkeeping(found.object)
         obj = _with_injection(obj, world.options.certificates, issuers)
         yield Rendered(obj, found.provenance)
     yield from _certificates(world)
     if world.options.certificates == "none":
         _warn_about_certificates(world, report)
+
+
+def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
+    """A manifest of the workspace as its author wrote it, without what only an API server writes."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
+    return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 
 
 def _is_olms_own(identity: Identity, found: Rendered) -> bool:
@@ -66,7 +79,8 @@ def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
     if obj["kind"] == "Deployment":
         made["spec"] = _without_condition_name(obj["spec"])
     if obj["kind"] in _CONFIGURATIONS:
-        made["metadata"]["name"] = obj["webhooks"][0]["name"]
+        service = obj["webhooks"][0]["clientConfig"]["service"]
+        made["metadata"]["name"] = f"{obj['webhooks'][0]['name']}-{service['namespace']}"
     return _without_ca_bundles(made)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_reference
 
@@ -18,6 +18,9 @@ def conditions(world: World) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV that is no copy, whatever its phase."""
     for _, csv in sorted(world.cluster.csvs.items()):
         for obj in () if csv.counts_as_copy else _objects(csv):
+            existing = world.cluster.stock.get(identity(obj))
+            if existing is not None and obj["kind"] == "OperatorCondition":
+                obj = {**existing.object, "spec": {**(existing.object.get("spec") or {}), **obj["spec"]}}
             yield rendered(obj, STAGE, "R-OC-1", csv.source)
 
 

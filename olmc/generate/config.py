@@ -22,10 +22,13 @@ def subscription_config(world: World, member: Member) -> Config:
     for subscription in world.cluster.subscriptions.values():
         same_namespace = subscription.name.namespace == member.csv.namespace
         if same_namespace and subscription.installed == member.csv.name:
+            given = subscription.spec.get("config") or {}
             try:
-                return decode("SubscriptionConfig", subscription.spec.get("config") or {}) or {}
+                config = decode("SubscriptionConfig", given) or {}
             except GoTypeError:
                 return {}
+            # Go drops an empty map when it writes one, but the stored Subscription still has it.
+            return {**config, "nodeSelector": {}} if given.get("nodeSelector") == {} else config
     return {}
 
 
@@ -52,6 +55,8 @@ def with_config(
         made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
     if config.get("nodeSelector") is not None:
         made["nodeSelector"] = config["nodeSelector"]
+        if not made["nodeSelector"]:
+            del made["nodeSelector"]
     if config.get("affinity") is not None:
         made = _with_affinity(made, config["affinity"])
     return made, dict(config.get("annotations") or {})

@@ -23,9 +23,12 @@ def deployments(world: World) -> Iterator[Rendered]:
     """The Deployments that were written, in the order of the strategy."""
     for member, csv in world.installed():
         written = member.installation.deployments if member.installation else 0
-        for index, item in enumerate(member.csv.deployments[:written]):
+        # Of two with one name the second overwrites the first.
+        latest = {item.get("name"): index for index, item in enumerate(member.csv.deployments[:written])}
+        for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
-            yield rendered(_deployment(world, member, csv, item), STAGE, "R-DEP-1", member.csv.source, *keys)
+            made = _deployment(world, member, csv, member.csv.deployments[index])
+            yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
 def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mapping[str, Any]) -> KubernetesObject:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from olmc.generate.csvs import OLMCONFIG
 from olmc.generate.world import World, rendered
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import apiservice_name
 from olmc.profiles.ownership import MANAGED_LABELS
 
 REDACTED = "REDACTED"
@@ -15,8 +16,9 @@ REDACTED = "REDACTED"
 def stock(world: World) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown."""
     accounts = _group_accounts(world)
+    others = _written_elsewhere(world)
     for identity, found in world.cluster.stock.items():
-        if identity == OLMCONFIG or (identity.group, identity.kind) in (
+        if identity == OLMCONFIG or identity in others or (identity.group, identity.kind) in (
             ("", "Namespace"),
             ("apiextensions.k8s.io", "CustomResourceDefinition"),
         ):
@@ -27,6 +29,20 @@ def stock(world: World) -> Iterator[Rendered]:
             yield found._replace(object=_managed(found.object))
         else:
             yield found
+
+
+def _written_elsewhere(world: World) -> frozenset[Identity]:
+    """Manifests that OLM takes over: conditions of its CSVs, API services that it adopts, and Operators."""
+    conditions = (
+        Identity("operators.coreos.com", "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs
+    )
+    services = (
+        Identity("apiregistration.k8s.io", "APIService", "", apiservice_name(item))
+        for member, _ in world.installed()
+        for item in member.csv.apiservice_descriptions("owned")
+    )
+    operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == "operators.coreos.com")
+    return frozenset((*conditions, *services, *operators))
 
 
 def _group_accounts(world: World) -> frozenset[Identity]:

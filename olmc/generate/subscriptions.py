@@ -11,12 +11,13 @@ from olmc.generate.world import World, rendered
 from olmc.model.cluster import InstallPlan, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import CSV_API, owner_reference
-from olmc.resolve.visibility import visible_catalogs
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
 
 STAGE = "subscriptions"
+MAX_PLANS = 5
+"""How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
 
 
 def subscriptions(world: World) -> Iterator[Rendered]:
@@ -90,11 +91,12 @@ def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 
 def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
     base = {"type": "CatalogSourcesUnhealthy"}
-    visible = visible_catalogs(world.cluster, s.name.namespace, world.options)
+    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
+    visible = {key for key in world.cluster.catalogs if key.namespace in namespaces}
     if not visible:
         text = "dependency resolution requires at least one catalogsource"
         return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
-    if s.catalog not in world.cluster.catalogs:
+    if s.catalog not in visible:
         text = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name} missing"
         return {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound", "message": text}
     text = "all available catalogsources are healthy"
@@ -130,6 +132,8 @@ def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-652."""
     plan = _plan_of(world, s)
+    if plan is None and s.plan:
+        yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
     if plan is None or plan.phase == "Complete":
         return
     _, reason, message = plan.condition or ("", "", "")
@@ -143,7 +147,10 @@ def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 
 def install_plans(world: World) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
+    kept: dict[str, list[InstallPlan]] = {}
     for plan in sorted(world.cluster.plans, key=lambda p: (p.namespace, p.generation)):
+        kept.setdefault(plan.namespace, []).append(plan)
+    for plan in (plan for plans in kept.values() for plan in plans[-MAX_PLANS:]):
         obj = plan.given if plan.given is not None else _install_plan(plan)
         yield rendered(obj, "install_plans", "R-CAT-600", None)
 

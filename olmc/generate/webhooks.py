@@ -12,7 +12,7 @@ from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import deep_hash, random_suffix
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import Group
+from olmc.model.operators import Group, apiservice_name
 from olmc.profiles.ownership import MANAGED_LABELS, owner_labels
 from olmc.settle.install import CONVERSION, apiservice_descriptions, serving_deployments
 
@@ -40,27 +40,38 @@ def apiservices(world: World) -> Iterator[Rendered]:
 
 def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> KubernetesObject:
     csv = member.csv
-    metadata: dict[str, Any] = {
-        "name": f"{item.get('version') or ''}.{item.get('group') or ''}",
-        "labels": {**MANAGED_LABELS, **owner_labels(csv.name, csv.namespace)},
-    }
+    name = apiservice_name(item)
+    existing = world.cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
+    labels = {**MANAGED_LABELS, **owner_labels(csv.name, csv.namespace)}
+    if existing is not None:
+        return _adopted(existing.object, labels, csv.namespace, item)
+    metadata: dict[str, Any] = {"name": name, "labels": labels}
     annotations = subscription_config(world, member).get("annotations")
     if annotations:
         metadata["annotations"] = dict(annotations)
-    service = {
-        "namespace": csv.namespace,
-        "name": service_name(item.get("deploymentName") or ""),
-        "port": container_port(item),
-    }
     spec = {
         "caBundle": "",
         "group": item.get("group") or "",
         "groupPriorityMinimum": 2000,
-        "service": service,
+        "service": _apiservice_backend(csv.namespace, item),
         "version": item.get("version") or "",
         "versionPriority": 15,
     }
     return {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": metadata, "spec": spec}
+
+
+def _apiservice_backend(namespace: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    name = service_name(item.get("deploymentName") or "")
+    return {"namespace": namespace, "name": name, "port": container_port(item)}
+
+
+def _adopted(
+    obj: KubernetesObject, labels: Mapping[str, str], namespace: str, item: Mapping[str, Any]
+) -> KubernetesObject:
+    """An API service that was there: it keeps its priorities and annotations."""
+    metadata = {**obj["metadata"], "labels": {**(obj["metadata"].get("labels") or {}), **labels}}
+    backend = _apiservice_backend(namespace, item)
+    return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "caBundle": "", "service": backend}}
 
 
 def webhooks(world: World) -> Iterator[Rendered]:

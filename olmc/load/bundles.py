@@ -81,7 +81,9 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> list[BundleFi
             if cause:
                 report.add(rules.NOT_DECODED.finding(Location(path), path=path, cause=cause))
             continue
-        found.append(BundleFile(name, Manifest(_with_usual_keys(document.value), document.source)))
+        obj = {**_with_usual_keys(document.value)}
+        obj["metadata"] = obj.get("metadata") or {}
+        found.append(BundleFile(name, Manifest(obj, document.source)))
     return found
 
 
@@ -102,8 +104,11 @@ def _first_document(path: str, text: str, report: Report) -> tuple[Document | No
         report.add(rules.SEVERAL_DOCUMENTS.finding(locate(documents[1].source, ()), path=path))
     if not isinstance(first.value, dict):
         return None, "it is not a mapping"
-    if not _with_usual_keys(first.value).get("kind"):
+    usual = _with_usual_keys(first.value)
+    if not isinstance(usual.get("kind"), str) or not usual["kind"]:
         return None, "Object 'Kind' is missing"
+    if not isinstance(usual.get("metadata") or {}, dict):
+        return None, "its metadata is not a mapping"
     return first, ""
 
 

@@ -44,7 +44,7 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Folder
 
     Links that leave the root are reported and not followed; neither are links to folders that contain them.
     """
-    spec = _ignore_spec(root, ignored)
+    spec = _ignore_spec(root, ignored, report)
     return _scan(root, root.resolve(), "", spec, report, frozenset({root.resolve()}))
 
 
@@ -64,10 +64,11 @@ def _scan(
             continue
         real = home / below
         if entry.is_symlink():
-            real = Path(entry.path).resolve()
-            if not real.is_relative_to(home):
+            inside = _inside(Path(entry.path), home)
+            if inside is None:
                 report.add(rules.OUTSIDE.finding(Location(below), path=below))
                 continue
+            real = inside
         if is_folder:
             if real not in above:
                 folders.append(_scan(root, home, below, spec, report, above | {real}))
@@ -76,20 +77,35 @@ def _scan(
     return Folder(path, tuple(files), tuple(folders))
 
 
-def _ignore_spec(root: Path, ignored: tuple[str, ...]) -> GitIgnoreSpec | None:
-    file = root / IGNORE_FILE
+def _inside(path: Path, home: Path) -> Path | None:
+    """Where a link leads, None if that is outside of the workspace or nowhere."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None
+    return real if real.is_relative_to(home) else None
+
+
+def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
     lines = list(ignored)
-    if file.is_file():
-        lines += file.read_text(encoding="utf-8", errors="replace").splitlines()
+    if (root / IGNORE_FILE).is_file():
+        lines += (read_text(root, IGNORE_FILE, report) or "").splitlines()
     if not lines:
         return None
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(lines)
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE), cause=error))
+        return None
 
 
 def read_text(root: Path, path: str, report: Report) -> str | None:
-    """The text of a file, or None with a diagnostic when it can't be read as UTF-8."""
+    """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
+    if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
+        report.add(rules.OUTSIDE.finding(Location(path), path=path))
+        return None
     try:
         with (root / path).open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from olmc.golang import GoTypeError, decode
 from olmc.load.shape import Problem, problems
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.workspace import Manifest
+from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate
 
@@ -18,6 +20,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 # Read by tools, never applied to a cluster.
 _NOT_FOR_CLUSTERS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/")
+_TYPED = {"Deployment": "apps/v1"}
 _SCHEMAS = {
     "OperatorGroup": "operatorgroup",
     "Subscription": "subscription",
@@ -33,9 +36,17 @@ def manifests_in(documents: Sequence[Document], report: Report) -> Iterator[Mani
         if document.value is None:
             continue
         if not isinstance(document.value, dict) or not is_object(document.value):
-            report.add(rules.NOT_AN_OBJECT.finding(locate(document.source, ()), path=document.source.path))
+            report.add(_no_object(document))
             continue
         yield from _flatten(Manifest(document.value, document.source), report)
+
+
+def _no_object(document: Document) -> Diagnostic:
+    value, place = document.value, locate(document.source, ())
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind[:1].isupper():
+        return rules.NO_API_VERSION.finding(place, kind=kind)
+    return rules.NOT_AN_OBJECT.finding(place, path=document.source.path)
 
 
 def is_object(value: dict[str, Any]) -> bool:
@@ -71,6 +82,10 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
     found: list[Problem] = [((key,), problem) for key, problem in _metadata_problems(obj)]
     if obj["apiVersion"].startswith(OLM_GROUP + "/") and obj["kind"] in _SCHEMAS:
         found += problems(_SCHEMAS[obj["kind"]], obj)
+    elif obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
+        found += problems("customresourcedefinition", obj)
+    elif CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
+        found += _typed_problems(obj)
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the object"
         place = locate(source, keys)
@@ -78,8 +93,25 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
     return not found
 
 
+def _typed_problems(obj: KubernetesObject) -> Iterator[Problem]:
+    """What Go's types refuse of a core object."""
+    if obj["kind"] == "ConfigMap":
+        for field in ("data", "binaryData"):
+            values = obj.get(field) or {}
+            if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+                yield (field,), "must be a map of strings"
+        return
+    try:
+        decode(obj["kind"], obj)
+    except GoTypeError as error:
+        yield error.path, str(error)
+
+
 def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
     metadata = obj["metadata"]
+    refs = metadata.get("ownerReferences") or []
+    if not isinstance(refs, list) or not all(isinstance(ref, dict) for ref in refs):
+        yield "metadata", "ownerReferences must be a list of references"
     for field in ("labels", "annotations"):
         values = metadata.get(field)
         if values is None:

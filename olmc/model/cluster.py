@@ -164,7 +164,9 @@ class Cluster(NamedTuple):
     `provided` the APIs that the annotation of each lists (None: no annotation). `stock`: the objects that nobody
     derives anew: manifests, and what InstallPlans created. `csvs` and `members`: the CSVs that are no copies, and what
     became of them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose
-    ClusterRoles were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted.
+    ClusterRoles were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted. `seeded`: what
+    was left of the groups' annotations after their first sync. `approved`: CSVs, as `namespace/name`, whose waiting
+    plan the workspace approves. CSVs stand in the order in which they arrived.
     """
 
     namespaces: Mapping[str, Mapping[str, str]]
@@ -174,6 +176,8 @@ class Cluster(NamedTuple):
     subscriptions: Mapping[Name, Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
     plans: tuple[InstallPlan, ...] = ()
+    seeded: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
+    approved: frozenset[str] = frozenset()
     members: Mapping[Name, Member] = MappingProxyType({})
     provided: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
     adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -127,6 +128,11 @@ class Csv:
         """Distinct service accounts of permissions, then clusterPermissions, in order (R-SA-1)."""
         entries = self.permissions + self.cluster_permissions
         return tuple(dict.fromkeys(entry.get("serviceAccountName") or "" for entry in entries))
+
+
+def apiservice_name(description: Mapping[str, Any]) -> str:
+    """The name of the APIService that a CSV's description stands for: `<version>.<group>`."""
+    return f"{description.get('version') or ''}.{description.get('group') or ''}"
 
 
 class Group(NamedTuple):

@@ -27,7 +27,8 @@ MANUAL, AUTOMATIC = "Manual", "Automatic"
 class Round(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
-    `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace.
+    `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
+    `unreadable` those whose CSV OLM can't decode, with its text.
     """
 
     subscriptions: Mapping[Name, Subscription]
@@ -35,6 +36,7 @@ class Round(NamedTuple):
     question: Question | None = None
     answer: Answer | None = None
     missing: tuple[Candidate, ...] = ()
+    unreadable: tuple[tuple[Content, str], ...] = ()
 
 
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
@@ -72,6 +74,8 @@ def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     if Name(s.name.namespace, s.current) in cluster.csvs:
         return s._replace(state="AtLatestKnown", installed=s.current)
     plan = next((p for p in cluster.plans if (p.namespace, p.name) == (s.name.namespace, s.plan)), None)
+    if s.plan and plan is None:
+        return s._replace(plan="", current="", state="")  # R-CAT-652: the plan that was pending is gone
     failed = plan is not None and plan.phase == "Failed" and _fails_forward(cluster, s.name.namespace)
     return s._replace(state="UpgradeFailed" if failed else "UpgradePending")
 
@@ -150,8 +154,9 @@ def _planned(
     missing = tuple(pick.candidate for pick in wanted if contents[pick.candidate.name] is None)
     try:
         steps, lookups = _steps(wanted, contents, generated, namespace)
-    except UndecodableCSVError:
-        steps, lookups, missing = (), (), missing or tuple(pick.candidate for pick in wanted)
+    except UndecodableCSVError as error:
+        waiting = {n: s._replace(unpacking=True) for n, s in mine.items()}
+        return Round(waiting, unreadable=((error.content, str(error)),))
     if missing:
         return Round({n: s._replace(unpacking=True) for n, s in mine.items()}, missing=missing)
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
@@ -160,7 +165,7 @@ def _planned(
         name=name,
         generation=generation,
         approval=MANUAL if manual else AUTOMATIC,
-        approved=not manual or _is_approved(namespace, wanted, options),
+        approved=not manual or _is_approved(namespace, wanted, options, cluster),
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"),
         steps=steps,
         lookups=lookups,
@@ -174,9 +179,10 @@ def _planned(
     return Round({n: s._replace(unpacking=unpacking) for n, s in updated.items()}, plan)
 
 
-def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options) -> bool:
-    """R-CAT-607."""
-    return "all" in options.approve or any(f"{namespace}/{p.candidate.name}" in options.approve for p in wanted)
+def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, cluster: Cluster) -> bool:
+    """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
+    names = {f"{namespace}/{pick.candidate.name}" for pick in wanted}
+    return "all" in options.approve or not names.isdisjoint({*options.approve, *cluster.approved})
 
 
 def _follows(s: Subscription, candidate: Candidate) -> bool:
@@ -217,7 +223,7 @@ def _steps(
         if content is None:
             continue
         properties = properties_text(content.served if content.inline else candidate.properties)
-        csv = csv_object(content.csv, namespace, pick.replaces, properties)
+        csv = csv_object(content, namespace, pick.replaces, properties)
         steps = bundle_steps(content, csv, candidate.catalog)
         if content.inline:
             ordered += steps

@@ -18,7 +18,7 @@ from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.ownership import CSV_API, CSV_KIND, PROPERTIES, csv_reference, owner_labels
+from olmc.profiles.ownership import CSV_KIND, PROPERTIES, csv_reference, owner_labels
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Property
@@ -48,19 +48,29 @@ def bundle_content(bundle: Bundle) -> Content:
 
 
 class UndecodableCSVError(ValueError):
-    """The CSV of a bundle does not fit Go's types: OLM never gets past unpacking it (R-CAT-654)."""
+    """OLM never gets past unpacking the CSV of a bundle (R-CAT-620, R-CAT-631, R-CAT-654); the text is OLM's."""
+
+    def __init__(self, content: Content, text: str) -> None:
+        super().__init__(text)
+        self.content = content
 
 
-def csv_object(manifest: Manifest, namespace: str, replaces: str, properties: str) -> KubernetesObject:
+def csv_object(content: Content, namespace: str, replaces: str, properties: str) -> KubernetesObject:
     """The CSV that an InstallPlan creates (R-CAT-620); raises UndecodableCSVError.
 
     It keeps the apiVersion that the bundle gives it, odd as that may be: steps and owner references repeat it.
     """
-    obj = manifest.object
+    obj = content.csv.object
     try:
         csv = decode(CSV_KIND, obj)
     except GoTypeError as error:
-        raise UndecodableCSVError(str(error)) from error
+        raise UndecodableCSVError(content, str(error)) from error
+    name = (csv.get("metadata") or {}).get("name")
+    if not obj.get("apiVersion"):
+        raise UndecodableCSVError(content, f"bundle CSV {name} missing APIVersion")
+    if ((csv.get("spec") or {}).get("install") or {}).get("strategy") != "deployment":
+        text = f"could not assert strategy implementation as deployment for CSV {name}"
+        raise UndecodableCSVError(content, text)
     metadata = dict(csv.get("metadata") or {})
     metadata["namespace"] = namespace
     metadata["annotations"] = {**(metadata.get("annotations") or {}), PROPERTIES: properties}
@@ -68,7 +78,7 @@ def csv_object(manifest: Manifest, namespace: str, replaces: str, properties: st
     spec.pop("replaces", None)
     if replaces:
         spec["replaces"] = replaces
-    return {"apiVersion": str(obj.get("apiVersion") or CSV_API), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
+    return {"apiVersion": str(obj["apiVersion"]), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
 
 
 def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey) -> tuple[Step, ...]:

@@ -146,3 +146,15 @@ MISSING_TARGET = Rule(
     "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
     "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
 )
+BAD_IGNORE = Rule(
+    "OLMC144", Severity.ERROR, "A pattern of .olmcignore can't be used",
+    ".olmcignore: {cause}",
+    "Write patterns as in .gitignore.",
+    "A pattern that can't be read would let in what it was meant to leave out.",
+)
+NO_API_VERSION = Rule(
+    "OLMC145", Severity.FAILURE, "An object without apiVersion",
+    "this document has kind {kind} but no apiVersion, so the API server would refuse it",
+    "Add the apiVersion, or look for a misspelling of it.",
+    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it.",
+)

@@ -96,3 +96,15 @@ WATCHES_DEFAULT = Rule(
     "Say which with --watch.",
     "Some operators only work for namespaces other than their own, and olmc can't know which you mean.",
 )
+NO_GROUP = Rule(
+    "OLMC315", Severity.FAILURE, "A Subscription in a namespace without an OperatorGroup",
+    "Subscription {namespace}/{name} is never resolved: namespace {namespace} has no OperatorGroup",
+    "Add an OperatorGroup to namespace {namespace}.",
+    "OLM resolves a namespace only if it has exactly one OperatorGroup, and says nothing otherwise.",
+)
+UNUSABLE = Rule(
+    "OLMC316", Severity.FAILURE, "OLM can't use a CSV",
+    "{csv} in namespace {namespace} is left untouched: a CRD that it names has no dot in its name",
+    "Write the full names of CRDs in customresourcedefinitions: plural.group.",
+    "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
+)

@@ -50,11 +50,13 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         }
     )
     properties = properties_text(bundle_properties(loose(bundle), report))
-    replaces = str((bundle.csv.object.get("spec") or {}).get("replaces") or "")
+    spec = bundle.csv.object.get("spec")
+    replaces = str(spec.get("replaces") or "") if isinstance(spec, dict) else ""
     steps: tuple[Step, ...] = ()
     try:
-        csv = csv_object(bundle.csv, namespace, replaces, properties)
-        steps = bundle_steps(bundle_content(bundle), csv, NO_CATALOG)
+        content = bundle_content(bundle)
+        csv = csv_object(content, namespace, replaces, properties)
+        steps = bundle_steps(content, csv, NO_CATALOG)
     except UndecodableCSVError as error:
         hint = "Correct the field: a text that looks like a number or a boolean needs quotes."
         report.add(rules.NOT_UNPACKED.finding(locate(source, ()), csv=bundle.name, text=error, hint=hint))
@@ -63,7 +65,9 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
 
 
 def _suggested(bundle: Bundle) -> str:
-    annotations = (bundle.csv.object.get("metadata") or {}).get("annotations") or {}
+    annotations = bundle.csv.object["metadata"].get("annotations")
+    if not isinstance(annotations, dict):
+        return ""
     name = annotations.get(SUGGESTED)
     if isinstance(name, str) and name:
         return name
@@ -78,7 +82,9 @@ def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
-    modes = (bundle.csv.object.get("spec") or {}).get("installModes") or ()
+    spec = bundle.csv.object.get("spec")
+    modes = spec.get("installModes") if isinstance(spec, dict) else ()
+    modes = modes if isinstance(modes, list) else ()
     supported = {mode.get("type") for mode in modes if isinstance(mode, dict) and mode.get("supported") is True}
     if "AllNamespaces" in supported or not supported:
         return ()

@@ -9,6 +9,7 @@ from olmc.golang import fnv64a_hex
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, MANAGED_LABELS
+from olmc.settle.structural import violations
 
 
 class CRDError(Exception):
@@ -90,49 +91,15 @@ def _resource_problems(
             continue
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         for obj in objects:
-            violations = _violations(schema, obj)
-            if violations:
+            problem = violations(schema, obj)
+            if problem:
                 metadata = obj["metadata"]
                 where = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
                 yield (
                     f'error validating existing CRs against new CRD\'s schema for "{name}": error validating '
                     f'{group}/{version.get("name")}, Kind={kind} "{where}": updated validation is too restrictive: '
-                    f"{violations}"
+                    f"{problem}"
                 )
-
-
-def _violations(schema: Mapping[str, Any], obj: KubernetesObject) -> str:
-    from jsonschema import Draft4Validator
-
-    body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-    found = sorted(
-        f"{'.'.join(map(str, error.absolute_path))}: {error.message}".lstrip(": ")
-        for error in Draft4Validator(_without_presence(schema)).iter_errors(body)
-    )
-    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
-
-
-def _without_presence(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object's body, without metadata, apiVersion and kind; nullable becomes a type."""
-    properties = {
-        key: _nullable(value)
-        for key, value in (schema.get("properties") or {}).items()
-        if key not in ("apiVersion", "kind", "metadata")
-    }
-    return {**schema, "properties": properties}
-
-
-def _nullable(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_nullable(item) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    made = {key: _nullable(value) for key, value in schema.items()}
-    if made.get("nullable") is True and isinstance(made.get("type"), str):
-        made["type"] = [made["type"], "null"]
-    if made.get("x-kubernetes-int-or-string") is True:
-        made["type"] = ["integer", "string"]
-    return made
 
 
 def as_v1(crd: KubernetesObject) -> KubernetesObject:

@@ -25,6 +25,7 @@ def diagnose(settled: Settled, report: Report) -> None:
     cluster = settled.cluster
     for diagnostic in (
         *_groups(cluster),
+        *_without_group(cluster),
         *_resolutions(settled),
         *_missing_content(settled.rounds.values()),
         *_plans(cluster),
@@ -63,6 +64,13 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
             yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
 
 
+def _without_group(cluster: Cluster) -> Iterator[Diagnostic]:
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if not cluster.groups_in(name.namespace):
+            place = _at(subscription.source, "metadata", "namespace")
+            yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
+
+
 def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
     """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
     last = list(settled.rounds.values())
@@ -94,6 +102,10 @@ def _with_places(question: Question, cluster: Cluster) -> Question:
 
 def _missing_content(rounds: Iterable[Round]) -> Iterator[Diagnostic]:
     for done in rounds:
+        for content, text in done.unreadable:
+            name = content.csv.object["metadata"]["name"]
+            hint = "Correct the CSV: a text that looks like a number or a boolean needs quotes."
+            yield rules.NOT_UNPACKED.finding(_at(content.csv.source), csv=name, text=text, hint=hint)
         for candidate in done.missing:
             place = candidate.location
             yield load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
@@ -127,6 +139,8 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
             place = _at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
             yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
             continue
+        if not member.phase and not member.csv.surface_is_readable:
+            yield rules.UNUSABLE.finding(_place(member), csv=name.name, namespace=name.namespace)
         if member.succeeded or member.phase in ("", "Replacing"):
             continue
         rule, hint = _rule_for(member)

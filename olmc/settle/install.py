@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import is_dns1123_subdomain
+from olmc.golang import is_dns1123_subdomain, is_label_value
 from olmc.model.cluster import Installation, Name
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import Csv, Group
+from olmc.model.operators import Csv, Group, apiservice_name
 from olmc.settle.membership import Failure
 from olmc.settle.permissions import Access, allowed, rule_problem
 from olmc.settle.requirements import APIEXTENSIONS, predecessors
@@ -105,7 +105,7 @@ def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
     found: dict[str, Mapping[str, Any]] = {}
     for relation in ("required", "owned"):
         for item in csv.apiservice_descriptions(relation):
-            found[f"{item.get('version') or ''}.{item.get('group') or ''}"] = item
+            found[apiservice_name(item)] = item
     return tuple(found[name] for name in sorted(found))
 
 
@@ -116,17 +116,15 @@ def install(
 
     `foreign` are the names of API services that exist and belong to somebody else.
     """
-    for name in serving_deployments(csv):
-        if "." in name:
-            service = f'"{name}-service"'
-            text = f"Service {service} is invalid: metadata.name: Invalid value: {service}: must not contain dots"
-            return _failed(text, None)
+    problem = next(_service_problems(csv), "")
+    if problem:
+        return _failed(problem, None)
     forbidden = _forbidden(csv, group, access)
     if forbidden:
         text = f"install strategy failed: install strategy failed: {forbidden}"
         return Outcome(("InstallComponentFailedNoRetry", text), Installation(0, 0))
     for index, deployment in enumerate(csv.deployments):
-        problem = deployment_problem(deployment)
+        problem = deployment_problem(deployment, csv.name)
         if problem:
             return _failed(problem, Installation(index, len(csv.webhooks) if index else 0))
         problem, webhooks = _serving_problem(csv, stock, foreign)
@@ -136,6 +134,24 @@ def install(
             return _failed(problem, Installation(index + 1, webhooks))
     installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     return Outcome(_never_ready(csv), installation, flapping=_never_ready(csv) is not None)
+
+
+def _service_problems(csv: Csv) -> Iterator[str]:
+    """Why the API server refuses a Service in front of a serving Deployment (R-CERT-2)."""
+    for name in serving_deployments(csv):
+        service = f'"{name}-service"'
+        prefix = f"Service {service} is invalid: "
+        if "." in name:
+            yield f"{prefix}metadata.name: Invalid value: {service}: must not contain dots"
+        if len(name) + len("-service") > 63:
+            yield f"{prefix}metadata.name: Invalid value: {service}: must be no more than 63 characters"
+        ports: dict[int, object] = {}
+        for item in serving_descriptions(csv):
+            if item.get("deploymentName") == name:
+                port = item.get("containerPort") or 443
+                target = item.get("targetPort") or port
+                if ports.setdefault(port, target) != target:
+                    yield f'{prefix}spec.ports[1].name: Duplicate value: "{port}"'
 
 
 def _failed(text: str, installation: Installation | None) -> Outcome:
@@ -170,12 +186,15 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     )
 
 
-def deployment_problem(deployment: Mapping[str, Any]) -> str:
+def deployment_problem(deployment: Mapping[str, Any], owner: str) -> str:
     """The API server's reason for refusing a Deployment, "" if there is none."""
     name, spec = deployment.get("name") or "", deployment.get("spec") or {}
     wrong = is_dns1123_subdomain(name)
     if wrong:
         return f'Deployment.apps "{name}" is invalid: metadata.name: Invalid value: "{name}": {wrong[0]}'
+    wrong = is_label_value(owner)
+    if wrong:
+        return f'Deployment.apps "{name}" is invalid: metadata.labels: Invalid value: "{owner}": {wrong[0]}'
     selector = spec.get("selector")
     template_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if not selector:
@@ -193,7 +212,7 @@ def deployment_problem(deployment: Mapping[str, Any]) -> str:
 def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:
     """The first error among API services, then webhooks, and how many webhooks were written before it (R-WH-9)."""
     for item in apiservice_descriptions(csv):
-        name = f"{item.get('version') or ''}.{item.get('group') or ''}"
+        name = apiservice_name(item)
         if name in foreign:
             return f"pre-existing APIService {name} is not adoptable", 0
     for index, webhook in enumerate(csv.webhooks):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
@@ -84,42 +83,35 @@ def rule_problem(rule: Rule) -> str:
 
 
 def allowed(granted: Sequence[Rule], wanted: Rule) -> bool:
-    """Whether every request that `wanted` stands for is allowed by some granted rule (R-PERM-2, R-PERM-3)."""
-    lists = [
-        wanted.get(key) or [""] for key in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
-    ]
-    if any(_covers(rule, wanted) for rule in granted):
-        return True
-    return all(any(_matches(rule, request) for rule in granted) for request in product(*lists))
+    """Whether every request that `wanted` stands for is allowed by some granted rule (R-PERM-2, R-PERM-3).
 
-
-def _covers(rule: Rule, wanted: Rule) -> bool:
-    """A shortcut: a granted rule that is literally the wanted one, or wider in every list."""
-    return all(
-        set(wanted.get(key) or ()) <= set(rule.get(key) or ())
-        for key in ("verbs", "apiGroups", "resources", "nonResourceURLs")
-    ) and (
-        not rule.get("resourceNames")
-        or (bool(wanted.get("resourceNames")) and set(wanted["resourceNames"]) <= set(rule["resourceNames"]))
-    ) and bool(wanted.get("nonResourceURLs") or (wanted.get("apiGroups") and wanted.get("resources")))  # fmt: skip
-
-
-def _matches(rule: Rule, request: tuple[str, ...]) -> bool:
-    verb, group, resource, name, url = request
-    if not _has(rule.get("verbs"), verb):
-        return False
-    if url:
-        return any(
-            known in (url, "*") or (known.endswith("*") and url.startswith(known.rstrip("*")))
-            for known in rule.get("nonResourceURLs") or ()
-        )
-    names = rule.get("resourceNames") or ()
-    return (
-        _has(rule.get("apiGroups"), group)
-        and _has(rule.get("resources"), resource)
-        and (not names or (bool(name) and name in names))
-    )
+    Of each list only matters which rules match a value; so the product is taken of those sets, each once.
+    """
+    urls = wanted.get("nonResourceURLs") or ()
+    sets = {frozenset(range(len(granted)))}
+    dimensions = (("verbs", _has), ("nonResourceURLs", _has_url)) if urls else _RESOURCE_DIMENSIONS
+    for key, matches in dimensions:
+        values = dict.fromkeys(wanted.get(key) or [""])
+        matching = {frozenset(i for i, rule in enumerate(granted) if matches(rule.get(key), value)) for value in values}
+        sets = {one & other for one in sets for other in matching}
+        if frozenset() in sets:
+            return False
+    return True
 
 
 def _has(values: Sequence[str] | None, wanted: str) -> bool:
     return bool(values) and (wanted in values or "*" in values)  # type: ignore[operator]
+
+
+def _has_name(values: Sequence[str] | None, wanted: str) -> bool:
+    return not values or (bool(wanted) and wanted in values)
+
+
+def _has_url(values: Sequence[str] | None, wanted: str) -> bool:
+    return any(
+        known in (wanted, "*") or (known.endswith("*") and wanted.startswith(known.rstrip("*")))
+        for known in values or ()
+    )
+
+
+_RESOURCE_DIMENSIONS = (("verbs", _has), ("apiGroups", _has), ("resources", _has), ("resourceNames", _has_name))

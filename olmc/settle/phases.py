@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
-from olmc.model.objects import Rendered
-from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.objects import Identity, Rendered
+from olmc.model.operators import APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
-from olmc.settle.groups import parse_apis, with_targets
+from olmc.settle.groups import with_targets
 from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
 from olmc.settle.permissions import Access, access
@@ -49,7 +49,7 @@ def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, 
         if member.installation is None or not member.installation.deployments:
             continue
         for item in member.csv.apiservice_descriptions("owned"):
-            key = f"{item.get('version') or ''}.{item.get('group') or ''}"
+            key = apiservice_name(item)
             known = found.get(key, ServedAPI(frozenset(), frozenset()))
             found[key] = ServedAPI(known.kinds | {item.get("kind") or ""}, known.owners | {name})
     for identity in cluster.stock:
@@ -83,19 +83,14 @@ def _judge_all(
 
 def _kept_apis(cluster: Cluster, group: Group) -> frozenset[APIKey] | None:
     """What stays of the annotation that the input gives: everything if static, else what CSVs provide (R-OG-14)."""
-    if group.given_apis is None:
-        return None
-    given = parse_apis(group.given_apis)
-    if group.is_static:
+    given = cluster.seeded.get(key_of(group))
+    if given is None or group.is_static:
         return given
     return given & {api.key for csv in cluster.csvs_in(group.namespace) for api in csv.owned_apis}
 
 
 def _arrival_order(cluster: Cluster) -> list[Name]:
-    """Who came first: by creationTimestamp, then namespace and name; but no CSV before the one that it replaces."""
-    stamps = {
-        name: str(csv.object["metadata"].get("creationTimestamp") or "") for name, csv in cluster.csvs.items()
-    }
+    """The CSVs as they arrived, which is their order in the cluster; but none before the one that it replaces."""
     order: list[Name] = []
 
     def place(name: Name, above: frozenset[Name]) -> None:
@@ -106,7 +101,7 @@ def _arrival_order(cluster: Cluster) -> list[Name]:
             place(before, above | {name})
         order.append(name)
 
-    for name in sorted(cluster.csvs, key=lambda n: (stamps[n], n)):
+    for name in cluster.csvs:
         place(name, frozenset())
     return order
 
@@ -144,8 +139,12 @@ def _through_phases(
 ) -> Member:  # fmt: skip
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     earlier, successor = cluster.members.get(key_of(csv)), _successor(csv, cluster)
-    if successor and earlier is not None and (earlier.succeeded or earlier.phase == "Replacing"):
+    worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
+    if successor and worked and earlier is not None:
         return _being_replaced(earlier, successor)
+    refusal = _upgrade_refusal(csv, cluster)
+    if refusal:
+        return Member(csv, group, "Pending", "OperatorConditionNotUpgradeable", refusal, history=_history())
     failure = strategy_failure(csv)
     if failure:
         return _failed(csv, group, failure, flapping=True)
@@ -153,7 +152,9 @@ def _through_phases(
     if not met:
         _, statuses = requirements(csv, _at_first_check(csv, world))
         return Member(csv, group, "Pending", *_NOT_MET, statuses, history=_history(("Pending", *_NOT_MET)))
-    failure = webhook_failure(csv) or owner_conflict(csv, cluster.csvs)
+    failure = webhook_failure(csv)
+    if earlier is None or not earlier.succeeded:
+        failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _failed(csv, group, failure, flapping=True)._replace(requirements=statuses)
     before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
@@ -172,6 +173,51 @@ def _through_phases(
     done = ("Succeeded", *SUCCEEDED)
     history = _history(("InstallReady", *_READY), ("Installing", *_WAITING), done)
     return Member(csv, group, *done, statuses, outcome.installation, history=history)
+
+
+def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
+    """R-CSV-15a: the message while the CSV to be replaced forbids it in its OperatorCondition, "" if it doesn't."""
+    if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
+        return ""
+    found = cluster.stock.get(Identity("operators.coreos.com", "OperatorCondition", csv.namespace, csv.replaces))
+    spec = (found.object.get("spec") or {}) if found else {}
+    generation = found.object["metadata"].get("generation") if found else None
+    for item in spec.get("overrides") or ():
+        if item.get("type") == "Upgradeable":
+            forbidden = item.get("status") == "False"
+            return _not_upgradeable(item.get("message")) if forbidden else ""
+    for item in spec.get("conditions") or ():
+        if item.get("type") == "Upgradeable" and item.get("observedGeneration", generation) != generation:
+            text = f'the operatorcondition status "Upgradeable"="{item.get("status")}" is outdated'
+            return f"operator is not upgradeable: {text}"
+        if item.get("type") == "Upgradeable" and item.get("status") == "False":
+            return _not_upgradeable(item.get("message"))
+    return ""
+
+
+def _not_upgradeable(message: object) -> str:
+    return f"operator is not upgradeable: the operator is not upgradeable: {message or ''}"
+
+
+def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]) -> Failure | None:
+    """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
+    mine = {csv.name, csv.replaces}
+    for item in csv.apiservice_descriptions("owned"):
+        name = apiservice_name(item)
+        found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
+        labels = (found.object["metadata"].get("labels") or {}) if found else {}
+        owner = (labels.get("olm.owner.kind"), labels.get("olm.owner.namespace"), labels.get("olm.owner"))
+        foreign = found is not None and owner not in {("ClusterServiceVersion", csv.namespace, one) for one in mine}
+        rivals = (m for n, m in members.items() if n.namespace != csv.namespace or n.name not in mine)
+        if foreign or any(_serves(rival, name) for rival in rivals):
+            return "OwnerConflict", "unable to adopt APIService"
+    return None
+
+
+def _serves(member: Member, name: str) -> bool:
+    if member.installation is None or not member.installation.deployments:
+        return False
+    return name in map(apiservice_name, member.csv.apiservice_descriptions("owned"))
 
 
 def _at_first_check(csv: Csv, world: Surroundings) -> Surroundings:

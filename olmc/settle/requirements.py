@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.golang import encode, role_name
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import APIKey, Csv
+from olmc.model.operators import APIKey, Csv, apiservice_name
 from olmc.profiles.ownership import ALONGSIDE
 from olmc.settle.builtin import is_native
 from olmc.settle.groups import account_exists
@@ -127,7 +127,7 @@ def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool,
     """R-REQ-4."""
     owned = {api.key for api in csv.owned_apis if not api.is_crd}
     items = [item for item in csv.apiservice_descriptions("required") if _api_of(item) not in owned]
-    for name, item in sorted(((_apiservice_name(item), item) for item in items), key=lambda pair: pair[0]):
+    for name, item in sorted(((apiservice_name(item), item) for item in items), key=lambda pair: pair[0]):
         present = item.get("kind") in world.apiservices.get(name, ())
         status = "Present" if present else "NotPresent"
         yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
@@ -137,7 +137,7 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
     """R-REQ-5."""
     deployments = {item.get("name") for item in csv.deployments}
     for name, item in sorted(
-        ((_apiservice_name(item), item) for item in csv.apiservice_descriptions("owned")), key=lambda pair: pair[0]
+        ((apiservice_name(item), item) for item in csv.apiservice_descriptions("owned")), key=lambda pair: pair[0]
     ):
         found = item.get("deploymentName") in deployments
         status = "DeploymentFound" if found else "DeploymentNotFound"
@@ -146,10 +146,6 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
 
 def _api_of(item: Mapping[str, Any]) -> APIKey:
     return APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
-
-
-def _apiservice_name(item: Mapping[str, Any]) -> str:
-    return f"{item.get('version') or ''}.{item.get('group') or ''}"
 
 
 def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:

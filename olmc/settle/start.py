@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang import GoTypeError, decode, default_csv
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Name, Subscription
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenance, Rendered, identity
-from olmc.model.operators import Csv, Group
+from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import load as rules
-from olmc.settle.groups import stored_group
+from olmc.settle.groups import parse_apis, stored_group
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -42,17 +42,57 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         else:
             stock[identity(obj)] = _rendered(obj, manifest.source)
     groups = [Group(stored_group(m, report), m.source, ()) for m in by_kind.get("OperatorGroup", ())]
-    csvs = {Name(c.namespace, c.name): c for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, report))}
+    arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, report))]
+    arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
+    csvs = {key_of(csv): csv for csv, _ in arrived}
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m))}
-    return Cluster(
-        namespaces=_namespaces(workspace.manifests, stock, options, report),
-        groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
-        stock=stock,
-        csvs=csvs,
-        subscriptions=subscriptions,
-        catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
-        plans=tuple(_plan(m.object) for m in by_kind.get("InstallPlan", ())),
+    return _with_approvals(
+        Cluster(
+            namespaces=_namespaces(workspace.manifests, stock, options, report),
+            groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
+            stock=stock,
+            csvs=csvs,
+            subscriptions=subscriptions,
+            catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
+            plans=tuple(_plan(m.object) for m in by_kind.get("InstallPlan", ())),
+            seeded={key_of(group): _seeded(group, csvs) for group in groups},
+            members={
+                key_of(csv): Member(csv, None, "Succeeded", "", "") for csv, obj in arrived if _has_succeeded(obj)
+            },
+        )
     )
+
+
+def _with_approvals(cluster: Cluster) -> Cluster:
+    """The cluster in which plans that wait, but that the workspace approves, are still to be made (R-CAT-607)."""
+    approved = [p for p in cluster.plans if p.given is not None and p.approved and p.phase in ("", "RequiresApproval")]
+    subscriptions = dict(cluster.subscriptions)
+    for plan in approved:
+        for name, s in subscriptions.items():
+            if (name.namespace, s.plan) == (plan.namespace, plan.name):
+                subscriptions[name] = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
+    names = frozenset(f"{plan.namespace}/{csv}" for plan in approved for csv in plan.csvs)
+    plans = tuple(plan for plan in cluster.plans if plan not in approved)
+    return cluster._replace(subscriptions=subscriptions, plans=plans, approved=names)
+
+
+def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
+    """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
+    if group.given_apis is None:
+        return None
+    given = parse_apis(group.given_apis)
+    if group.is_static:
+        return given
+    return given & {api.key for n, csv in csvs.items() if n.namespace == group.namespace for api in csv.owned_apis}
+
+
+def _has_succeeded(obj: KubernetesObject) -> bool:
+    """Whether a manifest is the picture of a CSV that had succeeded when it was taken."""
+    return _mapping(obj.get("status")).get("phase") == "Succeeded"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
@@ -66,7 +106,7 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
     metadata = obj["metadata"]
-    if (obj.get("status") or {}).get("reason") == "Copied" or Csv(obj).counts_as_copy:
+    if _mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy:
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
@@ -85,35 +125,37 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
 
 def _subscription(manifest: Manifest) -> Subscription:
     obj = manifest.object
-    status: Mapping[str, Any] = obj.get("status") or {}
+    status = _mapping(obj.get("status"))
     annotations = obj["metadata"].get("annotations") or {}
+    generation = status.get("installPlanGeneration")
     return Subscription(
         {key: value for key, value in obj.items() if key != "status"},
         manifest.source,
-        current=status.get("currentCSV") or "",
-        installed=status.get("installedCSV") or "",
-        state=status.get("state") or "",
-        plan=(status.get("installPlanRef") or {}).get("name") or "",
-        generation=status.get("installPlanGeneration") or 0,
+        current=str(status.get("currentCSV") or ""),
+        installed=str(status.get("installedCSV") or ""),
+        state=str(status.get("state") or ""),
+        plan=str(_mapping(status.get("installPlanRef")).get("name") or ""),
+        generation=generation if isinstance(generation, int) else 0,
         generated_by=annotations.get("olm.generated-by") or "",
     )
 
 
 def _plan(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start: kept as it is."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
+    generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
     return InstallPlan(
         namespace=obj["metadata"].get("namespace") or "",
         name=obj["metadata"]["name"],
-        generation=spec.get("generation") or 0,
-        approval=spec.get("approval") or "",
+        generation=generation if isinstance(generation, int) else 0,
+        approval=str(spec.get("approval") or ""),
         approved=bool(spec.get("approved")),
-        csvs=tuple(spec.get("clusterServiceVersionNames") or ()),
+        csvs=tuple(str(name) for name in names) if isinstance(names, list) else (),
         steps=(),
         lookups=(),
         owners=(),
-        phase=status.get("phase") or "",
-        message=status.get("message") or "",
+        phase=str(status.get("phase") or ""),
+        message=str(status.get("message") or ""),
         given=obj,
     )
 

@@ -16,6 +16,7 @@ from olmc.profiles.kinds import CORE_KINDS
 from olmc.profiles.ownership import CSV_API, MANAGED_LABELS, csv_reference, owner_labels
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.crds import CRDError, updated_crd
+from olmc.settle.refusals import crd_problem, metadata_problem, refusal
 from olmc.settle.requirements import serves_kind
 
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
@@ -67,23 +68,14 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if name in cluster.csvs:
         return cluster
     conflicts = list_map_conflicts(step.object)
-    if conflicts:
-        where, problem = conflicts[0]
-        text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {_dotted(where)}: {problem}'
+    problem = conflicts[0][1] if conflicts else metadata_problem(step.object)
+    if problem:
+        text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
     obj = default_csv(step.object)
     labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
     obj = {**obj, "apiVersion": CSV_API, "metadata": {**obj["metadata"], "labels": labels}}
     return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
-
-
-def _dotted(where: Any) -> str:
-    if isinstance(where, str):
-        return where
-    text = ""
-    for key in where:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
-    return text
 
 
 def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
@@ -106,6 +98,9 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
+    problem = crd_problem(obj)
+    if problem:
+        raise StepError(f"error parsing step manifest: {step.name}: {problem}")
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
     try:
         written = updated_crd(obj, existing, cluster, Name(target.namespace, step.resolving))
@@ -134,6 +129,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     except GoTypeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}") from error
     metadata = dict(typed.get("metadata") or {})
+    metadata.setdefault("name", step.name)
     metadata["labels"] = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
     if step.kind.startswith("Cluster"):
         metadata.pop("namespace", None)
@@ -145,7 +141,8 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         refs = [ref for ref in metadata.get("ownerReferences") or () if ref.get("name") != step.resolving]
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
-    problem = _refusal(obj)
+    existing = cluster.stock.get(identity(obj))
+    problem = refusal(obj, existing.object if existing else None)
     if problem:
         raise StepError(problem)
     if step.kind == "ServiceAccount":
@@ -163,31 +160,33 @@ def _typed(step: Step) -> KubernetesObject:
         return step.object
     if step.kind != "ConfigMap":
         return decode(step.kind, step.object)  # type: ignore[no-any-return]
-    metadata = decode(_OBJECT_META, step.object.get("metadata") or {})
+    metadata = _object_meta(step)
     for field in ("data", "binaryData"):
-        for value in (step.object.get(field) or {}).values():
+        values = step.object.get(field) or {}
+        if not isinstance(values, dict):
+            text = f"json: cannot unmarshal {_kind_of(values)} into Go struct field ConfigMap.{field} of type map"
+            raise GoTypeError((field,), text)
+        for value in values.values():
             if not isinstance(value, str):
-                kind = "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "object"
-                text = f"json: cannot unmarshal {kind} into Go struct field ConfigMap.{field} of type string"
+                text = f"json: cannot unmarshal {_kind_of(value)} into Go struct field ConfigMap.{field} of type string"
                 raise GoTypeError((field,), text)
     kept = {key: step.object[key] for key in ("immutable", "data", "binaryData") if step.object.get(key)}
     return {"metadata": metadata, **kept}
 
 
-def _refusal(obj: KubernetesObject) -> str:
-    """The API server's reason for refusing an object of a bundle, in the words of OLM's step."""
-    kind, name = obj["kind"], obj["metadata"]["name"]
-    spec = obj.get("spec") or {}
-    portless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
-    if kind == "Service" and not spec.get("ports") and not portless:
-        return f'error updating service: {name}: Service "{name}" is invalid: spec.ports: Required value'
-    if kind in ("Role", "ClusterRole"):
-        for index, rule in enumerate(obj.get("rules") or ()):
-            if not rule.get("verbs"):
-                where = f'{kind}.rbac.authorization.k8s.io "{name}" is invalid: rules[{index}].verbs'
-                cause = f"{where}: Required value: verbs must contain at least one value"
-                return f"error creating {kind.lower()} {name}: {cause}"
-    return ""
+def _object_meta(step: Step) -> dict[str, Any]:
+    """The metadata of a step's object as Go keeps it; raises GoTypeError with the whole object's wording."""
+    try:
+        return decode(_OBJECT_META, step.object.get("metadata") or {})  # type: ignore[no-any-return]
+    except GoTypeError as error:
+        text = str(error).replace("Go struct field ObjectMeta.", "Go struct field ObjectMeta.metadata.")
+        raise GoTypeError(("metadata", *error.path), text) from error
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "number" if isinstance(value, int | float) else "array" if isinstance(value, list) else "object"
 
 
 def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
@@ -225,7 +224,12 @@ def _stored_service(obj: KubernetesObject) -> KubernetesObject:
 def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     """R-CAT-716: generic kinds, owned by reference when namespaced, by labels when not."""
     _require_served(cluster, step, target)
-    metadata = dict(step.object.get("metadata") or {})
+    try:
+        metadata = _object_meta(step)
+    except GoTypeError as error:
+        raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
+    if not metadata.get("name"):
+        metadata["name"] = step.name
     labels = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
     if _is_cluster_scoped(cluster, step.api_version, step.kind):
         labels |= owner_labels(step.resolving, target.namespace)
@@ -235,7 +239,12 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
         metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), csv_reference(step.resolving)]
     metadata["labels"] = labels
     body = {key: value for key, value in step.object.items() if key != "status"}
-    return _put(cluster, {**body, "metadata": metadata}, step, "R-CAT-716")
+    obj = {**body, "metadata": metadata}
+    existing = cluster.stock.get(identity(obj))
+    problem = refusal(obj, existing.object if existing else None)
+    if problem:
+        raise StepError(problem)
+    return _put(cluster, obj, step, "R-CAT-716")
 
 
 def _is_cluster_scoped(cluster: Cluster, api_version: str, kind: str) -> bool:

@@ -1,0 +1,65 @@
+"""Errors about fields as Kubernetes' validation prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from olmc.golang.numbers import quoted
+
+Keys = tuple[str | int, ...]
+
+
+class FieldError(NamedTuple):
+    """What is wrong with a field: its name in messages, the kind of error, the value and the detail that are printed.
+
+    `value` None prints no value; `keys` lead to the place in the manifest, whose spelling may be another one.
+    """
+
+    field: str
+    kind: str
+    keys: Keys
+    detail: str = ""
+    value: Any = None
+
+    def __str__(self) -> str:
+        body = self.kind if self.value is None else f"{self.kind}: {printed(self.value)}"
+        return f"{self.field}: {body}" + (f": {self.detail}" if self.detail else "")
+
+    @property
+    def bare_value(self) -> str:
+        """The value as results of the api library print it."""
+        if self.value is None:
+            return ""
+        return self.value if isinstance(self.value, str) else printed(self.value)
+
+
+def invalid(field: str, value: Any, detail: str, keys: Keys) -> FieldError:
+    return FieldError(field, "Invalid value", keys, detail, value)
+
+
+def required(field: str, keys: Keys, detail: str = "") -> FieldError:
+    return FieldError(field, "Required value", keys, detail)
+
+
+def forbidden(field: str, detail: str, keys: Keys) -> FieldError:
+    return FieldError(field, "Forbidden", keys, detail)
+
+
+def unsupported(field: str, value: str, supported: Iterable[str], keys: Keys) -> FieldError:
+    values = ", ".join(quoted(name) for name in supported)
+    return FieldError(field, "Unsupported value", keys, f"supported values: {values}", value)
+
+
+def printed(value: Any) -> str:
+    """A value in an error: texts quoted, lists of names between brackets, anything else as JSON has it.
+
+    For structures Kubernetes dumps the memory of its own types here, which nobody can compare.
+    """
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return "[" + " ".join(str(item) for item in value) + "]"
+    return str(value)

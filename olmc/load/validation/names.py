@@ -1,0 +1,49 @@
+"""Kubernetes' rules for names, in the words that the validators' version of Kubernetes has for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from olmc.golang import is_dns1123_subdomain
+from olmc.golang.numbers import quoted
+
+_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_LABEL_LIMIT = 63
+
+
+def subdomain_problems(name: str) -> list[str]:
+    """What is wrong with a name as a DNS-1123 subdomain."""
+    # Only the messages about labels and keys have moved on to counting bytes.
+    return [problem.replace(" bytes", " characters") for problem in is_dns1123_subdomain(name)]
+
+
+def dns1035_label_problems(name: str) -> list[str]:
+    """What is wrong with a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
+    long = len(name.encode("utf-8", "surrogatepass")) > _LABEL_LIMIT
+    problems = [f"must be no more than {_LABEL_LIMIT} characters"] if long else []
+    if not re.fullmatch(_LABEL, name):
+        problems.append(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+            f"character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+            f"validation is '{_LABEL}')"
+        )
+    return problems
+
+
+def quoted_list(names: Iterable[str]) -> str:
+    """Texts as Go's %q prints a list of them: quoted, between brackets, separated by blanks."""
+    return "[" + " ".join(quoted(name) for name in names) + "]"
+
+
+def ascii_list(names: Iterable[str]) -> str:
+    """As quoted_list, in ASCII alone (Go's %+q)."""
+    return "[" + " ".join(_in_ascii(quoted(name)) for name in names) + "]"
+
+
+def _in_ascii(printed: str) -> str:
+    def escape(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return re.sub(r"[^\x00-\x7f]", escape, printed)

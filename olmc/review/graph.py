@@ -1,0 +1,292 @@
+"""The upgrade graph of a package: its versions, what upgrades to what, and who never gets to the head of a channel.
+
+An edge is drawn exactly where OLM would take it (R-CAT-410): into an entry that the channel's order has (R-CAT-402, so
+never into one that another entry skips) and that may be installed (R-CAT-431), from a version of the channel that it
+replaces, skips, or has in its skipRange. A channel that OLM can't order has no upgrades at all; for such a channel the
+edges are those that its entries declare, so that one can see what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from olmc.golang.ranges import range_or_none
+from olmc.golang.semver import Version, tolerant_or_none
+from olmc.load.catalogs.graph import heads as unreplaced
+from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
+from olmc.model.objects import CatalogKey
+from olmc.model.resolution import Candidate
+from olmc.resolve.channels import ChannelError, ordered
+from olmc.resolve.view import item_of_candidate
+from olmc.review.precedence import Scale, as_set, members, precedence, scale_of
+
+__all__ = ["KINDS", "Edge", "Kind", "Lane", "UpgradeGraph", "Version", "Vertex", "upgrade_graph", "version_in"]
+
+Kind = Literal["replaces", "skips", "skipRange"]
+KINDS: tuple[Kind, ...] = ("replaces", "skips", "skipRange")
+
+_DEPRECATED = "olm.deprecated"
+_VERSION_IN_NAME = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
+
+
+class Vertex(NamedTuple):
+    """A version: `version` is "" where the catalog has no bundle of that name (`missing`).
+
+    `channels` are those with an entry for it, `heads` those whose head it is, `skipped` those in which another entry
+    skips it, `stranded` those in which its upgrades never lead to the head. `deprecated`: by `olm.deprecations`, with a
+    `message`, or by the property `olm.deprecated`, which also means that OLM never installs it (`barred`).
+    """
+
+    name: str
+    version: str
+    channels: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    stranded: tuple[str, ...] = ()
+    deprecated: bool = False
+    message: str = ""
+    barred: bool = False
+    missing: bool = False
+
+
+class Edge(NamedTuple):
+    """An upgrade from one CSV name to another, for one reason, in these channels."""
+
+    source: str
+    target: str
+    kind: Kind
+    channels: tuple[str, ...]
+
+
+class Lane(NamedTuple):
+    """A channel.
+
+    `entries` are those that have a bundle, by name, `members` the names of all entries and of those that they mention,
+    in the order of versions, `candidates` the entries that OLM tries, in its order; `first` says where it goes from
+    each member, as far as the catalog decides. `problem` is OLM's text for a channel that it can't order; such a
+    channel has no candidates.
+    """
+
+    name: str
+    is_default: bool
+    entries: Mapping[str, ChannelEntry]
+    members: tuple[str, ...]
+    heads: tuple[str, ...]
+    candidates: tuple[str, ...]
+    first: Mapping[str, str]
+    problem: str = ""
+    deprecated: bool = False
+    message: str = ""
+
+
+class UpgradeGraph(NamedTuple):
+    """A package: its channels (the default one first, then by name), versions in their order, edges by target.
+
+    `deprecated` and `message` are those of the whole package.
+    """
+
+    package: str
+    default_channel: str
+    channels: tuple[Lane, ...]
+    versions: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    deprecated: bool = False
+    message: str = ""
+
+    def vertices(self) -> dict[str, Vertex]:
+        """The versions by name."""
+        return {vertex.name: vertex for vertex in self.versions}
+
+
+class _Ground(NamedTuple):
+    """What all channels stand on: the names in order, their numbers, the versions; sets of numbers as integers."""
+
+    names: tuple[str, ...]
+    numbers: Mapping[str, int]
+    scale: Scale
+    barred: int
+
+
+_Arrows = dict[int, list[int]]
+"""By target the sources of each kind of edge, as sets."""
+
+
+class _Drawn(NamedTuple):
+    """A channel with its edges, and its stranded and skipped versions."""
+
+    lane: Lane
+    arrows: _Arrows
+    stranded: int
+    skipped: int
+
+
+def upgrade_graph(package: Package, channels: Iterable[str] | None = None) -> UpgradeGraph:
+    """The graph of a package, or of some of its channels (R-CAT-401, R-CAT-402, R-CAT-410, R-CAT-430, R-CAT-431)."""
+    wanted = package.channels.keys() if channels is None else set(channels)
+    chosen = [channel for name, channel in sorted(package.channels.items()) if name in wanted]
+    chosen.sort(key=lambda channel: channel.name != package.default_channel)
+    ground = _ground(package, chosen)
+    drawn = [_channel(channel, package, ground) for channel in chosen]
+    whole = next((each for each in package.deprecations if each.schema == "olm.package"), None)
+    return UpgradeGraph(
+        package.name,
+        package.default_channel,
+        tuple(each.lane for each in drawn),
+        tuple(_versions(package, ground, chosen, drawn)),
+        tuple(_edges(ground, drawn)),
+        whole is not None,
+        whole.message if whole else "",
+    )
+
+
+def _ground(package: Package, channels: Iterable[Channel]) -> _Ground:
+    found: dict[str, CatalogBundle | None] = {}
+    for channel in channels:
+        for entry in channel.entries:
+            for name in filter(None, (entry.name, entry.replaces, *entry.skips)):
+                found[name] = package.bundles.get(name)
+    names = tuple(sorted(found, key=lambda name: _rank(name, found[name])))
+    numbers = {name: number for number, name in enumerate(names)}
+    served = [(numbers[name], bundle) for name, bundle in found.items() if bundle is not None]
+    versions = {number: tolerant_or_none(bundle.version) for number, bundle in served}
+    scale = scale_of({number: version for number, version in versions.items() if version is not None})
+    return _Ground(names, numbers, scale, as_set(number for number, bundle in served if _is_barred(bundle)))
+
+
+def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
+    version = tolerant_or_none(bundle.version) if bundle is not None else None
+    version = version or tolerant_or_none(version_in(name))
+    return (False, name) if version is None else (True, precedence(version), name)
+
+
+def version_in(name: str) -> str:
+    """The version that the name of a CSV ends with, "" for none; good for a label, not for a decision."""
+    found = _VERSION_IN_NAME.search(name)
+    return found[1] if found else ""
+
+
+def _is_barred(bundle: CatalogBundle) -> bool:
+    return any(each.type == _DEPRECATED for each in bundle.properties)
+
+
+def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
+    mentioned = (name for entry in channel.entries for name in (entry.name, entry.replaces, *entry.skips))
+    inside = as_set(ground.numbers[name] for name in mentioned if name)
+    served = [entry for entry in channel.entries if entry.name in package.bundles]
+    order, problem = _order(served, channel)
+    tried = [entry for entry in order if not ground.barred >> ground.numbers[entry.name] & 1]
+    arrows = {ground.numbers[e.name]: _sources(e, ground, inside) for e in (served if problem else tried)}
+    chosen = {} if problem else _choices([ground.numbers[entry.name] for entry in tried], arrows, inside)
+    heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
+    into = {target: sum_of(kinds) for target, kinds in arrows.items()} if problem else chosen
+    reached = _reached(as_set(ground.numbers[name] for name in heads), into)
+    alive = as_set(ground.numbers[entry.name] for entry in served)
+    deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
+    lane = Lane(
+        channel.name,
+        channel.name == package.default_channel,
+        {entry.name: entry for entry in served},
+        tuple(ground.names[number] for number in members(inside)),
+        tuple(heads),
+        tuple(entry.name for entry in tried),
+        {ground.names[s]: ground.names[target] for target, sources in chosen.items() for s in members(sources)},
+        problem,
+        deprecation is not None,
+        deprecation.message if deprecation else "",
+    )
+    skipped = as_set(ground.numbers[name] for entry in channel.entries for name in entry.skips if name)
+    return _Drawn(lane, arrows, alive & ~reached if heads else 0, skipped)
+
+
+def sum_of(sets: Iterable[int]) -> int:
+    """The union of sets."""
+    found = 0
+    for each in sets:
+        found |= each
+    return found
+
+
+def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEntry], str]:
+    """The entries in the order in which OLM tries them, or its text for why they have none (R-CAT-402)."""
+    if len(served) == 1:
+        return served, ""  # OLM orders only several
+    key = CatalogKey("", "")
+    items = [
+        item_of_candidate(
+            Candidate(e.name, channel.package, channel.name, key, "", (), replaces=e.replaces, skips=e.skips)
+        )
+        for e in served
+    ]
+    try:
+        chain = ordered(items)
+    except ChannelError as error:
+        return [], str(error)
+    by_name = {entry.name: entry for entry in served}
+    return [by_name[item.name] for item in chain], ""
+
+
+def _sources(entry: ChannelEntry, ground: _Ground, inside: int) -> list[int]:
+    """The versions that upgrade to an entry, by kind of edge; never itself (R-CAT-410, D16)."""
+    others = inside & ~(1 << ground.numbers[entry.name])
+    replaced = as_set([ground.numbers[entry.replaces]] if entry.replaces else [])
+    skipped = as_set(ground.numbers[name] for name in entry.skips if name)
+    skip_range = range_or_none(entry.skip_range)
+    ranged = ground.scale.inside(skip_range) if skip_range is not None else 0
+    return [replaced & others, skipped & others, ranged & others]
+
+
+def _choices(order: Iterable[int], arrows: _Arrows, inside: int) -> dict[int, int]:
+    """The versions that go to each entry because no entry before it in the order takes them."""
+    left = inside
+    found: dict[int, int] = {}
+    for target in order:
+        found[target] = sum_of(arrows[target]) & left
+        left &= ~found[target]
+    return found
+
+
+def _reached(heads: int, into: Mapping[int, int]) -> int:
+    """The versions from which the edges `into` lead to one of the heads, these included."""
+    reached = fresh = heads
+    while fresh:
+        fresh = sum_of(into.get(target, 0) for target in members(fresh)) & ~reached
+        reached |= fresh
+    return reached
+
+
+def _versions(
+    package: Package, ground: _Ground, channels: Iterable[Channel], drawn: list[_Drawn]
+) -> Iterator[Vertex]:
+    entries: dict[str, list[str]] = {}
+    for channel in channels:
+        for name in dict.fromkeys(entry.name for entry in channel.entries):
+            entries.setdefault(name, []).append(channel.name)
+    messages = {each.name: each.message for each in package.deprecations if each.schema == "olm.bundle"}
+    for number, name in enumerate(ground.names):
+        bundle = package.bundles.get(name)
+        barred = bool(ground.barred >> number & 1)
+        yield Vertex(
+            name,
+            bundle.version if bundle is not None else "",
+            tuple(entries.get(name, ())),
+            tuple(each.lane.name for each in drawn if name in each.lane.heads),
+            tuple(each.lane.name for each in drawn if each.skipped >> number & 1),
+            tuple(each.lane.name for each in drawn if each.stranded >> number & 1),
+            barred or name in messages,
+            messages.get(name, ""),
+            barred,
+            bundle is None,
+        )
+
+
+def _edges(ground: _Ground, drawn: list[_Drawn]) -> Iterator[Edge]:
+    for target, name in enumerate(ground.names):
+        lanes = [(each.lane.name, each.arrows[target]) for each in drawn if target in each.arrows]
+        for index, kind in enumerate(KINDS):
+            sets = [(channel, arrows[index]) for channel, arrows in lanes if arrows[index]]
+            together = tuple(channel for channel, _ in sets)
+            for source in members(sum_of(sources for _, sources in sets)):
+                channels = tuple(c for c, sources in sets if sources >> source & 1) if len(sets) > 1 else together
+                yield Edge(ground.names[source], name, kind, channels)
