@@ -6,7 +6,7 @@ candidate out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from olmc.golang.ranges import range_or_none
@@ -184,19 +184,18 @@ def obstacle(lane: Lane, goal: Vertex) -> str:
     if goal.barred:
         return "OLM never installs it (property olm.deprecated)"
     if goal.name not in lane.candidates:
-        return f"{' and '.join(skipping(lane, goal.name))} skips it, and OLM never upgrades to what another entry skips"
+        skipping = next((entry.name for entry in lane.entries.values() if goal.name in entry.skips), "another entry")
+        return f"{skipping} skips it, and OLM never upgrades to what another entry skips"
     return ""
 
 
-def skipping(lane: Lane, name: str) -> Iterator[str]:
-    """The entries of a channel that skip the one called `name`."""
-    return (entry.name for entry in lane.entries.values() if name in entry.skips)
-
-
-def dead_ends(graph: UpgradeGraph, lane: Lane, vertex: Vertex) -> Iterator[str]:
-    """The entries of a channel that are meant as upgrades of a version, but that OLM never upgrades to, and why."""
-    versions = graph.vertices()
-    version = tolerant_or_none(vertex.version)
+def dead_ends(lane: Lane, versions: Mapping[str, Vertex]) -> dict[str, list[str]]:
+    """By name the entries of a channel that replace or skip it, but that OLM never upgrades to, with the reason."""
+    candidates = set(lane.candidates)
+    found: dict[str, list[str]] = {}
     for entry in lane.entries.values():
-        if entry.name not in lane.candidates and entry.name != vertex.name and _kind(entry, vertex.name, version):
-            yield f"{entry.name}: {obstacle(lane, versions[entry.name])}"
+        if entry.name not in candidates:
+            reason = obstacle(lane, versions[entry.name])
+            for name in filter(None, dict.fromkeys((entry.replaces, *entry.skips))):
+                found.setdefault(name, []).append(f"{entry.name}: {reason}")
+    return found

@@ -21,7 +21,8 @@ from olmc.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged
 
 # A line that begins so starts a document wherever it stands: no scalar can hold it.
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_HARD_TO_SPLIT = re.compile(r"^(?:\.\.\.|%)|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
+# What may end a document, or a line, in other ways than the usual one.
+_HARD_TO_SPLIT = ("\n...", "\n%", "\r", "\x85", "\u2028", "\u2029")
 _CONTENT = re.compile(r"^[ \t]*[^\s#]", re.MULTILINE)
 
 
@@ -149,7 +150,7 @@ def _chunk(text: str, number: int) -> tuple[str, int]:
 @lru_cache(maxsize=2)
 def _yaml_starts(text: str) -> tuple[tuple[int, int], ...] | None:
     """The offset and the line, from 0, of each document of a stream; None when it takes a parser to tell."""
-    if _HARD_TO_SPLIT.search(text):
+    if text.startswith(("...", "%")) or any(sign in text for sign in _HARD_TO_SPLIT):
         return None
     markers = [match.start() for match in _MARKER.finditer(text)]
     first = _CONTENT.search(text)

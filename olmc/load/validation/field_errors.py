@@ -29,9 +29,9 @@ class FieldError(NamedTuple):
     @property
     def bare_value(self) -> str:
         """The value as results of the api library print it."""
-        if self.value is None:
-            return ""
-        return self.value if isinstance(self.value, str) else printed(self.value)
+        if isinstance(self.value, str | list):
+            return self.value if isinstance(self.value, str) else printed(tuple(self.value))
+        return "" if self.value is None else printed(self.value)
 
 
 def invalid(field: str, value: Any, detail: str, keys: Keys) -> FieldError:
@@ -52,14 +52,16 @@ def unsupported(field: str, value: str, supported: Iterable[str], keys: Keys) ->
 
 
 def printed(value: Any) -> str:
-    """A value in an error: texts quoted, lists of names between brackets, anything else as JSON has it.
+    """A value in an error: texts quoted, a list of texts as Go writes one, a tuple as its items between brackets.
 
-    For structures Kubernetes dumps the memory of its own types here, which nobody can compare.
+    The tuple stands for a list of structures, of which Kubernetes would dump the memory, addresses included.
     """
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
+        return "[]string{" + ", ".join(quoted(item) for item in value) + "}"
+    if isinstance(value, tuple):
         return "[" + " ".join(str(item) for item in value) + "]"
     return str(value)
