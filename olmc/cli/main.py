@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import click
 
+from olmc.cli.exits import BAD_INPUT
 from olmc.cli.render import render
 from olmc.cli.resolve import resolve
 from olmc.cli.version import version
@@ -39,5 +41,12 @@ def run() -> None:
     gc.set_threshold(200_000, 50, 50)
     try:
         main()
+    except Exception as error:
+        if os.environ.get("OLMC_DEBUG"):
+            raise
+        place = f"{type(error).__name__}: {error}"
+        click.echo(f"olmc: internal error: {place}", err=True)
+        click.echo("  This is a bug in olmc. Run again with OLMC_DEBUG=1 and report what it prints.", err=True)
+        raise SystemExit(BAD_INPUT) from error
     finally:
         gc.freeze()

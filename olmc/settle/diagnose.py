@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from olmc.model.cluster import Cluster, InstallPlan, Member, Name
+from olmc.model.cluster import Cluster, InstallPlan, Member, Name, key_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
 from olmc.rules.rule import Rule
+from olmc.settle.groups import format_apis, intersects
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
 
@@ -87,8 +88,11 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
             if diagnostic.severity is not Severity.FAILURE:
                 yield diagnostic
             elif done in last:
-                lines = [f"{'  ' * line.depth}{line.text}" for line in derivation(question, done.answer)]
-                yield diagnostic._replace(hint="\n".join(lines))
+                lines = derivation(question, done.answer)
+                told = [
+                    f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}" for line in lines
+                ]
+                yield diagnostic._replace(hint="\n".join(told))
 
 
 def _with_places(question: Question, cluster: Cluster) -> Question:
@@ -146,6 +150,7 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
         rule, hint = _rule_for(member)
         yield rule.finding(
             _place(member),
+            related=_rivals(member, cluster),
             csv=member.csv.name,
             namespace=name.namespace,
             reason=member.reason,
@@ -154,6 +159,20 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
         )
         if member.flapping:
             yield rules.FLAPPING.finding(_place(member), csv=member.csv.name, namespace=name.namespace)
+
+
+def _rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
+    """Of a conflict over APIs, the groups that have them, with their places."""
+    if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
+        return ()
+    wanted = {api.key for api in member.csv.owned_apis}
+    found = []
+    for group in cluster.groups:
+        shared = wanted & (cluster.provided.get(key_of(group)) or frozenset())
+        place = _at(group.source)
+        if group != member.group and shared and place is not None and intersects(member.group, group):
+            found.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
+    return tuple(found)
 
 
 def _rule_for(member: Member) -> tuple[Rule, str]:
