@@ -79,9 +79,9 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
             if done.plan is not None:
                 planned = True
                 history.append(done)
-                cluster = _at_rest(with_plan(cluster, done.plan, options), options)
-            else:
-                cluster = _noted(cluster)
+                cluster = with_plan(cluster, done.plan, options)
+        # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
+        cluster = _at_rest(cluster, options) if planned else _noted(cluster)
         if not planned:
             return Settled(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
