@@ -1,0 +1,70 @@
+"""How the environment of a Subscription's config goes into a container (R-DEP-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmc.generate.config import merged_env
+
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None)
+Entry = Mapping[str, str]
+
+entries = st.fixed_dictionaries({"name": st.sampled_from("ABCDE"), "value": st.sampled_from("123")})
+anything = st.lists(entries, max_size=6)
+distinct = st.lists(entries, max_size=5, unique_by=lambda entry: entry["name"])
+
+
+def names(listed: Sequence[Entry]) -> list[str]:
+    return [entry["name"] for entry in listed]
+
+
+@CALM
+@given(distinct, distinct)
+def test_like_a_dictionary(have: Sequence[Entry], new: Sequence[Entry]) -> None:
+    """Without repeated names it is what updating a dictionary does, order included."""
+    expected = {entry["name"]: entry for entry in have} | {entry["name"]: entry for entry in new}
+    assert merged_env(have, new) == list(expected.values())
+
+
+@CALM
+@given(distinct, anything)
+def test_twice_is_once(have: Sequence[Entry], new: Sequence[Entry]) -> None:
+    once = merged_env(have, new)
+    assert [entry for entry in merged_env(once, new) if entry["name"]] == list(
+        {entry["name"]: entry for entry in once}.values()
+    )
+
+
+@CALM
+@given(anything, distinct)
+def test_existing_names_keep_their_places(have: Sequence[Entry], new: Sequence[Entry]) -> None:
+    """A second entry of a name that is overridden loses its name; nothing else moves."""
+    merged = merged_env(have, new)
+    overridden = set(names(new))
+    for index, entry in enumerate(have):
+        again = entry["name"] in names(have[:index])
+        kept = "" if again and entry["name"] in overridden else entry["name"]
+        assert merged[index]["name"] == kept
+    assert names(merged[len(have) :]) == [name for name in names(new) if name not in names(have)]
+
+
+@CALM
+@given(anything, anything)
+def test_the_last_new_entry_counts(have: Sequence[Entry], new: Sequence[Entry]) -> None:
+    latest = {entry["name"]: entry for entry in new}
+    for entry in merged_env(have, new):
+        assert entry == latest.get(entry["name"], entry)
+    assert set(latest) <= set(names(merged_env(have, new)))
+
+
+@CALM
+@given(anything, anything)
+def test_what_comes_in_stays_as_it_is(have: Sequence[Entry], new: Sequence[Entry]) -> None:
+    before = [dict(entry) for entry in (*have, *new)]
+    merged_env(have, new)
+    assert [dict(entry) for entry in (*have, *new)] == before
+    assert merged_env(have, []) == list(have)

@@ -1,0 +1,99 @@
+"""Label selectors against Kubernetes' definition, requirement by requirement (R-OG-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmc.settle.selectors import is_empty, matches, problem
+
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None)
+KEYS, VALUES = ("env", "tier", "team"), ("", "prod", "test")
+labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))
+some_values = st.lists(st.sampled_from(VALUES), min_size=1, max_size=3)
+expressions: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.fixed_dictionaries(
+        {"key": st.sampled_from(KEYS), "operator": st.sampled_from(("In", "NotIn")), "values": some_values}
+    ),
+    st.fixed_dictionaries(
+        {"key": st.sampled_from(KEYS), "operator": st.sampled_from(("Exists", "DoesNotExist"))},
+        optional={"values": st.just([])},
+    ),
+)
+selectors = st.fixed_dictionaries(
+    {}, optional={"matchLabels": labels, "matchExpressions": st.lists(expressions, max_size=3)}
+)
+
+
+def satisfied(requirement: Mapping[str, Any], given_labels: Mapping[str, str]) -> bool:
+    """A requirement, by the set of values that a label's value must, or must not, be in."""
+    value = given_labels.get(requirement["key"])
+    wanted = set(requirement.get("values", ()))
+    return {
+        "In": value is not None and value in wanted,
+        "NotIn": value is None or value not in wanted,
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+    }[requirement["operator"]]
+
+
+def requirements(selector: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A selector as requirements alone: a label to match is a set of one value."""
+    pairs = selector.get("matchLabels", {}).items()
+    return [
+        *({"key": key, "operator": "In", "values": [value]} for key, value in pairs),
+        *selector.get("matchExpressions", ()),
+    ]
+
+
+@CALM
+@given(selectors, labels)
+def test_all_requirements_hold(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
+    assert matches(selector, given_labels) == all(satisfied(r, given_labels) for r in requirements(selector))
+
+
+@CALM
+@given(selectors, labels)
+def test_empty_selectors_match_everything(
+    selector: Mapping[str, Any], given_labels: Mapping[str, str]
+) -> None:
+    assert is_empty(selector) == (not requirements(selector))
+    assert matches(selector, given_labels) or not is_empty(selector)
+
+
+@CALM
+@given(selectors, selectors, labels)
+def test_more_requirements_match_less(
+    one: Mapping[str, Any], other: Mapping[str, Any], given_labels: Mapping[str, str]
+) -> None:
+    both = {"matchExpressions": requirements(one) + requirements(other)}
+    assert matches(both, given_labels) == (matches(one, given_labels) and matches(other, given_labels))
+
+
+@CALM
+@given(expressions, labels)
+def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
+    opposite = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
+    turned = {**expression, "operator": opposite[expression["operator"]]}
+    one, other = ({"matchExpressions": [each]} for each in (expression, turned))
+    assert matches(one, given_labels) != matches(other, given_labels)
+
+
+@CALM
+@given(selectors, st.sampled_from(KEYS), some_values)
+def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> None:
+    """Sets must have values, existence must not, and there are four operators."""
+    assert problem(selector) == ""
+    for wrong in (
+        {"key": key, "operator": "In", "values": []},
+        {"key": key, "operator": "NotIn"},
+        {"key": key, "operator": "Exists", "values": values},
+        {"key": key, "operator": "in", "values": values},
+        {"key": key},
+    ):
+        listed = [*selector.get("matchExpressions", ()), wrong]
+        assert problem({**selector, "matchExpressions": listed}) != ""
