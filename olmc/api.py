@@ -91,7 +91,7 @@ def compile(
     if settled is None or _has_errors(report):
         return Compilation((), tuple(report), {}, workspace=workspace)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and settled.rounds else None
-    diagnose(settled, report)
+    diagnose(settled, options, report)
     objects = () if _has_errors(report) else generate(settled.cluster, options, report)
     return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
 

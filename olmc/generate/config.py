@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from olmc.generate.world import World
-from olmc.golang import GoTypeError, decode
+from olmc.golang import decode
 from olmc.model.cluster import Cluster, Member
 from olmc.model.objects import Identity
 from olmc.model.options import Proxy
@@ -23,10 +23,7 @@ def subscription_config(world: World, member: Member) -> Config:
         same_namespace = subscription.name.namespace == member.csv.namespace
         if same_namespace and subscription.installed == member.csv.name:
             given = subscription.spec.get("config") or {}
-            try:
-                config = decode("SubscriptionConfig", given) or {}
-            except GoTypeError:
-                return {}
+            config = decode("SubscriptionConfig", given) or {}
             # Go drops an empty map when it writes one, but the stored Subscription still has it.
             return {**config, "nodeSelector": {}} if given.get("nodeSelector") == {} else config
     return {}
@@ -75,7 +72,8 @@ def _proxy_env(config: Config, proxy: Proxy, cluster: Cluster) -> list[dict[str,
     if any(item.get("name") in PROXY_NAMES for item in config.get("env") or ()):
         return []
     found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
-    status = (found.object.get("status") or {}) if found else {}
+    status = found.object.get("status") if found else None
+    status = status if isinstance(status, Mapping) else {}
     values = (
         status.get("httpProxy") or proxy.http,
         status.get("httpsProxy") or proxy.https,

@@ -11,6 +11,7 @@ from olmc.generate.world import World, rendered
 from olmc.model.cluster import InstallPlan, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import CSV_API, owner_reference
+from olmc.settle.stock import UNSUPPORTED
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
@@ -203,11 +204,18 @@ def _plan_status(plan: InstallPlan) -> dict[str, Any]:
         {
             "resolving": step.resolving,
             "resource": _resource(step, images),
-            "status": "Present" if index < plan.executed else "Unknown",
+            "status": _step_status(plan, index),
         }
         for index, step in enumerate(plan.steps)
     ]
     return status
+
+
+def _step_status(plan: InstallPlan, index: int) -> str:
+    if index < plan.executed:
+        return "Present"
+    unsupported = index == plan.executed and plan.message == UNSUPPORTED
+    return "UnsupportedResource" if unsupported else "Unknown"
 
 
 def _resource(step: Step, lookups: Mapping[str, Any]) -> dict[str, str]:

@@ -100,7 +100,9 @@ class Csv:
 
     @cached_property
     def owned_apis(self) -> tuple[OwnedAPI, ...]:
-        """The APIs that the CSV provides, CRDs first, in order (R-OG-12)."""
+        """The APIs that the CSV provides, CRDs first, in order; none when a CRD's name can't be read (R-OG-12)."""
+        if not self.surface_is_readable:
+            return ()
         crds = []
         for item in self.crd_descriptions("owned"):
             plural, _, group = str(item.get("name") or "").partition(".")

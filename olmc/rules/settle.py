@@ -108,3 +108,11 @@ UNUSABLE = Rule(
     "Write the full names of CRDs in customresourcedefinitions: plural.group.",
     "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
 )
+UNSEEN_CATALOG = Rule(
+    "OLMC317", Severity.WARNING, "A catalog that the namespace does not see",
+    "Subscription {namespace}/{name} asks for catalog {catalog} in namespace {home}, which namespace {namespace} does "
+    "not see: it sees its own catalogs and those of {glob}",
+    "If {home} is where your cluster keeps its global catalogs, set globalCatalogNamespace: {home} in olmc.yaml.",
+    "A namespace sees the catalogs in it and those in the global catalog namespace: olm by default, "
+    "openshift-marketplace on OpenShift.",
+)

@@ -45,8 +45,10 @@ def _installer_exists(value: str, cluster: Cluster) -> bool:
 
 
 def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
-    """A CRD without the trace of a CSV that was deleted."""
+    """A CRD without the trace of a CSV that is gone; one that nobody else installed keeps the trace."""
     annotations = crd["metadata"].get("annotations") or {}
+    if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
+        return crd
     kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(gone))}
     return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
 

@@ -9,6 +9,7 @@ from olmc.model.cluster import Cluster, InstallPlan, Member, Name, key_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
+from olmc.model.options import Options
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
 from olmc.rules.rule import Rule
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from olmc.resolve.plans import Round
 
 
-def diagnose(settled: Settled, report: Report) -> None:
+def diagnose(settled: Settled, options: Options, report: Report) -> None:
     """Report everything in a settled cluster that would not work, each at the place in the input that causes it."""
     cluster = settled.cluster
     for diagnostic in (
         *_groups(cluster),
-        *_without_group(cluster),
+        *_out_of_sight(cluster, options),
         *_resolutions(settled),
         *_missing_content(settled.rounds.values()),
         *_plans(cluster),
@@ -65,8 +66,19 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
             yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
 
 
-def _without_group(cluster: Cluster) -> Iterator[Diagnostic]:
+def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
     for name, subscription in sorted(cluster.subscriptions.items()):
+        home = subscription.catalog.namespace
+        if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
+            yield rules.UNSEEN_CATALOG.finding(
+                _at(subscription.source, "spec", "sourceNamespace"),
+                namespace=name.namespace,
+                name=name.name,
+                catalog=subscription.catalog.name,
+                home=home,
+                glob=options.global_catalog_namespace,
+            )
         if not cluster.groups_in(name.namespace):
             place = _at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)

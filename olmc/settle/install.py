@@ -216,11 +216,28 @@ def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: froz
         if name in foreign:
             return f"pre-existing APIService {name} is not adoptable", 0
     for index, webhook in enumerate(csv.webhooks):
+        problem = next(_configuration_problems(webhook), "")
+        if problem:
+            return problem, index
         if webhook.get("type") == CONVERSION:
             problem = next(_conversion_problems(csv, webhook, stock), "")
             if problem:
                 return problem, index
     return "", len(csv.webhooks)
+
+
+def _configuration_problems(webhook: Mapping[str, Any]) -> Iterator[str]:
+    """What the API server requires of a webhook configuration and OLM does not fill in (R-WH-4)."""
+    kinds = {"ValidatingAdmissionWebhook": "Validating", "MutatingAdmissionWebhook": "Mutating"}
+    kind = kinds.get(webhook.get("type") or "")
+    if kind is None:
+        return
+    name = webhook.get("generateName") or ""
+    prefix = f'{kind}WebhookConfiguration.admissionregistration.k8s.io "{name}-" is invalid: webhooks[0]'
+    if not webhook.get("sideEffects"):
+        yield f"{prefix}.sideEffects: Required value: must specify one of None, NoneOnDryRun"
+    if not webhook.get("admissionReviewVersions"):
+        yield f"{prefix}.admissionReviewVersions: Required value: must specify one of v1, v1beta1"
 
 
 def _conversion_problems(csv: Csv, webhook: Mapping[str, Any], stock: Mapping[Identity, Rendered]) -> Iterator[str]:

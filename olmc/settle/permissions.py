@@ -65,6 +65,8 @@ def _referenced_rules(
 
 def _accounts(binding: KubernetesObject, namespace: str) -> Iterable[tuple[str, str]]:
     for subject in binding.get("subjects") or ():
+        if not isinstance(subject, Mapping):
+            continue
         if subject.get("kind") == "ServiceAccount":
             yield subject.get("namespace") or namespace, subject.get("name") or ""
         elif subject.get("kind") == "User":

@@ -166,10 +166,13 @@ def _through_phases(
         for name, api in served.items()
         if mine not in api.owners and not any(_is_chain(csv, owner) for owner in api.owners)
     )
+    extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
+    foreign |= {f"{version}.{group}" for group, version in extra}
     outcome = install(csv, group, cluster.stock, world.access, foreign)
     if outcome.failure:
         member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
-        return member._replace(requirements=statuses, installation=outcome.installation)
+        history = _history(("InstallReady", *_READY), ("Failed", *outcome.failure))
+        return member._replace(requirements=statuses, installation=outcome.installation, history=history)
     done = ("Succeeded", *SUCCEEDED)
     history = _history(("InstallReady", *_READY), ("Installing", *_WAITING), done)
     return Member(csv, group, *done, statuses, outcome.installation, history=history)

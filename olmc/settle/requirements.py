@@ -128,7 +128,7 @@ def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool,
     owned = {api.key for api in csv.owned_apis if not api.is_crd}
     items = [item for item in csv.apiservice_descriptions("required") if _api_of(item) not in owned]
     for name, item in sorted(((apiservice_name(item), item) for item in items), key=lambda pair: pair[0]):
-        present = item.get("kind") in world.apiservices.get(name, ())
+        present = item.get("kind") in world.apiservices.get(name, ()) or _is_extra(_api_of(item), world)
         status = "Present" if present else "NotPresent"
         yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
@@ -142,6 +142,10 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
         found = item.get("deploymentName") in deployments
         status = "DeploymentFound" if found else "DeploymentNotFound"
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
+
+
+def _is_extra(api: APIKey, world: Surroundings) -> bool:
+    return f"{api.group}/{api.version}/{api.kind}" in world.extra_apis
 
 
 def _api_of(item: Mapping[str, Any]) -> APIKey:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from olmc.golang import GoTypeError, decode, default_csv
+from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
@@ -45,7 +45,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, report))]
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
     csvs = {key_of(csv): csv for csv, _ in arrived}
-    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m))}
+    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, report))}
     return _with_approvals(
         Cluster(
             namespaces=_namespaces(workspace.manifests, stock, options, report),
@@ -105,26 +105,38 @@ def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
 def _csv(manifest: Manifest, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
-    metadata = obj["metadata"]
     if _mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy:
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
     except GoTypeError as error:
-        where = ".".join(str(key) for key in error.path) or "the object"
-        place = locate(manifest.source, error.path)
-        report.add(
-            rules.REFUSED.finding(
-                place, kind="ClusterServiceVersion", name=metadata["name"], where=where, problem=str(error)
-            )
-        )
+        _refuse(manifest, error.path, str(error), report)
+        return None
+    conflicts = list_map_conflicts(typed)
+    if conflicts:
+        _refuse(manifest, ("spec", "install"), conflicts[0][1], report)
         return None
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 
 
-def _subscription(manifest: Manifest) -> Subscription:
+def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
     obj = manifest.object
+    where = ".".join(str(key) for key in keys) or "the object"
+    place = locate(manifest.source, keys)
+    name = obj["metadata"]["name"]
+    report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
+
+
+def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
+    obj = manifest.object
+    config = _mapping(obj.get("spec")).get("config")
+    try:
+        decode("SubscriptionConfig", config or {})
+    except GoTypeError as error:
+        keys = ("spec", "config", *error.path)
+        _refuse(manifest, keys, str(error), report)
+        return None
     status = _mapping(obj.get("status"))
     annotations = obj["metadata"].get("annotations") or {}
     generation = status.get("installPlanGeneration")

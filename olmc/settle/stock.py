@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
+from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
@@ -18,6 +19,9 @@ from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.refusals import crd_problem, metadata_problem, refusal
 from olmc.settle.requirements import serves_kind
+
+UNSUPPORTED = "the InstallPlan contains invalid data"
+"""What a plan ends with at a kind that OLM does not install (R-CAT-705)."""
 
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
 
@@ -53,7 +57,7 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
         return _with_core(cluster, step, target)
     if step.kind in _OPTIONAL:
         return _with_optional(cluster, step, target)
-    raise StepError("the InstallPlan contains invalid data")
+    raise StepError(UNSUPPORTED)
 
 
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str) -> Cluster:
@@ -100,7 +104,7 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     _require_served(cluster, step, target)
     problem = crd_problem(obj)
     if problem:
-        raise StepError(f"error parsing step manifest: {step.name}: {problem}")
+        raise StepError(f"{version} crd unmarshaling failed: {problem}")
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
     try:
         written = updated_crd(obj, existing, cluster, Name(target.namespace, step.resolving))
@@ -129,7 +133,8 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     except GoTypeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}") from error
     metadata = dict(typed.get("metadata") or {})
-    metadata.setdefault("name", step.name)
+    if not metadata.get("name"):
+        metadata["name"] = _generated_name(step, target)
     metadata["labels"] = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
     if step.kind.startswith("Cluster"):
         metadata.pop("namespace", None)
@@ -183,6 +188,16 @@ def _object_meta(step: Step) -> dict[str, Any]:
         raise GoTypeError(("metadata", *error.path), text) from error
 
 
+def _generated_name(step: Step, target: Target) -> str:
+    """The name of an object that only has a generateName (R-CAT-703, D3); raises StepError if it hasn't one either."""
+    if not step.name:
+        text = "resource name may not be empty"
+        raise StepError(f"error creating {step.kind.lower()}: {text}")
+    text = json.dumps(step.object, sort_keys=True, separators=(",", ":"))
+    key = f"{step.api_version}|{step.kind}|{target.namespace}|{step.name}|{text}"
+    return step.name + random_suffix(key)
+
+
 def _kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return "bool"
@@ -229,7 +244,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     except GoTypeError as error:
         raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
     if not metadata.get("name"):
-        metadata["name"] = step.name
+        metadata["name"] = _generated_name(step, target)
     labels = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
     if _is_cluster_scoped(cluster, step.api_version, step.kind):
         labels |= owner_labels(step.resolving, target.namespace)

@@ -10,7 +10,7 @@ import yaml
 from rule_cases import cases
 
 HERE = Path(__file__).parent
-FOLDERS = (HERE / "cases", HERE / "pending", HERE.parent / "generate" / "cases")
+FOLDERS = (HERE / "cases", HERE.parent / "generate" / "cases")
 
 _OPERATOR = re.compile(
     r"\b(?:R-(?:OG|CSV|SA|REQ|DEP|CERT|API|WH|CR|SING|TEN|PERM|COPY|COMP|OC)-[0-9]+[a-h]?|Q-[0-9]+)\b"

@@ -1,0 +1,36 @@
+"""Every rule there is, found in the modules beside this one."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import NamedTuple
+
+import olmc.rules
+from olmc.rules.rule import Rule
+
+
+class Chapter(NamedTuple):
+    """The rules of one module, by code, under what its docstring says first."""
+
+    title: str
+    rules: tuple[Rule, ...]
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """The modules that hold rules as public constants, by their lowest code."""
+    found = []
+    for module in iter_modules(olmc.rules.__path__):
+        loaded = import_module(f"{olmc.rules.__name__}.{module.name}")
+        rules = {value for name, value in vars(loaded).items() if isinstance(value, Rule) and not name.startswith("_")}
+        if rules:
+            title = (loaded.__doc__ or module.name).strip().splitlines()[0].rstrip(".")
+            found.append(Chapter(title, tuple(sorted(rules))))
+    return tuple(sorted(found, key=lambda chapter: chapter.rules[0].code))
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule once, by code."""
+    return tuple(sorted({rule for chapter in chapters() for rule in chapter.rules}))

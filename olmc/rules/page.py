@@ -1,0 +1,69 @@
+"""Writes the page of all rules: `python -m olmc.rules.page > docs/rules.md`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from olmc.rules.catalogue import chapters
+from olmc.rules.rule import Rule
+from olmc.rules.wording import hint_of, message_of
+
+_INTRODUCTION = """\
+# What olmc reports
+
+Each finding carries the code of its rule. `olmc explain CODE` prints the same text as this page, which is made of the
+rules themselves by `python -m olmc.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs from
+finding to finding.
+
+| severity | what it means |
+|---|---|
+| error | the input can't be compiled |
+| failure | an operator would fail, an object would be refused |
+| warning | it works, but is likely not what was meant |
+| info | worth knowing, shown on request |
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return _INTRODUCTION + "".join(_sections())
+
+
+def _sections() -> Iterator[str]:
+    for chapter in chapters():
+        yield f"\n## {chapter.title}\n"
+        yield from map(_section, chapter.rules)
+
+
+def _section(rule: Rule) -> str:
+    lines = [
+        "",
+        f"### {rule.code}",
+        "",
+        f"**{rule.title}** ({rule.severity})",
+        "",
+        f"Message: {_code(message_of(rule))}",
+        "",
+        _text(rule.explanation),
+        "",
+        f"*What to do:* {_text(hint_of(rule))}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """A code span, whatever backticks the text has."""
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
+
+
+def _text(text: str) -> str:
+    """Markdown as it is, except that outside of code nothing can pass for a tag."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
