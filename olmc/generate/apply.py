@@ -114,8 +114,9 @@ def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
     spec = obj.get("spec")
     if obj["kind"] == "APIService" and spec:
         return {**obj, "spec": {key: value for key, value in spec.items() if key != "caBundle"}}
-    webhook = ((spec or {}).get("conversion") or {}).get("webhook")
-    if obj["kind"] == "CustomResourceDefinition" and webhook and spec:
+    crd = obj["kind"] == "CustomResourceDefinition"
+    webhook = ((spec or {}).get("conversion") or {}).get("webhook") if crd else None
+    if webhook and spec:
         conversion = {**spec["conversion"], "webhook": _without_bundle_in(webhook)}
         return {**obj, "spec": {**spec, "conversion": conversion}}
     return obj
