@@ -38,8 +38,8 @@ _FIELDS = {
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-@click.option("--for", "for_", type=click.Choice(["review", "apply"]), default="review", show_default=True,
-              help="Everything that OLM leaves in the cluster, or what can be applied without OLM.")
+@click.option("--for", "for_", envvar="OLMC_RENDER_FOR", type=click.Choice(["review", "apply"]), default="review",
+              show_default=True, help="Everything that OLM leaves in the cluster, or what can be applied without OLM.")
 @click.option("-o", "--output", type=click.Choice(list(_TEXTS)), default="yaml", show_default=True,
               help="A YAML stream, one JSON List, or the names.")
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -110,10 +110,10 @@ def render(
     _tell(done, Severity.INFO if verbose else Severity.WARNING)
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
-        ctx.exit(BAD_INPUT)
+        raise click.exceptions.Exit(BAD_INPUT)
     if not objects and not allow_empty:
         _tell_empty(paths)
-        ctx.exit(BAD_INPUT)
+        raise click.exceptions.Exit(BAD_INPUT)
     differs = False
     if output_dir is None:
         sys.stdout.write(_TEXTS[output](objects))
@@ -139,8 +139,14 @@ def _tell_empty(paths: tuple[Path, ...]) -> None:
 
 def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -> bool:
     """Write or check a directory; True when a check finds a difference."""
-    from olmc.emit.directory import changes, files_of, write
+    from olmc.emit.directory import changes, conflicting, files_of, write
 
+    twice = conflicting(objects)
+    if twice:
+        names = ", ".join(map(str, twice))
+        raise click.UsageError(
+            f"several PATHs have different objects with one name, so they need an --output-dir each: {names}"
+        )
     files = files_of(objects)
     if check:
         found = changes(folder, files)
@@ -149,7 +155,8 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -
     try:
         found = write(folder, files)
     except OSError as error:
-        raise click.ClickException(f"{error}. Move it away, or choose another --output-dir.") from error
+        click.echo(f"Error: {error}. Move it away, or choose another --output-dir.", err=True)
+        raise click.exceptions.Exit(BAD_INPUT) from error
     click.echo(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed",

@@ -34,10 +34,16 @@ class Changes(NamedTuple):
         return bool(self.added or self.changed or self.stale)
 
 
+def conflicting(objects: Sequence[Rendered]) -> list[Identity]:
+    """The objects that are there more than once, and not the same each time."""
+    first: dict[Identity, Rendered] = {}
+    return [o.identity for o in objects if first.setdefault(o.identity, o).object != o.object]
+
+
 def files_of(objects: Sequence[Rendered]) -> dict[str, str]:
     """The text of each file by its name, `kustomization.yaml` included."""
     named: dict[str, str] = {}
-    for found in objects:
+    for found in {found.identity: found for found in objects}.values():
         name = file_name(found.identity)
         if name in named:
             name = name.removesuffix(".yaml") + f"-{_digest(str(found.identity) + found.identity.group)}.yaml"
@@ -104,8 +110,8 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
     Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
     """
     found = changes(folder, files)
-    for name in found.changed:
-        if not _is_marked(folder / name):
+    for name in (*found.added, *found.changed):
+        if os.path.lexists(folder / name) and not _is_marked(folder / name):
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*found.added, *found.changed):

@@ -1,22 +1,105 @@
-"""Diagnostics as text for people: place, severity, message, the way out."""
+"""Diagnostics as text for people: place, severity, message, the way out; and as data for machines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.location import Location
 
 SHOWN_FROM = Severity.WARNING
+LineOf = Callable[[Location], str | None]
+"""Gives the text of the line that a place is in, None where there is none."""
+
+_WIDEST = 100
+"""How much of a source line is shown; bundles hold lines of many thousand characters."""
 
 
 def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
     """The diagnostics from severity `least` on, each with its hint and its related places."""
-    return "".join(_one(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least)
+    return "".join(_lines(_one(diagnostic)) for diagnostic in diagnostics if diagnostic.severity >= least)
 
 
-def _one(diagnostic: Diagnostic) -> str:
-    place = f"{diagnostic.location}: " if diagnostic.location else ""
-    lines = [f"{place}{diagnostic.severity}: {diagnostic.message} [{diagnostic.code}]"]
-    lines += [f"  {place}: {text}" for text, place in diagnostic.related]
-    lines += [f"  {line}" for line in diagnostic.hint.splitlines()]
-    return "\n".join(lines) + "\n"
+def as_text_with_source(diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM) -> str:
+    """As `as_text`, with the source line of each diagnostic and a caret under its place."""
+    shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
+    return "".join(_lines(_one(diagnostic, line_of)) for diagnostic in shown)
+
+
+def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
+    """The diagnostics as a JSON list of objects; line and column are 0 for a whole file, the path "" for no place."""
+    records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
+    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
+    """How many there are of each severity, gravest first: `1 failure, 2 warnings`."""
+    found = Counter(diagnostic.severity for diagnostic in diagnostics if diagnostic.severity >= least)
+    counts = [f"{found[each]} {each}{'s' * (found[each] != 1)}" for each in sorted(found, reverse=True)]
+    return ", ".join(counts) or "no findings"
+
+
+def _one(diagnostic: Diagnostic, line_of: LineOf | None = None) -> Iterator[str]:
+    place = diagnostic.location
+    prefix = f"{place}: " if place else ""
+    yield from f"{prefix}{diagnostic.severity}: {diagnostic.message} [{diagnostic.code}]".split("\n")
+    line = line_of(place) if line_of is not None and place is not None and place.line else None
+    if place is not None and line is not None:
+        yield from _excerpt(place, line)
+    yield from (f"  {where}: {text}" for text, where in diagnostic.related)
+    yield from (f"  {hint}" for hint in diagnostic.hint.split("\n") if hint)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{_printable(line)}\n" for line in lines)
+
+
+def _excerpt(place: Location, line: str) -> Iterator[str]:
+    """The line of a place with its number, and a caret below; of a long line the part around the place."""
+    column = min(max(place.column - 1, 0), len(line))
+    start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    shown = _printable(line[start : start + _WIDEST].rstrip())
+    if not shown.strip():
+        return
+    before = ("…" if start else "") + shown[: column - start]
+    number = str(place.line)
+    yield f"  {number} | {'…' if start else ''}{shown}"
+    if place.column:
+        yield f"  {' ' * len(number)} | {' ' * _width(before)}^"
+
+
+def _printable(text: str) -> str:
+    """A text of which nothing moves the cursor or rings a bell: files of strangers are printed to terminals."""
+    return "".join(_shown(char) for char in text) if not text.isprintable() else text
+
+
+def _shown(char: str) -> str:
+    if char == "\t":
+        return " "
+    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") else char
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def _record(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        **_placed(diagnostic.location),
+        "hint": diagnostic.hint,
+        "related": [{"message": text, **_placed(place)} for text, place in diagnostic.related],
+    }
+
+
+def _placed(place: Location | None) -> dict[str, Any]:
+    return dict(zip(("path", "line", "column"), place or ("", 0, 0), strict=True))

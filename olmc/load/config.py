@@ -40,6 +40,9 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
         return {}
     document = documents[0]
     found = problems("olmc", document.value)
+    if len(documents) > 1:
+        place = locate(documents[1].source, ())
+        report.add(rules.BAD_CONFIG.finding(place, where="the second document", problem="there can be only one"))
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the document"
         report.add(rules.BAD_CONFIG.finding(locate(document.source, keys), where=where, problem=problem))

@@ -57,7 +57,7 @@ def _scan(
         found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     for entry in found:
         below = f"{path}/{entry.name}" if path else entry.name
-        is_folder = entry.is_dir()
+        is_folder = _is_folder(entry)
         if spec is not None and spec.match_file(f"{below}/" if is_folder else below):
             continue
         if is_folder and entry.name.startswith("."):
@@ -75,6 +75,13 @@ def _scan(
         elif entry.is_file():
             files.append(entry.name)
     return Folder(path, tuple(files), tuple(folders))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _inside(path: Path, home: Path) -> Path | None:

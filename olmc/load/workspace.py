@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
 CATALOGS_FOLDER = "catalogs"
+INDEX_IGNORE = ".indexignore"
 
 _CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", re.MULTILINE)
 
@@ -50,13 +51,14 @@ def load(
             _add_bundle(root, part, bundles, report)
         elif kind == "catalog":
             name = part.path.rpartition("/")[2]
-            texts = {path: text for path in part.walk() if (text := read_text(root, path, report)) is not None}
+            texts = _catalog_texts(root, part, report)
             if any(_CATALOG_TEXT.search(text) for text in texts.values()):
                 catalogs.setdefault(name, {}).update(texts)
                 roots.setdefault(name, part.path)
             else:
-                for path, text in texts.items():
-                    _add_file(path, text, manifests, catalogs, roots, report)
+                for path, plain in texts.items():
+                    if path.endswith(SUFFIXES):
+                        _add_file(path, plain, manifests, catalogs, roots, report)
         else:
             for name in part.files:
                 path = part.join(name)
@@ -69,6 +71,18 @@ def load(
     served |= _configmap_catalogs(kept, report)
     served |= _implied_catalogs(kept, bundles, served, edges, report)
     return Workspace(kept, bundles, served, read_lock(root, report))
+
+
+def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
+    """The texts of all files of a catalog but those that its .indexignore files name."""
+    paths = tuple(folder.walk())
+    ignoring = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
+    told = {path: text for path in ignoring if (text := read_text(root, path, report)) is not None}
+    if told:
+        from olmc.load.catalogs.ignoring import kept_files
+
+        paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **told}))
+    return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | told
 
 
 def _loaded(

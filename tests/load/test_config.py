@@ -1,0 +1,98 @@
+"""The options that a workspace carries in `olmc.yaml` (docs/configuration.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from scenarios import write
+from small_files import CONFIG, namespace
+
+import olmc
+from olmc import Report, Severity
+from olmc.load.config import options_from, read_config
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        (CONFIG + "  fro: apply\n", "olmc.yaml:4:3", "'fro' was unexpected"),
+        (CONFIG + "  for: review\n  proxy:\n    url: x\n", "olmc.yaml:6:5", "'url' was unexpected"),
+        (CONFIG + "  for: both\n", "olmc.yaml:4:8", "'both' is not one of"),
+        (CONFIG + "  include: Deployment\n", "olmc.yaml:4:12", "is not of type 'array'"),
+        (CONFIG + "  include:\n  - Deployment\n  - 5\n", "olmc.yaml:6:5", "5 is not of type 'string'"),
+        ("apiVersion: olmc.dev/v1\nkind: Config\n", "olmc.yaml:1:13", "'olmc.dev/v1alpha1' was expected"),
+        ("kind: Config\n", "olmc.yaml:1:1", "'apiVersion' is a required property"),
+        ("- 1\n", "olmc.yaml:1:1", "is not of type 'object'"),
+    ],
+)
+def test_what_is_wrong_in_olmc_yaml_olmc138(text: str, place: str, says: str, tmp_path: Path) -> None:
+    made = olmc.compile(write(tmp_path, {"olmc.yaml": text, "a.yaml": namespace("a")}))
+    assert (made.failed, made.objects) == (True, ())
+    (found,) = made.diagnostics
+    assert (found.code, found.severity) == ("OLMC138", Severity.ERROR)
+    assert says in found.message
+    assert str(found.location) == place
+
+
+def test_olmc_yaml_that_is_no_yaml(tmp_path: Path) -> None:
+    made = olmc.compile(write(tmp_path, {"olmc.yaml": "spec: [", "a.yaml": namespace("a")}))
+    assert made.failed
+    assert [found.location.path for found in made.diagnostics if found.location] == ["olmc.yaml"]
+
+
+def test_an_empty_olmc_yaml_says_nothing(tmp_path: Path) -> None:
+    made = olmc.compile(write(tmp_path, {"olmc.yaml": "# later\n", "a.yaml": namespace("a")}))
+    assert (made.failed, len(made.objects)) == (False, 1)
+
+
+ALL_OPTIONS = CONFIG + """\
+  for: apply
+  certs: cert-manager
+  copiedCSVs: false
+  include: [Deployment]
+  exclude: [Secret]
+  kubeVersion: v1.30.0
+  globalCatalogNamespace: openshift-marketplace
+  protectedCopiedCSVNamespaces: [kept]
+  apis: [monitoring.coreos.com/v1/ServiceMonitor]
+  namespaces: [team-a]
+  approve: [all]
+  proxy: {httpProxy: "http://p:1", noProxy: x}
+"""
+
+
+def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
+    report = Report()
+    config = read_config(write(tmp_path, {"olmc.yaml": ALL_OPTIONS}), report)
+    options = options_from(config, olmc.Options(), frozenset())
+    assert list(report) == []
+    assert options == olmc.Options(
+        purpose="apply",
+        certificates="cert-manager",
+        copied_csvs=False,
+        include=("Deployment",),
+        exclude=("Secret",),
+        kube_version="v1.30.0",
+        global_catalog_namespace="openshift-marketplace",
+        protected_copied_csv_namespaces=("kept",),
+        apis=("monitoring.coreos.com/v1/ServiceMonitor",),
+        namespaces=("team-a",),
+        approve=("all",),
+        proxy=type(options.proxy)("http://p:1", "", "x"),
+    )
+
+
+def test_what_the_command_line_has_given_wins(tmp_path: Path) -> None:
+    config = read_config(write(tmp_path, {"olmc.yaml": ALL_OPTIONS}), Report())
+    given = olmc.Options(purpose="review", include=("Role",))
+    options = options_from(config, given, frozenset({"purpose", "include"}))
+    assert (options.purpose, options.include, options.kube_version) == ("review", ("Role",), "v1.30.0")
+
+
+def test_every_option_of_the_schema_is_covered(project: Path) -> None:
+    schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
+    known = schema["properties"]["spec"]["properties"].keys()
+    named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
+    assert known - named == {"ignore", "bundleEdges"}

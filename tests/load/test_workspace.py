@@ -1,0 +1,227 @@
+"""What is found in a directory, and under which name (docs/configuration.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from scenarios import write
+from small_files import CONFIG, bundle, catalog, config_map, loaded, names, namespace
+
+import olmc
+from olmc import Report, Severity
+
+
+def test_yaml_and_json_at_any_depth_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    workspace, said = loaded(
+        tmp_path,
+        {
+            "z.yaml": namespace("z"),
+            "b.yml": f"{namespace('b1')}---\n---\n# nothing\n---\n{namespace('b2')}",
+            "a/b/c/d.json": json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "d"}}),
+            "a-b.yaml": namespace("a-b"),
+            "README.md": "kind: Namespace",
+            "notes.txt": "\t{",
+            "values.yaml.tmpl": "{{",
+        },
+    )
+    assert names(workspace) == ["Namespace a-b", "Namespace b1", "Namespace b2", "Namespace z", "Namespace d"]
+    assert [m.source.path for m in workspace.manifests] == ["a-b.yaml", "b.yml", "b.yml", "z.yaml", "a/b/c/d.json"]
+    assert [m.source.document for m in workspace.manifests] == [0, 0, 3, 0, 0]
+    assert said == []
+
+
+def test_lists_are_flattened_and_know_their_places(tmp_path: Path) -> None:
+    inner = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [json.loads(config_map("c"))]}
+    items = ",\n".join([config_map("a"), config_map("b"), json.dumps(inner), "5"])
+    workspace, said = loaded(tmp_path, {"all.json": f'{{"apiVersion": "v1", "kind": "List", "items": [\n{items}]}}'})
+    assert names(workspace) == ["ConfigMap a", "ConfigMap b", "ConfigMap c"]
+    assert [m.source.prefix for m in workspace.manifests] == [("items", 0), ("items", 1), ("items", 2, "items", 0)]
+    assert said == ["info OLMC125 all.json:5:1"]
+
+
+def test_what_is_no_object_is_left_out_and_named(tmp_path: Path) -> None:
+    workspace, said = loaded(
+        tmp_path,
+        {"a.yaml": "- 1\n", "b.yaml": "key: value\n", "c.yaml": "", "d.yaml": "text", "e.yaml": "kind: 5\n"},
+    )
+    assert workspace.manifests == ()
+    assert said == [f"info OLMC125 {path}.yaml:1:1" for path in "abde"]
+
+
+def test_files_for_tools_are_no_manifests(tmp_path: Path) -> None:
+    kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n"
+    workspace, said = loaded(tmp_path, {"kustomization.yaml": kustomization, "sub/olmc.yaml": CONFIG + "  {}\n"})
+    assert workspace.manifests == ()
+    assert said == []
+
+
+@pytest.mark.parametrize("metadata", ["{}", "{generateName: a-}", "null", "{name: 5}", "{name: ''}", "text"])
+def test_an_object_needs_a_name_olmc126(metadata: str, tmp_path: Path) -> None:
+    text = f"# first\napiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n"
+    workspace, said = loaded(tmp_path, {"a.yaml": text})
+    assert workspace.manifests == ()
+    assert said == ["error OLMC126 a.yaml:4:11"]
+
+
+def test_of_two_definitions_the_last_one_counts_olmc127(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": config_map("x"), "b.yaml": f"{namespace('a')}---\n{config_map('x')}"})
+    report = Report()
+    workspace = olmc.load(tmp_path, report)
+    assert [manifest.source.path for manifest in workspace.manifests] == ["b.yaml", "b.yaml"]
+    (found,) = report
+    assert (found.code, found.severity) == ("OLMC127", Severity.WARNING)
+    assert found.message == "ConfigMap/ns/x is defined more than once; the last definition wins"
+    assert str(found.location) == "b.yaml:6:1"
+    assert [(text, str(place)) for text, place in found.related] == [("the other one", "a.yaml:1:1")]
+
+
+def test_two_versions_of_an_api_are_one_object(tmp_path: Path) -> None:
+    group = "apiVersion: operators.coreos.com/{}\nkind: OperatorGroup\nmetadata: {{name: g, namespace: ns}}\n"
+    workspace, said = loaded(tmp_path, {"a.yaml": group.format("v1"), "b.yaml": group.format("v1alpha2")})
+    assert [manifest.object["apiVersion"] for manifest in workspace.manifests] == ["operators.coreos.com/v1alpha2"]
+    assert said == ["warning OLMC127 b.yaml:1:1"]
+
+
+def test_the_same_name_in_other_namespaces_and_kinds_is_no_duplicate(tmp_path: Path) -> None:
+    secret = config_map("x").replace("ConfigMap", "Secret")
+    there = config_map("x").replace('"ns"', '"other"')
+    workspace, said = loaded(tmp_path, {"a.json": config_map("x"), "b.json": secret, "c.json": there})
+    assert len(workspace.manifests) == 3
+    assert said == []
+
+
+def test_bundles_are_found_at_any_depth_by_the_name_of_their_csv(tmp_path: Path) -> None:
+    given = {**bundle("one"), **bundle("deep/er/two", "2.0.0"), **bundle("catalogs/three", "3.0.0")}
+    workspace, said = loaded(tmp_path, given)
+    found = {name: each.directory for name, each in workspace.bundles.items()}
+    assert found == {"kettle.v1.0.0": "one", "kettle.v2.0.0": "deep/er/two", "kettle.v3.0.0": "catalogs/three"}
+    assert (workspace.manifests, dict(workspace.catalogs), said) == ((), {}, [])
+
+
+def test_a_folder_needs_manifests_and_metadata_to_be_a_bundle_r_cat_100(tmp_path: Path) -> None:
+    given = bundle("kettle") | {"other/manifests/a.yaml": namespace("a"), "kettle/tests/b.yaml": "\t"}
+    workspace, said = loaded(tmp_path, given)
+    assert list(workspace.bundles) == ["kettle.v1.0.0"]
+    assert names(workspace) == ["Namespace a"]
+    assert said == []
+
+
+def test_the_same_bundle_twice_olmc137(tmp_path: Path) -> None:
+    write(tmp_path, {**bundle("a"), **bundle("b")})
+    report = Report()
+    workspace = olmc.load(tmp_path, report)
+    assert workspace.bundles["kettle.v1.0.0"].directory == "b"
+    (found,) = report
+    assert (found.code, str(found.location)) == ("OLMC137", "b")
+    assert [(text, str(place)) for text, place in found.related] == [("the other one", "a")]
+
+
+def test_a_folder_in_catalogs_is_the_catalog_of_its_name(tmp_path: Path) -> None:
+    given = {
+        "catalogs/one/catalog.yaml": catalog("kettle", "1.0.0"),
+        "catalogs/one/more/lamp.json": catalog("lamp", "1.0.0").replace("---\n", ""),
+        "clusters/east/catalogs/two/catalog.yaml": catalog("kettle", "2.0.0"),
+    }
+    workspace, said = loaded(tmp_path, given)
+    found = {name: sorted(each.packages) for name, each in workspace.catalogs.items()}
+    assert found == {"one": ["kettle", "lamp"], "two": ["kettle"]}
+    assert said == []
+
+
+def test_catalog_documents_elsewhere_belong_to_the_name_of_their_folder_or_file(tmp_path: Path) -> None:
+    given = {
+        "operators/acme/kettle.yaml": catalog("kettle", "1.0.0"),
+        "operators/acme/lamp.yaml": catalog("lamp", "1.0.0"),
+        "rival.v2.yaml": catalog("kettle", "2.0.0"),
+    }
+    workspace, said = loaded(tmp_path, given)
+    found = {name: sorted(each.packages) for name, each in workspace.catalogs.items()}
+    assert found == {"acme": ["kettle", "lamp"], "rival": ["kettle"]}
+    assert said == []
+
+
+def test_a_folder_in_catalogs_may_hold_manifests_instead(tmp_path: Path) -> None:
+    workspace, said = loaded(tmp_path, {"catalogs/acme/source.yaml": namespace("a")})
+    assert names(workspace) == ["Namespace a"]
+    assert (dict(workspace.catalogs), said) == ({}, [])
+
+
+OPERATOR_GROUP = """\
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: g, namespace: ns}
+spec: {targetNamespaces: [ns]}
+"""
+SUBSCRIPTION = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: kettle, namespace: ns}
+spec: {name: kettle, channel: stable, source: acme, sourceNamespace: somewhere}
+"""
+SOURCE = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: acme, namespace: ns}
+spec: {sourceType: grpc, address: "acme:50051"}
+"""
+
+
+def installed(root: Path, given: Mapping[str, str]) -> list[str]:
+    """The CSVs at rest, and `plan: ...` for each InstallPlan in order."""
+    base = {"group.yaml": OPERATOR_GROUP, "subscription.yaml": SUBSCRIPTION.replace("somewhere", "ns")}
+    made = olmc.compile(write(root, base | given))
+    assert not made.failed, made.diagnostics
+    plans = [each.object for each in made.objects if each.object["kind"] == "InstallPlan"]
+    plans.sort(key=lambda plan: plan["spec"]["generation"])
+    found = [f"plan: {' '.join(plan['spec']['clusterServiceVersionNames'])}" for plan in plans]
+    return [*found, *(name.name for name in made.phases)]
+
+
+CHAIN = {
+    **bundle("bundles/1"),
+    **bundle("bundles/2", "1.1.0", replaces="kettle.v1.0.0"),
+    **bundle("bundles/3", "1.2.0", replaces="kettle.v1.1.0"),
+}
+
+
+def test_bundles_that_no_catalog_names_serve_a_catalog_that_is_not_there_d8(tmp_path: Path) -> None:
+    assert installed(tmp_path, CHAIN) == ["plan: kettle.v1.2.0", "kettle.v1.2.0"]
+
+
+def test_a_catalog_without_a_catalog_source_stands_where_the_subscription_expects_it(tmp_path: Path) -> None:
+    given = {"catalogs/acme/catalog.yaml": catalog("kettle", "1.0.0", "1.1.0"), **CHAIN}
+    assert installed(tmp_path, given) == ["plan: kettle.v1.1.0", "kettle.v1.1.0"]
+
+
+def test_a_namespace_that_is_not_visible_serves_no_subscription_r_cat_502(tmp_path: Path) -> None:
+    assert installed(tmp_path, {**CHAIN, "subscription.yaml": SUBSCRIPTION}) == []
+
+
+def test_a_catalog_source_without_content_is_not_served_by_bundles(tmp_path: Path) -> None:
+    assert installed(tmp_path, {**CHAIN, "source.yaml": SOURCE}) == []
+
+
+def test_bundles_that_a_catalog_names_are_not_served_by_another(tmp_path: Path) -> None:
+    given = {"catalogs/other/catalog.yaml": catalog("kettle", "1.0.0", "1.1.0"), **bundle("1"), **bundle("2", "2.0.0")}
+    workspace, said = loaded(tmp_path, {"subscription.yaml": SUBSCRIPTION, **given})
+    found = {name: list(each.packages["kettle"].bundles) for name, each in workspace.catalogs.items()}
+    assert found == {"other": ["kettle.v1.0.0", "kettle.v1.1.0"], "acme": ["kettle.v2.0.0"]}
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("edges", "found"),
+    [
+        ("replaces", []),
+        ("semver", ["plan: kettle.v1.0.0", "plan: kettle.v1.2.0", "kettle.v1.2.0"]),
+        ("semver-skippatch", ["plan: kettle.v1.0.0", "plan: kettle.v1.2.0", "kettle.v1.2.0"]),
+    ],
+)
+def test_bundle_edges_say_where_upgrades_come_from_d8(edges: str, found: list[str], tmp_path: Path) -> None:
+    """Where the CSVs say nothing, only the newest is in the channel, unless versions make the edges."""
+    subscription = SUBSCRIPTION.replace("somewhere", "ns, startingCSV: kettle.v1.0.0")
+    given = {**bundle("1"), **bundle("3", "1.2.0"), "olmc.yaml": CONFIG + f"  bundleEdges: {edges}\n"}
+    assert installed(tmp_path, {**given, "subscription.yaml": subscription}) == found

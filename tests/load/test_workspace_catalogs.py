@@ -1,0 +1,41 @@
+"""What makes a folder a catalog, and what beside it is read as something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scenarios import write
+from small_files import CONFIG, catalog, loaded, names, namespace
+
+import olmc
+
+
+def test_a_link_to_itself_is_no_traceback(tmp_path: Path) -> None:
+    """OSError from `DirEntry.is_dir`: too many levels of symbolic links."""
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    workspace, said = loaded(tmp_path, {"a.yaml": namespace("a")})
+    assert names(workspace) == ["Namespace a"]
+    assert said == ["warning OLMC123 loop.yaml"]
+
+
+def test_only_yaml_and_json_files_are_manifests_in_catalogs_too(tmp_path: Path) -> None:
+    """A README beside manifests in catalogs/NAME/ is read as YAML."""
+    given = {"catalogs/acme/source.yaml": namespace("a"), "catalogs/acme/README.md": "- *see: [\n"}
+    workspace, said = loaded(tmp_path, given)
+    assert names(workspace) == ["Namespace a"]
+    assert said == []
+
+
+def test_what_indexignore_names_may_be_anything(tmp_path: Path) -> None:
+    """A picture in a catalog that its .indexignore leaves out (R-CAT-110) is read as text before that."""
+    given = {"catalogs/acme/catalog.yaml": catalog("kettle", "1.0.0"), "catalogs/acme/.indexignore": "*.png\n"}
+    write(tmp_path, given)
+    (tmp_path / "catalogs/acme/icon.png").write_bytes(b"\x89PNG\xff")
+    workspace, said = loaded(tmp_path, {})
+    assert list(workspace.catalogs) == ["acme"]
+    assert said == []
+
+
+def test_a_second_document_of_olmc_yaml_is_not_dropped_silently(tmp_path: Path) -> None:
+    made = olmc.compile(write(tmp_path, {"olmc.yaml": CONFIG + "  for: apply\n---\nspec: {fro: x}\n", "a.yaml": "{}"}))
+    assert [found.code for found in made.diagnostics if found.location and found.location.path == "olmc.yaml"]

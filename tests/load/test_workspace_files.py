@@ -1,0 +1,162 @@
+"""Which files of a workspace are read, and what is said about those that can't be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from scenarios import write
+from small_files import CONFIG, bundle, catalog, loaded, names, namespace
+
+import olmc
+from olmc import Report, Severity
+from olmc.load import files
+
+
+def test_hidden_folders_are_skipped(tmp_path: Path) -> None:
+    given = {
+        ".git/config.yaml": "\t",
+        "a/.cache/b/c.yaml": namespace("c"),
+        "a/d.yaml": namespace("d"),
+        **bundle(".bundles/kettle"),
+        "catalogs/.old/catalog.yaml": catalog("kettle", "1.0.0"),
+    }
+    workspace, said = loaded(tmp_path, given)
+    assert (names(workspace), dict(workspace.bundles), dict(workspace.catalogs)) == (["Namespace d"], {}, {})
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("patterns", "left"),
+    [
+        ("drafts/\n", ["a.yaml", "sub/b.yaml", "sub/keep/c.yaml"]),
+        ("# a comment\n\n/a.yaml\nb.yaml\n", ["drafts/d.yaml", "sub/keep/c.yaml"]),
+        ("*.yaml\n!c.yaml\n", ["sub/keep/c.yaml"]),
+        ("sub/**\n", ["a.yaml", "drafts/d.yaml"]),
+        ("sub/*\n!sub/keep/\n", ["a.yaml", "drafts/d.yaml", "sub/keep/c.yaml"]),
+        ("", ["a.yaml", "drafts/d.yaml", "sub/b.yaml", "sub/keep/c.yaml"]),
+    ],
+)
+def test_olmcignore_reads_like_gitignore(patterns: str, left: list[str], tmp_path: Path) -> None:
+    there = ("a.yaml", "drafts/d.yaml", "sub/b.yaml", "sub/keep/c.yaml")
+    given = {path: namespace(f"n{number}") for number, path in enumerate(there)}
+    workspace, said = loaded(tmp_path, {**given, ".olmcignore": patterns})
+    assert sorted(manifest.source.path for manifest in workspace.manifests) == left
+    assert said == []
+
+
+def test_what_is_ignored_may_be_broken(tmp_path: Path) -> None:
+    given = {"broken.yaml": "a: [", "charts/x.yaml": "{{", "a.yaml": namespace("a"), ".olmcignore": "broken.yaml\n"}
+    workspace, said = loaded(tmp_path, {**given, "olmc.yaml": CONFIG + "  ignore: [charts/]\n"})
+    assert names(workspace) == ["Namespace a"]
+    assert said == []
+
+
+def test_a_link_inside_of_the_workspace_is_followed(tmp_path: Path) -> None:
+    write(tmp_path, {"shared/a.yaml": namespace("a"), ".hidden/b.yaml": namespace("b")})
+    (tmp_path / "b.yaml").symlink_to(".hidden/b.yaml")
+    workspace, said = loaded(tmp_path, {})
+    assert names(workspace) == ["Namespace b", "Namespace a"]
+    assert said == []
+
+
+@pytest.mark.parametrize("target", ["../outside.yaml", "../outside", "/etc/hostname", "../root-not-here"])
+def test_a_link_that_leaves_the_workspace_is_not_followed_olmc123(target: str, tmp_path: Path) -> None:
+    write(tmp_path, {"outside.yaml": namespace("x"), "outside/y.yaml": namespace("y"), "w/a.yaml": namespace("a")})
+    (tmp_path / "w/link.yaml").symlink_to(target)
+    workspace, said = loaded(tmp_path / "w", {})
+    assert names(workspace) == ["Namespace a"]
+    assert said == ["warning OLMC123 link.yaml"]
+
+
+def test_no_link_leads_out_by_way_of_a_folder(tmp_path: Path) -> None:
+    """The name of a folder beside the workspace may begin like that of the workspace."""
+    write(tmp_path, {"w-secret/x.yaml": namespace("x"), "w/a.yaml": namespace("a")})
+    (tmp_path / "w/sub").symlink_to("../w-secret")
+    (tmp_path / "w/.olmcignore").symlink_to("../w-secret/x.yaml")
+    (tmp_path / "w/olmc.yaml").symlink_to("../w-secret/x.yaml")
+    workspace, said = loaded(tmp_path / "w", {})
+    assert names(workspace) == ["Namespace a"]
+    assert sorted(set(said)) == [f"warning OLMC123 {path}" for path in (".olmcignore", "olmc.yaml", "sub")]
+
+
+def test_a_folder_that_links_to_what_is_above_it_ends(tmp_path: Path) -> None:
+    write(tmp_path, {"a/b/c.yaml": namespace("c")})
+    (tmp_path / "a/b/up").symlink_to("../..")
+    workspace, said = loaded(tmp_path, {})
+    assert names(workspace) == ["Namespace c"]
+    assert said == []
+
+
+def test_a_workspace_may_itself_be_a_link(tmp_path: Path) -> None:
+    write(tmp_path, {"there/a.yaml": namespace("a"), "there/sub/b.yaml": namespace("b")})
+    (tmp_path / "here").symlink_to("there")
+    workspace, said = loaded(tmp_path / "here", {})
+    assert names(workspace) == ["Namespace a", "Namespace b"]
+    assert said == []
+
+
+def test_text_that_is_not_utf8_olmc122(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"# one\n# two\nname: caf\xe9\n")
+    (tmp_path / "b.yaml").write_bytes("kind: Namespace\n".encode("utf-16"))
+    workspace, said = loaded(tmp_path, {})
+    assert workspace.manifests == ()
+    assert said == ["error OLMC122 a.yaml:3", "error OLMC122 b.yaml:1"]
+
+
+def test_a_byte_order_mark_is_no_trouble(tmp_path: Path) -> None:
+    workspace, said = loaded(tmp_path, {"a.yaml": "\ufeff" + namespace("a")})
+    assert names(workspace) == ["Namespace a"]
+    assert said == []
+
+
+def test_a_file_that_is_too_large_olmc124(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", len(namespace("a")))
+    write(tmp_path, {"a.yaml": namespace("a"), "b.yaml": namespace("bb")})
+    report = Report()
+    assert names(olmc.load(tmp_path, report)) == ["Namespace a"]
+    (found,) = report
+    assert (found.code, found.severity, str(found.location)) == ("OLMC124", Severity.ERROR, "b.yaml")
+    assert "b.yaml has 52 bytes, more than the 51 that olmc reads" in found.message
+
+
+def test_a_file_that_can_not_be_opened_olmc121(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by permissions, which stop nobody who runs the tests as root."""
+    genuine = Path.open
+
+    def open_or_refuse(self: Path, *arguments: object, **options: object) -> object:
+        if self.name == "b.yaml":
+            raise PermissionError(13, "Permission denied")
+        return genuine(self, *arguments, **options)  # type: ignore[call-overload]
+
+    write(tmp_path, {"a.yaml": namespace("a"), "sub/b.yaml": namespace("b")})
+    monkeypatch.setattr(Path, "open", open_or_refuse)
+    report = Report()
+    assert names(olmc.load(tmp_path, report)) == ["Namespace a"]
+    (found,) = report
+    assert (found.code, found.severity, str(found.location)) == ("OLMC121", Severity.ERROR, "sub/b.yaml")
+    assert found.message == "sub/b.yaml can't be read: Permission denied"
+
+
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    workspace, said = loaded(tmp_path, {"a.yaml": namespace("a"), "folder.yaml/b.yaml": namespace("b")})
+    assert names(workspace) == ["Namespace a", "Namespace b"]
+    assert said == []
+
+
+@pytest.mark.parametrize("path", ["nothing-here", "file.yaml", "file.yaml/below"])
+def test_a_path_that_is_no_directory_olmc120(path: str, tmp_path: Path) -> None:
+    write(tmp_path, {"file.yaml": namespace("a")})
+    made = olmc.compile(tmp_path / path)
+    assert made.failed
+    assert [(found.code, found.location) for found in made.diagnostics] == [("OLMC120", None)]
+    assert str(tmp_path / path) in made.diagnostics[0].message
+
+
+def test_one_broken_file_stops_the_compile_and_all_are_named(tmp_path: Path) -> None:
+    made = olmc.compile(write(tmp_path, {"a.yaml": namespace("a"), "b.yaml": "x: [\n", "c.yaml": "x: *y\n"}))
+    assert made.objects == ()
+    assert [found.location.path for found in made.diagnostics if found.location] == ["b.yaml", "c.yaml"]
+    assert all(found.severity is Severity.ERROR for found in made.diagnostics)
