@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from olmc.golang.ranges import range_or_none
-from olmc.golang.semver import Version, tolerant_or_none
+from olmc.golang.semver import tolerant_or_none
 from olmc.load.catalogs.graph import heads as unreplaced
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Candidate
 from olmc.resolve.channels import ChannelError, ordered
 from olmc.resolve.view import item_of_candidate
-from olmc.review.precedence import Scale, as_set, members, precedence, scale_of
+from olmc.review.precedence import Scale, as_set, members, precedence, scale_of, union
 
-__all__ = ["KINDS", "Edge", "Kind", "Lane", "UpgradeGraph", "Version", "Vertex", "upgrade_graph", "version_in"]
+__all__ = ["KINDS", "Edge", "Kind", "Lane", "UpgradeGraph", "Vertex", "upgrade_graph", "version_in"]
 
 Kind = Literal["replaces", "skips", "skipRange"]
 KINDS: tuple[Kind, ...] = ("replaces", "skips", "skipRange")
@@ -180,7 +180,7 @@ def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
     arrows = {ground.numbers[e.name]: _sources(e, ground, inside) for e in (served if problem else tried)}
     chosen = {} if problem else _choices([ground.numbers[entry.name] for entry in tried], arrows, inside)
     heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
-    into = {target: sum_of(kinds) for target, kinds in arrows.items()} if problem else chosen
+    into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
     reached = _reached(as_set(ground.numbers[name] for name in heads), into)
     alive = as_set(ground.numbers[entry.name] for entry in served)
     deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
@@ -198,14 +198,6 @@ def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
     )
     skipped = as_set(ground.numbers[name] for entry in channel.entries for name in entry.skips if name)
     return _Drawn(lane, arrows, alive & ~reached if heads else 0, skipped)
-
-
-def sum_of(sets: Iterable[int]) -> int:
-    """The union of sets."""
-    found = 0
-    for each in sets:
-        found |= each
-    return found
 
 
 def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEntry], str]:
@@ -242,7 +234,7 @@ def _choices(order: Iterable[int], arrows: _Arrows, inside: int) -> dict[int, in
     left = inside
     found: dict[int, int] = {}
     for target in order:
-        found[target] = sum_of(arrows[target]) & left
+        found[target] = union(arrows[target]) & left
         left &= ~found[target]
     return found
 
@@ -251,7 +243,7 @@ def _reached(heads: int, into: Mapping[int, int]) -> int:
     """The versions from which the edges `into` lead to one of the heads, these included."""
     reached = fresh = heads
     while fresh:
-        fresh = sum_of(into.get(target, 0) for target in members(fresh)) & ~reached
+        fresh = union(into.get(target, 0) for target in members(fresh)) & ~reached
         reached |= fresh
     return reached
 
@@ -287,6 +279,6 @@ def _edges(ground: _Ground, drawn: list[_Drawn]) -> Iterator[Edge]:
         for index, kind in enumerate(KINDS):
             sets = [(channel, arrows[index]) for channel, arrows in lanes if arrows[index]]
             together = tuple(channel for channel, _ in sets)
-            for source in members(sum_of(sources for _, sources in sets)):
+            for source in members(union(sources for _, sources in sets)):
                 channels = tuple(c for c, sources in sets if sources >> source & 1) if len(sets) > 1 else together
                 yield Edge(ground.names[source], name, kind, channels)

@@ -6,7 +6,7 @@ What OLM refuses to serve is read as well as it can be: a broken graph is where 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,15 +24,17 @@ from olmc.load.manifests import SUFFIXES
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
+from olmc.review.walk import AskedError, not_found
 
-__all__ = ["LOOSE_BUNDLES", "Shelf", "shelves_at"]
+__all__ = ["LOOSE_BUNDLES", "Shelf", "shelf_with", "shelves_at"]
 
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
 
 _SCHEMA = re.compile(r"schema[\"']?\s*:\s*[\"']?olm\.")
-_PACKAGE_MANIFEST = re.compile(r"^[{,]?\s*[\"']?packageName[\"']?\s*:", re.MULTILINE)
-_MANIFEST = re.compile(r"^[{,]?\s*[\"']?apiVersion[\"']?\s*:", re.MULTILINE)
+_PACKAGE_MANIFEST = re.compile(r"^packageName\s*:|^\s*{\s*\"packageName\"\s*:", re.MULTILINE)
+_MANIFEST = re.compile(r"^apiVersion\s*:|[\"']apiVersion[\"']\s*:", re.MULTILINE)
+_INSTALLED = re.compile(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|Namespace)\b")
 
 
 class Shelf(NamedTuple):
@@ -72,17 +74,33 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
     return tuple(found)
 
 
+def shelf_with(shelves: Sequence[Shelf], package: str, catalog: str = "") -> Shelf:
+    """The catalog with a package, the one called `catalog` unless that is ""; AskedError if it isn't exactly one."""
+    names = [shelf.name for shelf in shelves]
+    if catalog and catalog not in names:
+        raise not_found(f"There is no catalog {catalog}", catalog, names)
+    asked = [shelf for shelf in shelves if catalog in ("", shelf.name)]
+    having = [shelf for shelf in asked if package in shelf.packages]
+    if len(having) > 1:
+        found = ", ".join(shelf.name for shelf in having)
+        raise AskedError(f"{package} is in several catalogs; choose one with --catalog: {found}.")
+    if not having:
+        where = f"Catalog {catalog} has no" if catalog else "There is no"
+        raise not_found(f"{where} package {package}", package, (name for shelf in asked for name in shelf.packages))
+    return having[0]
+
+
 def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
     """The files below a folder that is a catalog by itself, {} for anything else."""
     if path.resolve().name == CATALOGS_FOLDER or _holds_workspace(folder):
         return {}
     texts = dict(_texts(path, folder.walk()))
     data = {name: text for name, text in texts.items() if name.endswith(SUFFIXES)}
-    if any(_PACKAGE_MANIFEST.search(text) for text in data.values()):
-        return texts
     others = [text for text in data.values() if not _SCHEMA.search(text)]
-    is_catalog = len(others) < len(data) and not any(_MANIFEST.search(text) for text in others)
-    return texts if is_catalog else {}
+    if any(_PACKAGE_MANIFEST.search(text) for text in others):
+        return {} if any(_INSTALLED.search(text) for text in others) else texts
+    only_blobs = len(others) < len(data) and not any(_MANIFEST.search(text) for text in others)
+    return texts if only_blobs else {}
 
 
 def _holds_workspace(folder: Folder) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from olmc.golang.ranges import Comparator, Range
 from olmc.golang.semver import Version
 
-__all__ = ["Precedence", "Scale", "as_set", "members", "precedence", "scale_of"]
+__all__ = ["Precedence", "Scale", "as_set", "members", "precedence", "scale_of", "union"]
 
 Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
 
@@ -90,4 +90,12 @@ def as_set(numbers: Iterable[int]) -> int:
     found = 0
     for number in numbers:
         found |= 1 << number
+    return found
+
+
+def union(sets: Iterable[int]) -> int:
+    """The numbers that are in any of the sets."""
+    found = 0
+    for each in sets:
+        found |= each
     return found

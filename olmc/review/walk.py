@@ -7,39 +7,43 @@ candidate out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from olmc.golang.ranges import range_or_none
 from olmc.golang.semver import Version, tolerant_or_none
 from olmc.model.catalog import ChannelEntry
-from olmc.resolve.suggest import closest
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 
 __all__ = [
+    "AskedError",
     "Hop",
     "Route",
-    "UnknownNameError",
     "Walk",
     "dead_ends",
     "lane_named",
     "named",
+    "not_found",
     "obstacle",
     "route",
     "walk",
 ]
 
 _MOST = 8
+_ALIKE = 0.7
 
 
-class UnknownNameError(ValueError):
-    """A name of something that there is not; the message says what was probably meant, or what there is."""
+class AskedError(ValueError):
+    """A question that can't be answered as it stands; the message says why, and what would be a better one."""
 
-    def __init__(self, problem: str, name: str, known: Iterable[str]) -> None:
-        names = list(dict.fromkeys(known))
-        best = closest(name, names)
-        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-        there = f"There is {', '.join(names[:_MOST])}{more}." if names else "There is none at all."
-        super().__init__(f"{problem}. {f'Did you mean {best}?' if best else there}")
+
+def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> AskedError:
+    """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
+    names = list(dict.fromkeys(known))
+    best = get_close_matches(name, [*names, *others], n=1, cutoff=_ALIKE)
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    there = f"There is {', '.join(names[:_MOST])}{more}." if names else "There is none at all."
+    return AskedError(f"{problem}. {f'Did you mean {best[0]}?' if best else there}")
 
 
 class Hop(NamedTuple):
@@ -133,17 +137,17 @@ def route(graph: UpgradeGraph, lane: Lane, start: Vertex, goal: Vertex | None = 
 
 
 def lane_named(graph: UpgradeGraph, name: str) -> Lane:
-    """The channel `name`, or the default channel for ""; UnknownNameError."""
+    """The channel `name`, or the default channel for ""; AskedError."""
     wanted = name or graph.default_channel
     found = next((lane for lane in graph.channels if lane.name == wanted), None)
     if found is not None:
         return found
     problem = f"{graph.package} has no channel {wanted}" if wanted else f"{graph.package} has no default channel"
-    raise UnknownNameError(problem, wanted, (lane.name for lane in graph.channels))
+    raise not_found(problem, wanted, (lane.name for lane in graph.channels))
 
 
 def named(graph: UpgradeGraph, text: str, *, absent: bool = False) -> Vertex:
-    """The version that `text` means: the name of a CSV, or a version; UnknownNameError.
+    """The version that `text` means: the name of a CSV, or a version; AskedError.
 
     With `absent` it may also be one that the catalog doesn't have, if its version is in the skipRange of some entry
     (R-CAT-410: what is installed need not be in the catalog).
@@ -156,7 +160,7 @@ def named(graph: UpgradeGraph, text: str, *, absent: bool = False) -> Vertex:
         fitting = [_with_version(v) for v in graph.versions if v.missing and version_in(v.name) == version_in(text)]
     if len(fitting) > 1:
         names = " and ".join(vertex.name for vertex in fitting)
-        raise UnknownNameError(f"{text} is the version of {names}; give the name", "", (v.name for v in fitting))
+        raise AskedError(f"{text} is the version of {names}; give the name of one.")
     if fitting:
         return fitting[0]
     if absent:
@@ -164,8 +168,8 @@ def named(graph: UpgradeGraph, text: str, *, absent: bool = False) -> Vertex:
         stranger = Vertex(name, version_in(text), missing=True)
         if any(_next(lane, stranger) for lane in graph.channels):
             return stranger
-    known = [vertex.version or version_in(vertex.name) for vertex in graph.versions] + list(versions)
-    raise UnknownNameError(f"{graph.package} has no version {text}", text, filter(None, known))
+    known = filter(None, (vertex.version for vertex in graph.versions))
+    raise not_found(f"{graph.package} has no version {text}", text, known, versions)
 
 
 def _with_version(vertex: Vertex) -> Vertex:
@@ -195,7 +199,7 @@ def dead_ends(lane: Lane, versions: Mapping[str, Vertex]) -> dict[str, list[str]
     found: dict[str, list[str]] = {}
     for entry in lane.entries.values():
         if entry.name not in candidates:
-            reason = obstacle(lane, versions[entry.name])
+            text = f"{entry.name}: {obstacle(lane, versions[entry.name])}"
             for name in filter(None, dict.fromkeys((entry.replaces, *entry.skips))):
-                found.setdefault(name, []).append(f"{entry.name}: {reason}")
+                found.setdefault(name, []).append(text)
     return found

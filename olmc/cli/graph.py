@@ -1,0 +1,80 @@
+"""`olmc graph`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.emit.messages import as_text
+from olmc.model.diagnostic import Report, Severity
+
+
+@click.command()
+@click.argument("package")
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("-o", "--output", type=click.Choice(["mermaid", "dot", "json", "svg"]),
+              help="The format; mermaid by default, with --from a text or json.")
+@click.option("--channel", "channels", multiple=True, metavar="NAME", envvar="OLMC_GRAPH_CHANNEL",
+              help="Only this channel (may be repeated).")
+@click.option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
+@click.option("--skip-ranges", is_flag=True, help="Draw all edges by skipRange, not just those that OLM takes first.")
+@click.option("--from", "start", metavar="VERSION", envvar="OLMC_GRAPH_FROM",
+              help="Where an upgrade starts: a version, or the name of a CSV.")
+@click.option("--to", "goal", metavar="VERSION", envvar="OLMC_GRAPH_TO",
+              help="Where it should lead; without it, to where OLM rests.")
+@click.pass_context
+def graph(
+    ctx: click.Context, package: str, path: Path, output: str | None, channels: tuple[str, ...], catalog: str,
+    skip_ranges: bool, start: str | None, goal: str | None,
+) -> None:
+    """Draw the upgrade graph of a package, or print the way of an upgrade.
+
+    PATH is a workspace, or the folder of one catalog; without it it is the current directory. Marked are the heads of
+    channels, and versions that are skipped, deprecated, missing, or stranded (their upgrades never lead to the head).
+
+    \b
+    Examples:
+      olmc graph kettle                              for a README or a pull request
+      olmc graph kettle -o svg > kettle.svg          a picture
+      olmc graph kettle -o json catalogs/acme        for machines (schemas/graph.schema.json)
+      olmc graph kettle --from 1.0.0 --to 1.4.2      the hops from one version to another
+      olmc graph kettle --from 1.0.0 --channel fast  where an upgrade ends
+
+    Exit codes: 0 done, 1 findings (the version is not reached, or OLM can't serve the catalog), 2 wrong usage,
+    3 input that can't be read.
+    """
+    if goal is not None and start is None:
+        raise click.UsageError("--to needs --from.")
+    if start is not None and (output not in (None, "json") or skip_ranges):
+        raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
+    if start is not None and len(channels) > 1:
+        raise click.UsageError("--from walks in one channel; give --channel once.")
+    from olmc.review.graph_answer import drawing, way  # takes long to import, as all that reads catalogs does
+    from olmc.review.graph_catalogs import shelf_with, shelves_at
+    from olmc.review.walk import AskedError
+
+    report = Report()
+    shelves = shelves_at(path, report)
+    click.echo(as_text(report, least=Severity.FAILURE), err=True, nl=False)
+    if report.worst() is Severity.ERROR:
+        ctx.exit(BAD_INPUT)
+    if not shelves:
+        click.echo(f"olmc: no catalog and no bundle in {path}", err=True)
+        ctx.exit(BAD_INPUT)
+    try:
+        shelf = shelf_with(shelves, package, catalog)
+        if start is None:
+            answer = drawing(shelf, package, channels, output or "mermaid", all_ranges=skip_ranges)
+        else:
+            answer = way(shelf, package, "".join(channels), start, goal, as_data=output == "json")
+    except AskedError as error:
+        if any(shelf.problem and not shelf.packages for shelf in shelves):
+            click.echo(f"olmc: {error}", err=True)
+            ctx.exit(BAD_INPUT)
+        raise click.UsageError(str(error)) from error
+    if answer.remark:
+        click.echo(f"olmc: {answer.remark}", err=True)
+    click.echo(answer.text, nl=False)
+    ctx.exit(DONE if answer.holds and not shelf.problem else FINDINGS)

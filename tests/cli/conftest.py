@@ -1,0 +1,16 @@
+"""Fixtures for the commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def inside_fixtures(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in messages are then the same everywhere; options come from the command line alone."""
+    monkeypatch.chdir(project / "fixtures")
+    for name in [name for name in os.environ if name.startswith(("OLMC_RENDER", "OLMC_RESOLVE"))]:
+        monkeypatch.delenv(name)
