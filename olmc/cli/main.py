@@ -7,7 +7,10 @@ import os
 
 import click
 
+from olmc.cli.check import check
 from olmc.cli.exits import BAD_INPUT
+from olmc.cli.explain import explain
+from olmc.cli.graph import graph
 from olmc.cli.render import render
 from olmc.cli.resolve import resolve
 from olmc.cli.version import version
@@ -27,6 +30,9 @@ def main() -> None:
     """
 
 
+main.add_command(check)
+main.add_command(explain)
+main.add_command(graph)
 main.add_command(render)
 main.add_command(resolve)
 main.add_command(version)

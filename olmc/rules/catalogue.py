@@ -1,10 +1,11 @@
-"""Every rule there is, found in the modules beside this one."""
+"""Every rule there is, found in the modules beside this one, and its texts as people read them."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from string import Formatter
 from typing import NamedTuple
 
 import olmc.rules
@@ -34,3 +35,19 @@ def chapters() -> tuple[Chapter, ...]:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule once, by code."""
     return tuple(sorted({rule for chapter in chapters() for rule in chapter.rules}))
+
+
+def message_of(rule: Rule) -> str:
+    """The message of a rule, with names in braces for what differs from finding to finding."""
+    return _plain(rule.message)
+
+
+def hint_of(rule: Rule) -> str:
+    """What to do about a finding of the rule."""
+    return "It depends on the cause; the finding itself says it." if rule.hint == "{hint}" else _plain(rule.hint)
+
+
+def _plain(template: str) -> str:
+    """A format string as a reader sees it: `{name!r:>5}` is `{name}`, two braces are one."""
+    parts = Formatter().parse(template)
+    return "".join(literal + (f"{{{field}}}" if field is not None else "") for literal, field, _, _ in parts)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from textwrap import fill
 
-from olmc.rules.catalogue import chapters
+from olmc.rules.catalogue import chapters, hint_of, message_of
 from olmc.rules.rule import Rule
-from olmc.rules.wording import hint_of, message_of
 
 _INTRODUCTION = """\
 # What olmc reports
@@ -33,7 +33,8 @@ def page() -> str:
 
 def _sections() -> Iterator[str]:
     for chapter in chapters():
-        yield f"\n## {chapter.title}\n"
+        title = re.sub("^(?:Rules|Diagnostics) about ", "", chapter.title)
+        yield f"\n## {title[0].upper()}{title[1:]}\n"
         yield from map(_section, chapter.rules)
 
 
@@ -46,11 +47,15 @@ def _section(rule: Rule) -> str:
         "",
         f"Message: {_code(message_of(rule))}",
         "",
-        _text(rule.explanation),
+        _wrapped(_text(rule.explanation)),
         "",
-        f"*What to do:* {_text(hint_of(rule))}",
+        _wrapped(f"*What to do:* {_text(hint_of(rule))}"),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _code(text: str) -> str:

@@ -13,6 +13,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.location import Location, Place
 from olmc.rules.rule import Rule
 from olmc.yaml import locate
+from olmc.yaml.scalars import replace_surrogates
 
 
 class Finding(NamedTuple):
@@ -44,4 +45,5 @@ def tell(findings: Iterable[Finding], report: Report) -> None:
     for finding in findings:
         where = finding.where
         place = where if isinstance(where, Location) else locate(where.source, where.keys, of_key=finding.of_key)
-        report.add(finding.rule.finding(place, related=(), text=finding.text))
+        # Texts in JSON annotations may hold halves of characters, which can't be printed.
+        report.add(finding.rule.finding(place, related=(), text=replace_surrogates(finding.text)))

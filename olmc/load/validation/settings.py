@@ -33,14 +33,6 @@ class Platform(NamedTuple):
         return f"{self.os}/{self.arch}"
 
 
-class Dockerfile(NamedTuple):
-    """The file that builds the bundle's image: its path as given, its text, and why there is none ("" if there is)."""
-
-    path: str
-    text: str = ""
-    problem: str = ""
-
-
 class Categories(NamedTuple):
     """Categories that replace the standard ones, and why they could not be read ("" if they could)."""
 
@@ -55,14 +47,15 @@ def _not_judged(rule: str) -> str:  # noqa: ARG001
 class Settings(NamedTuple):
     """`optional` are the names of validators to run besides the default ones.
 
-    `kubernetes`, `dockerfile` and `container_tool` are the values of `k8s-version`, `index-path` and `container-tools`;
+    `kubernetes` and `container_tool` are the values of `k8s-version` and `container-tools`, `dockerfile` is the text of
+    the file that `index-path` names (None: not given);
     `platforms` are those of images, which olmc can't ask a registry for. `cel_problem` says what is wrong with a CEL
     rule, "" for nothing; whoever knows CEL passes it, since resolving is above this room.
     """
 
     optional: frozenset[str] = frozenset()
     kubernetes: str = ""
-    dockerfile: Dockerfile | None = None
+    dockerfile: str | None = None
     container_tool: str = ""
     categories: Categories | None = None
     platforms: Mapping[str, tuple[Platform, ...]] = MappingProxyType({})

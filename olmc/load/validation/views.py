@@ -49,16 +49,16 @@ class Container(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A policy rule of a CSV's permissions: the list it stands in ("permissions" …) and its indices there."""
+    """A policy rule of a CSV's permissions: the list it stands in ("permissions" …) and its numbers there."""
 
     object: Mapping[str, Any]
     field: str
-    entry: int
-    index: int
+    permission: int
+    number: int
 
     @property
     def keys(self) -> Keys:
-        return ("spec", "install", "spec", self.field, self.entry, "rules", self.index)
+        return ("spec", "install", "spec", self.field, self.permission, "rules", self.number)
 
     def names(self, field: str) -> list[str]:
         """The texts of a field of the rule, such as its verbs."""

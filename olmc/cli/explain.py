@@ -1,0 +1,37 @@
+"""`olmc explain`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+
+@click.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Say what a code means: why it matters and what to do.
+
+    \b
+    Examples:
+      olmc explain OLMC301
+      olmc explain 301        the number alone will do
+    """
+    from olmc.rules.catalogue import all_rules, hint_of, message_of
+
+    rules = {rule.code: rule for rule in all_rules()}
+    wanted = code.strip().upper()
+    wanted = wanted if wanted.startswith("OLMC") else f"OLMC{wanted}"
+    rule = rules.get(wanted)
+    if rule is None:
+        close = get_close_matches(wanted, rules, n=3, cutoff=0.7)
+        hint = f" Did you mean {' or '.join(close)}?" if close else " docs/rules.md lists all of them."
+        raise click.BadParameter(f"there is no rule {code}.{hint}", param_hint="CODE")
+    click.echo(f"{rule.code} ({rule.severity}): {rule.title}")
+    click.echo(f"\n  {message_of(rule)}\n")
+    click.echo(_wrapped(rule.explanation))
+    click.echo(_wrapped(f"What to do: {hint_of(rule)}"))
+
+
+def _wrapped(text: str) -> str:
+    return click.wrap_text(text, width=100, preserve_paragraphs=True) + "\n"

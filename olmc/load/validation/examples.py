@@ -1,0 +1,101 @@
+"""The examples of custom resources that a CSV carries in an annotation (R-CAT-211)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.golang import encode_plain
+from olmc.golang.errors import json_kind
+from olmc.load.validation.json_offsets import invalid_offset
+from olmc.load.validation.result import Finding, about, result_text
+from olmc.load.validation.views import GVK, CsvView, text
+from olmc.model.location import Place
+from olmc.rules import validation as rules
+
+_KEYS = ("alm-examples", "olm.examples")
+
+
+def example_findings(csv: CsvView) -> Iterator[Finding]:
+    """What is wrong with the examples of a CSV, and which of its APIs have none."""
+    key = next((each for each in _KEYS if each in csv.annotations), "")
+    if not csv.annotations or not key:
+        missing = "example annotations not found" if csv.annotations else "annotations not found"
+        yield Finding(rules.EXAMPLES_ADVICE, about(csv.name, missing), csv.place("metadata", "annotations"))
+        return
+    place = csv.place("metadata", "annotations", key)
+    if all(each in csv.annotations for each in _KEYS):
+        told = "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`"
+        yield Finding(rules.EXAMPLES_ADVICE, about(csv.name, told), place, of_key=True)
+    problem, examples = _decoded(csv.annotations[key])
+    if problem:
+        yield Finding(rules.EXAMPLES, problem, place)
+        return
+    yield from _nameless(csv)
+    provided = _provided(csv)
+    for api in sorted(set(examples) - provided.keys()):
+        yield Finding(rules.EXAMPLES, result_text("example must have a provided API", value=str(api)), place)
+    for api in sorted(provided.keys() - set(examples)):
+        told = result_text("provided API should have an example annotation", value=str(api))
+        yield Finding(rules.EXAMPLES_ADVICE, told, provided[api])
+
+
+def _decoded(written: str) -> tuple[str, list[GVK]]:
+    """The text of what keeps the examples from being read ("" for nothing), and the APIs that they are of."""
+    data = written.encode("utf-8", "surrogatepass")
+    offset = invalid_offset(data) if data else None
+    if offset is not None:
+        read = data[:offset].decode("utf-8", "replace")
+        cause = f"invalid character at {offset}\n {read}<--(see the invalid character)"
+        return result_text("invalid example", value=cause), []
+    try:
+        items = json.loads(written) if written else None
+        cause = _misfit(items)
+    except (ValueError, RecursionError) as error:
+        items, cause = None, str(error)
+    if cause:
+        return result_text("error decoding example CustomResource", value=cause), []
+    return "", [_api(item) for item in items or ()]
+
+
+def _misfit(items: Any) -> str:
+    """Why a JSON value is no list of objects, in the manner of Kubernetes' decoder."""
+    if items is None:
+        return ""
+    if not isinstance(items, list):
+        return f"json: cannot unmarshal {json_kind(items)} into Go value of type []unstructured.Unstructured"
+    for item in items:
+        if not isinstance(item, dict):
+            return f"json: cannot unmarshal {json_kind(item)} into Go value of type map[string]interface {{}}"
+        if not text(item.get("kind")):
+            return f"Object 'Kind' is missing in '{encode_plain(item).decode()}'"
+    return ""
+
+
+def _api(item: dict[str, Any]) -> GVK:
+    group, _, version = text(item.get("apiVersion")).rpartition("/")
+    return GVK("", "", "") if "/" in group else GVK(group, version, text(item["kind"]))
+
+
+def _nameless(csv: CsvView) -> Iterator[Finding]:
+    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
+        name = text(item.get("name"))
+        if "." not in name:
+            told = result_text(f"couldn't parse plural.group from crd name: {name}")
+            place = csv.place("spec", "customresourcedefinitions", "owned", index, "name")
+            yield Finding(rules.EXAMPLES, told, place)
+
+
+def _provided(csv: CsvView) -> dict[GVK, Place]:
+    """The APIs that a CSV owns, each with where it says so."""
+    found: dict[GVK, Place] = {}
+    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
+        _, dot, group = text(item.get("name")).partition(".")
+        if dot:
+            api = GVK(group, text(item.get("version")), text(item.get("kind")))
+            found.setdefault(api, csv.place("spec", "customresourcedefinitions", "owned", index))
+    for index, item in enumerate(csv.descriptions("apiservicedefinitions", "owned")):
+        api = GVK(*(text(item.get(field)) for field in ("group", "version", "kind")))
+        found.setdefault(api, csv.place("spec", "apiservicedefinitions", "owned", index))
+    return found

@@ -1,0 +1,148 @@
+"""Folders of bundles as the validators see them: every file, also those that a bundle is not made of (R-CAT-202)."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.load.bundles import CHANNELS, PACKAGE, PREFIX, is_bundle
+from olmc.load.files import Folder, read_text
+from olmc.model.diagnostic import Report, Severity
+from olmc.model.location import Location, Source
+from olmc.model.workspace import Bundle
+from olmc.yaml import read
+
+CSV_KIND = "ClusterServiceVersion"
+MAX_SIZE = 1 << 20
+"""The most bytes that a bundle may have when it is compressed."""
+
+_CATALOGS = "catalogs"
+
+
+class FolderFile(NamedTuple):
+    """A file and the first document in it: its value and source, or what keeps it from being read, and where."""
+
+    path: str
+    value: Any = None
+    source: Source | None = None
+    problem: str = ""
+    location: Location | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object in the file, "" for none."""
+        kind = self.value.get("kind") if isinstance(self.value, dict) else None
+        return kind if isinstance(kind, str) else ""
+
+    @property
+    def place(self) -> Location:
+        """The file, or where reading it failed."""
+        return self.location or Location(self.path)
+
+
+class Sizes(NamedTuple):
+    """The bytes of all files of a bundle, and what is left of them when each is compressed as OLM does."""
+
+    whole: int
+    compressed: int
+
+
+class BundleFolder(NamedTuple):
+    """The folder of a bundle: the files of `manifests/` and `metadata/` in byte order, None for a missing folder.
+
+    `subfolders` are the paths of folders in `manifests/`; `sizes` measures when it is asked, which takes its time.
+    """
+
+    directory: str
+    manifests: tuple[FolderFile, ...] | None
+    metadata: tuple[FolderFile, ...] | None
+    subfolders: tuple[str, ...] = ()
+    sizes: Callable[[], Sizes] = lambda: Sizes(0, 0)
+
+    @property
+    def place(self) -> Location:
+        return Location(self.directory or ".")
+
+
+def bundle_folders(folder: Folder) -> Iterator[Folder]:
+    """The bundles below a folder, and the folders that were meant to be one: a CSV or the annotations of a bundle are
+    there, but not both manifests/ and metadata/."""
+    if folder.folder("manifests") is not None or folder.folder("metadata") is not None:
+        yield folder
+        if is_bundle(folder):
+            return
+    for below in folder.folders:
+        if folder.path.rpartition("/")[2] != _CATALOGS or is_bundle(below):
+            yield from bundle_folders(below)
+
+
+def is_meant_as_bundle(folder: BundleFolder) -> bool:
+    """Whether a folder with only one of manifests/ and metadata/ looks like half a bundle."""
+    if folder.manifests is not None and folder.metadata is not None:
+        return True
+    annotations = [mapping for mapping in map(_annotations, folder.metadata or ()) if mapping]
+    has_csv = any(file.kind == CSV_KIND for file in folder.manifests or ())
+    return has_csv or any(key in mapping for mapping in annotations for key in (PACKAGE, CHANNELS))
+
+
+def _annotations(file: FolderFile) -> Mapping[str, Any]:
+    value = file.value.get("annotations") if isinstance(file.value, dict) else None
+    return value if isinstance(value, dict) and any(str(key).startswith(PREFIX) for key in value) else {}
+
+
+def read_folder(root: Path, folder: Folder, bundle: Bundle | None) -> BundleFolder:
+    """Read the files of a bundle's folder, except those that are in `bundle` already."""
+    known = {} if bundle is None else {file.manifest.source.path: file.manifest for file in bundle.files}
+    files = {path: FolderFile(path, manifest.object, manifest.source) for path, manifest in known.items()}
+
+    def files_of(part: str) -> tuple[FolderFile, ...] | None:
+        inside = folder.folder(part)
+        if inside is None:
+            return None
+        return tuple(files.get(path) or _read_file(root, path) for path in map(inside.join, inside.files))
+
+    manifests = folder.folder("manifests")
+    subfolders = tuple(below.path for below in manifests.folders) if manifests is not None else ()
+    return BundleFolder(
+        folder.path, files_of("manifests"), files_of("metadata"), subfolders, lambda: _sizes(root, folder)
+    )
+
+
+def _read_file(root: Path, path: str) -> FolderFile:
+    found = Report()
+    text = read_text(root, path, found)
+    documents = read(path, text, found) if text is not None else []
+    problem = next((each for each in found if each.severity is Severity.ERROR), None)
+    if problem is not None:
+        line = f" (line {problem.location.line})" if problem.location is not None and problem.location.line else ""
+        return FolderFile(path, problem=f"{problem.message}{line}", location=problem.location)
+    first = next((document for document in documents if document.value is not None), None)
+    if first is None:
+        return FolderFile(path, problem="EOF")
+    return FolderFile(path, first.value, first.source)
+
+
+def _sizes(root: Path, folder: Folder) -> Sizes:
+    """Measure a bundle. Files far below the limit are not compressed: whatever comes out, there is nothing to say."""
+    paths = [root / path for path in folder.walk()]
+    sizes = [path.stat().st_size for path in paths]
+    most = sum(_most_compressed(size) for size in sizes)
+    if most * 2 < MAX_SIZE:
+        return Sizes(sum(sizes), most)
+    return Sizes(sum(sizes), sum(_compressed(path.read_bytes()) for path in paths))
+
+
+def _most_compressed(size: int) -> int:
+    """More than `_compressed` can come to: gzip adds some bytes a block and base 64 a third."""
+    return (size + size // 1000 + 64) * 4 // 3 + 4
+
+
+def _compressed(data: bytes) -> int:
+    """The length of the gzipped data in base 64; Go's gzip may come out a little different."""
+    return -(-len(gzip.compress(data, 9, mtime=0)) // 3) * 4

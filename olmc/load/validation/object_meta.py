@@ -1,0 +1,94 @@
+"""The metadata of an object as Kubernetes judges it when it is created (R-CAT-207).
+
+Not covered: managedFields and the deletion fields, which no manifest has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from olmc.golang import is_label_value, is_qualified_name
+from olmc.load.validation.field_errors import FieldError, forbidden, invalid, required
+from olmc.load.validation.views import mapping, mappings, text, texts
+
+ANNOTATIONS_LIMIT = 256 * 1024
+
+_EXCLUSIVE_FINALIZERS = ("orphan", "foregroundDeletion")
+
+
+def _any_name(name: str) -> list[str]:  # noqa: ARG001
+    return []
+
+
+def metadata_errors(obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name) -> list[FieldError]:
+    """What Kubernetes would say about `metadata` of an object that has no namespace."""
+    metadata = mapping(obj.get("metadata"))
+    return [
+        *_name_errors(text(metadata.get("name")), name_problems),
+        *_place_errors(metadata),
+        *_label_errors(mapping(metadata.get("labels"))),
+        *_annotation_errors(mapping(metadata.get("annotations"))),
+        *_owner_errors(metadata),
+        *_finalizer_errors(texts(metadata.get("finalizers"))),
+    ]
+
+
+def _name_errors(name: str, name_problems: Callable[[str], list[str]]) -> Iterator[FieldError]:
+    keys = ("metadata", "name")
+    if not name:
+        yield required("metadata.name", keys, "name or generateName is required")
+        return
+    for problem in name_problems(name):
+        yield invalid("metadata.name", name, problem, keys)
+
+
+def _place_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
+    if text(metadata.get("namespace")):
+        yield forbidden("metadata.namespace", "not allowed on this type", ("metadata", "namespace"))
+    generation = metadata.get("generation")
+    if isinstance(generation, int) and generation < 0:
+        detail = "must be greater than or equal to 0"
+        yield invalid("metadata.generation", generation, detail, ("metadata", "generation"))
+
+
+def _label_errors(labels: Mapping[str, Any]) -> Iterator[FieldError]:
+    for key in sorted(labels):
+        keys = ("metadata", "labels", key)
+        for problem in is_qualified_name(key):
+            yield invalid("metadata.labels", key, problem, keys)
+        value = text(labels[key])
+        for problem in is_label_value(value):
+            yield invalid("metadata.labels", value, problem, keys)
+
+
+def _annotation_errors(annotations: Mapping[str, Any]) -> Iterator[FieldError]:
+    for key in sorted(annotations):
+        for problem in is_qualified_name(key.lower()):
+            yield invalid("metadata.annotations", key, problem, ("metadata", "annotations", key))
+    size = sum(len(part.encode()) for key, value in annotations.items() for part in (key, text(value)))
+    if size > ANNOTATIONS_LIMIT:
+        detail = f"may not be more than {ANNOTATIONS_LIMIT} bytes"
+        yield FieldError("metadata.annotations", "Too long", ("metadata", "annotations"), detail)
+
+
+def _owner_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
+    field = "metadata.ownerReferences"
+    for index, owner in enumerate(mappings(metadata.get("ownerReferences"))):
+        keys = ("metadata", "ownerReferences", index)
+        if not text(owner.get("apiVersion")).rpartition("/")[2]:
+            yield invalid(f"{field}.apiVersion", text(owner.get("apiVersion")), "version must not be empty", keys)
+        for name in ("kind", "name", "uid"):
+            if not text(owner.get(name)):
+                yield invalid(f"{field}.{name}", "", "must not be empty", keys)
+
+
+def _finalizer_errors(finalizers: list[str]) -> Iterator[FieldError]:
+    field = "metadata.finalizers"
+    for index, finalizer in enumerate(finalizers):
+        for problem in is_qualified_name(finalizer):
+            yield invalid(field, finalizer, problem, ("metadata", "finalizers", index))
+    if set(_EXCLUSIVE_FINALIZERS) <= set(finalizers):
+        one, other = _EXCLUSIVE_FINALIZERS
+        detail = f"finalizer {one} and {other} cannot be both set"
+        yield invalid(field, finalizers, detail, ("metadata", "finalizers"))

@@ -1,0 +1,119 @@
+"""The validators of OperatorHub.io: its fields, capability levels and categories (R-CAT-240 … R-CAT-244)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.golang.numbers import SPACES, quoted
+from olmc.golang.semver import tolerant_or_none
+from olmc.load.validation.csv_checks import min_kube_version_findings
+from olmc.load.validation.optional.addresses import link_problem, mail_problem
+from olmc.load.validation.optional.removed_apis import removed_api_findings
+from olmc.load.validation.result import Finding, about, result_text
+from olmc.load.validation.settings import Settings
+from olmc.load.validation.views import CsvView, mapping, mappings, text
+from olmc.model.workspace import Bundle
+from olmc.rules import validation as rules
+from olmc.rules.rule import Rule
+
+CAPABILITIES = frozenset({"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"})
+CATEGORIES = frozenset(
+    {
+        "AI/Machine Learning", "Application Runtime", "Big Data", "Cloud Provider", "Developer Tools", "Database",
+        "Integration & Delivery", "Logging & Tracing", "Monitoring", "Modernization & Migration", "Networking",
+        "OpenShift Optional", "Security", "Storage", "Streaming & Messaging", "Observability",
+    }
+)  # fmt: skip
+_MEDIA_TYPES = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
+_DEPRECATED = (
+    'The "operatorhub" validator is deprecated; for equivalent validation use "operatorhub/v2", "standardcapabilities" '
+    'and "standardcategories" validators'
+)
+_Keys = tuple[str | int, ...]
+
+
+def operatorhub_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+    """The old validator: the three that have taken its place, and a word about that (R-CAT-240)."""
+    yield from operatorhub_v2_findings(bundle, settings)
+    yield from capability_findings(bundle, settings)
+    yield from category_findings(bundle, settings)
+    place = CsvView(bundle.csv).place()
+    yield Finding(rules.OPERATORHUB_ADVICE, result_text(_DEPRECATED, value=""), place)
+
+
+def operatorhub_v2_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+    """What OperatorHub.io asks of a CSV (R-CAT-241)."""
+    csv = CsvView(bundle.csv)
+    for rule, keys, detail in _problems(csv.spec):
+        yield Finding(rule, about(csv.name, detail), csv.place("spec", *keys))
+    yield from min_kube_version_findings(csv)
+    yield from removed_api_findings(bundle, settings)
+
+
+def _problems(spec: Mapping[str, Any]) -> Iterator[tuple[Rule, _Keys, str]]:
+    if not text(mapping(spec.get("provider")).get("name")).strip(SPACES):
+        yield rules.OPERATORHUB, ("provider",), "csv.Spec.Provider.Name not specified"
+    for index, maintainer in enumerate(mappings(spec.get("maintainers"))):
+        mail = text(maintainer.get("email"))
+        keys = ("maintainers", index)
+        if not mail or not text(maintainer.get("name")):
+            yield rules.OPERATORHUB, keys, "csv.Spec.Maintainers elements should contain both name and email"
+        if mail and (problem := mail_problem(mail)):
+            yield rules.OPERATORHUB, (*keys, "email"), f"csv.Spec.Maintainers email {mail} is invalid: {problem}"
+    for index, link in enumerate(mappings(spec.get("links"))):
+        url = text(link.get("url"))
+        keys = ("links", index)
+        if not url or not text(link.get("name")):
+            yield rules.OPERATORHUB, keys, "csv.Spec.Links elements should contain both name and url"
+        if url and (problem := link_problem(url)):
+            yield rules.OPERATORHUB, (*keys, "url"), f"csv.Spec.Links url {url} is invalid: {problem}"
+    version = tolerant_or_none(text(spec.get("version")))
+    if version is None or str(version).partition("+")[0] == "0.0.0":
+        yield rules.OPERATORHUB, ("version",), "csv.Spec.Version must be set"
+    yield from _icon_problems(spec.get("icon"))
+
+
+def _icon_problems(icons: Any) -> Iterator[tuple[Rule, _Keys, str]]:
+    if not isinstance(icons, list):
+        yield rules.OPERATORHUB_ADVICE, ("icon",), "csv.Spec.Icon not specified"
+        return
+    if len(icons) != 1:
+        yield rules.OPERATORHUB, ("icon",), "csv.Spec.Icon should only have one element"
+    for icon in mappings(icons)[:1]:
+        kind = text(icon.get("mediatype"))
+        if not kind or not text(icon.get("base64data")):
+            yield rules.OPERATORHUB, ("icon", 0), "csv.Spec.Icon elements should contain both data and mediatype"
+        if kind and kind not in _MEDIA_TYPES:
+            yield rules.OPERATORHUB, ("icon", 0, "mediatype"), f"csv.Spec.Icon {kind} does not have a valid mediatype"
+
+
+def capability_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
+    """Whether the annotation `capabilities` is one of the levels (R-CAT-243)."""
+    csv = CsvView(bundle.csv)
+    level = csv.annotations.get("capabilities")
+    if level is not None and level not in CAPABILITIES:
+        told = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
+        yield Finding(rules.CAPABILITIES, about(csv.name, told), csv.place("metadata", "annotations", "capabilities"))
+
+
+def category_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+    """Whether the annotation `categories` lists known ones (R-CAT-244)."""
+    csv = CsvView(bundle.csv)
+    written = csv.annotations.get("categories")
+    if written is None:
+        return
+    place = csv.place("metadata", "annotations", "categories")
+    custom = settings.categories
+    if custom is not None and custom.problem:
+        told = f"could not extract custom categories from categories map[string]struct {{}}(nil): {custom.problem}"
+        yield Finding(rules.CATEGORIES, about(csv.name, told), place)
+        return
+    known, which = (CATEGORIES, "standard") if custom is None else (custom.names, "custom")
+    for category in written.split(","):
+        if category.strip(SPACES) not in known:
+            told = (
+                f'csv.Metadata.Annotations["categories"] value {quoted(category)} is not in the set of {which} '
+                "categories"
+            )
+            yield Finding(rules.CATEGORIES, about(csv.name, told), place)

@@ -1,0 +1,59 @@
+"""All rules together: codes, texts, and the page that shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Formatter
+
+from olmc.model.diagnostic import Severity
+from olmc.rules import catalogs, validation
+from olmc.rules.catalogue import all_rules, chapters, hint_of, message_of
+from olmc.rules.page import page
+from olmc.rules.rule import Rule
+
+
+def test_codes_are_unique() -> None:
+    """One rule a code, whatever the number of modules that import it."""
+    codes = [rule.code for rule in all_rules()]
+    assert len(codes) == len(set(codes))
+    assert codes == sorted(codes)
+    assert all(len(code) == 7 and code.startswith("OLMC") and code[4:].isdigit() for code in codes)
+
+
+def test_every_rule_has_all_its_texts() -> None:
+    for rule in all_rules():
+        assert all(text.strip() for text in (rule.title, rule.message, rule.hint, rule.explanation)), rule.code
+        assert message_of(rule) and hint_of(rule)
+        assert isinstance(rule.severity, Severity)
+
+
+def test_all_modules_are_searched() -> None:
+    """Chapters are in the order of their codes and hold what their modules hold."""
+    assert {validation.CRD, catalogs.NOT_READ} <= set(all_rules())
+    assert sum(len(chapter.rules) for chapter in chapters()) == len(all_rules())
+    firsts = [chapter.rules[0].code for chapter in chapters()]
+    assert firsts == sorted(firsts)
+    assert all(chapter.title for chapter in chapters())
+
+
+def test_templates_are_shown_with_plain_names() -> None:
+    """Conversions and formats are of no use to a reader; doubled braces are single ones."""
+    rule = Rule("OLMC999", Severity.INFO, "t", "{name!r} has {size:,} of {{ braces }}", "{hint}", "e")
+    assert message_of(rule) == "{name} has {size} of { braces }"
+    assert hint_of(rule) == "It depends on the cause; the finding itself says it."
+    assert hint_of(rule._replace(hint="Use {name}.")) == "Use {name}."
+
+
+def test_the_page_is_current(project: Path) -> None:
+    """docs/rules.md is what `python -m olmc.rules.page` prints."""
+    assert (project / "docs" / "rules.md").read_text(encoding="utf-8") == page()
+
+
+def test_the_page_has_every_rule() -> None:
+    text = page()
+    for rule in all_rules():
+        assert f"\n### {rule.code}\n\n**{rule.title}** ({rule.severity})\n" in text
+        assert {field for _, field, _, _ in Formatter().parse(rule.message) if field} <= {
+            part.partition("}")[0] for part in message_of(rule).split("{")
+        }
+    assert max(map(len, (line for line in text.splitlines() if not line.startswith(("Message", "#"))))) <= 120
