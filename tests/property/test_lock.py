@@ -1,0 +1,160 @@
+"""Whole workspaces: a locked plan resolves to itself, and the order of files never matters."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scenarios import workspace, write
+
+import olmc
+from olmc.load.lock import LOCK_FILE, lock_text
+
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None, max_examples=60)
+PACKAGES = ("p", "q", "r")
+KINDS = st.sampled_from("ABC")
+
+Files = dict[str, str]
+
+
+@st.composite
+def channels(draw: st.DrawFn, package: str) -> list[str]:
+    """The lines of a package: a chain of versions, in one channel or partly in a second one."""
+    lines = []
+    length = draw(st.integers(1, 4))
+    second = draw(st.integers(0, length))
+    for number in range(1, length + 1):
+        places = f"{package}/s,{package}/t*" if number > second else f"{package}/s"
+        words = [f"{package}.v{number}", f"{number}.0.0", places]
+        if number > 1:
+            words += ["replaces", f"{package}.v{number - 1}"]
+            words += ["skips", f"{package}.v1"] if number == 3 and draw(st.booleans()) else []
+            words += ["range", f"<{number}.0.0"] if draw(st.integers(0, 3)) == 3 else []
+        words += ["provides", *draw(st.lists(KINDS, max_size=2, unique=True)), f"Own{package.upper()}"]
+        words += ["requires", draw(KINDS)] if draw(st.integers(0, 2)) == 2 else []
+        lines.append(" ".join([*words, *(["image"] if draw(st.booleans()) else [])]))
+    return lines
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> dict[str, Any]:
+    """A namespace with up to three packages of which some are asked for and some are installed."""
+    packages = draw(st.lists(st.sampled_from(PACKAGES), min_size=1, max_size=3, unique=True))
+    catalog = [line for package in packages for line in draw(channels(package))]
+    subs, installed = [], []
+    for package in draw(st.lists(st.sampled_from(packages), min_size=1, max_size=2, unique=True)):
+        text = f"{package} {package}/{draw(st.sampled_from('sst'))}"
+        subs.append(text + draw(st.sampled_from(["", "", " manual", f" starting {package}.v1"])))
+        if draw(st.booleans()):
+            oldest = next(line for line in catalog if line.startswith(f"{package}.v1 "))
+            apis = oldest.partition(" provides ")[2].removesuffix(" image")
+            installed.append(f"{package}.v1 1.0.0 by {package} provides {apis}")
+    return {"catalog": catalog, "subs": subs, "installed": installed}
+
+
+def compiled(files: Mapping[str, str]) -> olmc.Compilation:
+    with tempfile.TemporaryDirectory() as folder:
+        return olmc.compile(write(Path(folder), files), olmc.Options(approve=("all",)))
+
+
+def walked(made: olmc.Compilation) -> tuple[object, ...]:
+    """Everything that was chosen: the plans in order, the CSVs at rest, what each Subscription is at."""
+    assert made.settled is not None
+    cluster = made.settled.cluster
+    plans = [
+        (done.plan.namespace, done.plan.generation, done.plan.csvs, done.plan.approved)
+        for done in made.settled.history
+        if done.plan is not None
+    ]
+    states = {name: (s.state, s.current, s.installed) for name, s in cluster.subscriptions.items()}
+    return plans, made.phases, states
+
+
+@CALM
+@given(scenarios())
+def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any]) -> None:
+    files = workspace(scenario)
+    first = compiled(files)
+    assert not first.failed, first.diagnostics
+    assert first.lock is not None
+    second = compiled({**files, LOCK_FILE: lock_text(first.lock)})
+    assert not second.failed, second.diagnostics
+    assert walked(second) == walked(first)
+    assert second.lock == first.lock
+    assert {found.code for found in second.diagnostics} <= {found.code for found in first.diagnostics}
+
+
+@CALM
+@given(scenarios(), st.sampled_from(PACKAGES))
+def test_a_lock_holds_when_the_catalog_moves_on(scenario: dict[str, Any], package: str) -> None:
+    """A new head and a new package change nothing for who has a lock."""
+    files = workspace(scenario)
+    first = compiled(files)
+    assert first.lock is not None
+    newest = max((line.split()[0] for line in scenario["catalog"] if line.startswith(f"{package}.v")), default="")
+    more = [f"{package}.v9 9.0.0 {package}/s replaces {newest} provides NewHead image"] if newest else []
+    moved = {**scenario, "catalog": [*scenario["catalog"], *more, "stranger.v1 1.0.0 stranger/s provides A B C image"]}
+    second = compiled({**workspace(moved), LOCK_FILE: lock_text(first.lock)})
+    locked = {operator.package for found in first.lock.namespaces.values() for operator in found.values()}
+    if package in locked or not more:
+        assert not second.failed, second.diagnostics
+        assert walked(second) == walked(first)
+
+
+def taken_apart(files: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Every document with the folder that it has to stay in; what is a bundle's stays whole."""
+    found = []
+    for path, text in files.items():
+        if path.startswith("catalogs/"):
+            found += [(path.rpartition("/")[0], each) for each in text.split("---\n") if each]
+        elif path == "cluster.json":
+            found += [("", json.dumps(each)) for each in json.loads(text)["items"]]
+    return found
+
+
+def put_together(parts: list[tuple[str, str]], choose: Callable[[list[int]], int]) -> Files:
+    """The documents in files with any names, one or two a file, as YAML or JSON, at any depth."""
+    found: Files = {}
+    while parts:
+        folder, text = parts.pop(0)
+        name = f"{choose(list(range(26)))}-{len(found)}"
+        depth = choose([0, 1, 2]) * f"d{choose([0, 1, 2])}/"
+        path = "/".join(part for part in (folder, f"{depth}{name}") if part)
+        again = next((index for index, (other, _) in enumerate(parts) if other == folder), None)
+        if again is not None and choose([0, 1]):
+            found[f"{path}.yaml"] = f"{yaml.safe_dump(json.loads(text))}---\n{parts.pop(again)[1]}\n"
+        else:
+            found[f"{path}.json"] = text
+    return found
+
+
+@CALM
+@given(scenarios(), st.data())
+def test_the_order_of_files_never_matters(scenario: dict[str, Any], data: st.DataObject) -> None:
+    files = workspace(scenario)
+    parts = data.draw(st.permutations(taken_apart(files)))
+    other = put_together(list(parts), lambda options: data.draw(st.sampled_from(options)))
+    renamed = {path: f"bundles/{data.draw(st.integers(0, 9))}-{path.split('/')[1]}" for path in bundle_folders(files)}
+    for path, text in files.items():
+        folder = "/".join(path.split("/")[:2])
+        if folder in renamed:
+            other[f"{renamed[folder]}{path.removeprefix(folder)}"] = text
+    first, second = compiled(files), compiled(other)
+    assert [each.object for each in second.objects] == [each.object for each in first.objects]
+    assert said(second) == said(first)
+    assert second.lock == first.lock
+
+
+def said(made: olmc.Compilation) -> list[tuple[str, str]]:
+    return sorted((found.code, found.message) for found in made.diagnostics)
+
+
+def bundle_folders(files: Mapping[str, str]) -> list[str]:
+    return sorted({"/".join(path.split("/")[:2]) for path in files if path.startswith("bundles/")})
