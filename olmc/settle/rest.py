@@ -95,7 +95,7 @@ def _namespace_of(step: Step) -> str:
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
     """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it."""
-    for subscription in cluster.subscriptions.values():
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
         name = Name(subscription.name.namespace, subscription.installed)
         csv = cluster.csvs.get(name)
         if csv is None:
@@ -140,7 +140,7 @@ def _noted(cluster: Cluster) -> Cluster:
     for member in cluster.members.values():
         if member.succeeded:
             served |= {api: member.csv for api in member.csv.owned_apis if _exists(cluster, api.name, api.is_crd)}
-    for subscription in cluster.subscriptions.values():
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
         name = Name(subscription.name.namespace, subscription.installed)
         if name in cluster.csvs:
             key = component_label_key(subscription.package, name.namespace)

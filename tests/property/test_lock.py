@@ -54,7 +54,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
         subs.append(text + draw(st.sampled_from(["", "", " manual", f" starting {package}.v1"])))
         if draw(st.booleans()):
             oldest = next(line for line in catalog if line.startswith(f"{package}.v1 "))
-            apis = oldest.partition(" provides ")[2].removesuffix(" image")
+            apis = oldest.partition(" provides ")[2].partition(" requires ")[0].removesuffix(" image")
             installed.append(f"{package}.v1 1.0.0 by {package} provides {apis}")
     return {"catalog": catalog, "subs": subs, "installed": installed}
 
