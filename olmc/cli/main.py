@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import gc
 import os
+from importlib import import_module
 
 import click
 
-from olmc.cli.check import check
 from olmc.cli.exits import BAD_INPUT
-from olmc.cli.explain import explain
-from olmc.cli.graph import graph
-from olmc.cli.render import render
-from olmc.cli.resolve import resolve
-from olmc.cli.version import version
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
+# The command NAME is the function NAME in olmc/cli/NAME.py.
+COMMANDS = ("check", "explain", "graph", "render", "resolve", "version")
 
-@click.group(context_settings=CONTEXT)
+
+class Commands(click.Group):
+    """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"olmc.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=Commands, context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
 
@@ -29,13 +40,6 @@ def main() -> None:
       olmc render . --for apply          what to apply on a cluster without OLM
     """
 
-
-main.add_command(check)
-main.add_command(explain)
-main.add_command(graph)
-main.add_command(render)
-main.add_command(resolve)
-main.add_command(version)
 
 
 def run() -> None:
