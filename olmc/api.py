@@ -18,7 +18,7 @@ from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.settle.diagnose import diagnose
-from olmc.settle.rest import Settled, settle
+from olmc.settle.rest import Settled, picks, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Compilation:
 
 def load(root: Path | str, report: Report | None = None) -> Workspace:
     """The front end alone: read the workspace at `root`; problems go to `report`."""
-    return _read_workspace(Path(root), report if report is not None else Report())[0]
+    return _read_workspace(Path(root), report if report is not None else Report(), obey_lock=True)[0]
 
 
-def _read_workspace(path: Path, report: Report) -> tuple[Workspace, dict[str, Any]]:
+def _read_workspace(path: Path, report: Report, *, obey_lock: bool) -> tuple[Workspace, dict[str, Any]]:
     """The workspace at `path`, and the options that its olmc.yaml holds."""
     from olmc.load.config import read_config  # a bundle by itself needs neither, and imports take their time
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
     ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
-    return load_workspace(path, report, ignored=ignored, edges=edges), config
+    return load_workspace(path, report, ignored=ignored, edges=edges, lock=obey_lock), config
 
 
 def compile(
@@ -84,13 +84,13 @@ def compile(
     if folder is not None and is_bundle(folder):
         settled = _settle_bundle(path, folder, options, report)
     else:
-        workspace, config = _read_workspace(path, report)
+        workspace, config = _read_workspace(path, report, obey_lock=obey_lock)
         options = _with_config(options, config, given)
-        workspace = workspace if obey_lock else workspace._replace(lock=None)
         settled = None if _has_errors(report) else settle(workspace, options, report)
     if settled is None or _has_errors(report):
         return Compilation((), tuple(report), {}, workspace=workspace)
-    lock = _checked_lock(workspace, settled, report) if workspace is not None and settled.rounds else None
+    locking = workspace is not None and (settled.rounds or workspace.lock is not None)
+    lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     diagnose(settled, options, report)
     objects = () if _has_errors(report) else generate(settled.cluster, options, report)
     return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
@@ -101,7 +101,7 @@ def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Loc
     from olmc.resolve.locking import broken, lock_of, moved  # only workspaces with Subscriptions need it
     from olmc.rules import lock as rules
 
-    present = lock_of(workspace, settled.cluster)
+    present = lock_of(workspace, settled.cluster, picks(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
         for namespace, text in broken(workspace.lock, present):

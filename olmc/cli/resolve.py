@@ -42,7 +42,7 @@ def resolve(
     """
     if sum((update, locked, pin is not None)) > 1:
         raise click.UsageError("--update, --locked and --pin exclude each other.")
-    if pin is not None and "=" not in pin:
+    if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
     given = frozenset({"approve"}) if approve else frozenset()
     done = compile(path, Options(approve=approve), given=given, obey_lock=not update and pin is None)
@@ -78,10 +78,13 @@ def _print(done: Compilation, output: str) -> None:
 
 def _write_lock(path: Path, done: Compilation) -> None:
     from olmc.load.lock import LOCK_FILE, lock_text
+    from olmc.model.lock import Lock
 
-    if done.lock is not None:
-        (path / LOCK_FILE).write_text(lock_text(done.lock), encoding="utf-8", newline="\n")
-        click.echo(f"{path / LOCK_FILE} written", err=True)
+    if done.lock is None and not (path / LOCK_FILE).exists():
+        click.echo("There is nothing to lock: the workspace has no Subscription.", err=True)
+        return
+    (path / LOCK_FILE).write_text(lock_text(done.lock or Lock({})), encoding="utf-8", newline="\n")
+    click.echo(f"{path / LOCK_FILE} written", err=True)
 
 
 def _check_lock(done: Compilation) -> int:

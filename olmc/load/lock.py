@@ -38,15 +38,14 @@ def read_lock(root: Path, report: Report) -> Lock | None:
     return Lock({item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}, Place(source))
 
 
-def _operators(items: list[dict[str, Any]]) -> dict[str, LockedOperator]:
-    operators = [LockedOperator(*(item[field] for field in _FIELDS)) for item in items]
-    return {operator.package: operator for operator in operators}
+def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:
+    return tuple(LockedOperator(*(item[field] for field in _FIELDS)) for item in items)
 
 
 def lock_text(lock: Lock) -> str:
-    """The text of the file: namespaces and packages in order."""
+    """The text of the file: namespaces in order."""
     namespaces = [
-        {"namespace": name, "operators": [_item(operators[package]) for package in sorted(operators)]}
+        {"namespace": name, "operators": list(map(_item, operators))}
         for name, operators in sorted(lock.namespaces.items())
     ]
     return HEADER + dump_one({"apiVersion": "olmc.dev/v1alpha1", "kind": "Lock", "namespaces": namespaces})

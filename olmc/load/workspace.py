@@ -30,13 +30,14 @@ _CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", 
 
 
 def load(
-    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces"
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces", lock: bool = True
 ) -> Workspace:
     """Read the workspace at `root`.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`;
-    `edges` says where the upgrade edges of bundles that no catalog names come from.
+    `edges` says where the upgrade edges of bundles that no catalog names come from. Without `lock`, olmc.lock is not
+    looked at.
     """
     if not root.is_dir():
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root)))
@@ -70,7 +71,7 @@ def load(
     kept = without_duplicates(manifests, report)
     served |= _configmap_catalogs(kept, report)
     served |= _implied_catalogs(kept, bundles, served, edges, report)
-    return Workspace(kept, bundles, served, read_lock(root, report))
+    return Workspace(kept, bundles, served, read_lock(root, report) if lock else None)
 
 
 def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:

@@ -21,7 +21,7 @@ class LockedOperator(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """The operators of each namespace, by package; `place` is the file."""
+    """The bundles that the plans of each namespace go through, those at rest last of their package; and the file."""
 
-    namespaces: Mapping[str, Mapping[str, LockedOperator]]
+    namespaces: Mapping[str, tuple[LockedOperator, ...]]
     place: Place | None = None

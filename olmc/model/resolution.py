@@ -12,7 +12,8 @@ from olmc.model.objects import CatalogKey
 class Candidate(NamedTuple):
     """A served bundle of one channel as the resolver sees it (R-CAT-303): the same CSV in two channels is two of these.
 
-    `version` is the text served, `properties` the effective list, derived `.required` ones included.
+    `version` is the text served, `properties` the effective list, derived `.required` ones included. One that is
+    `withheld` counts for the order of its channel and can't be chosen: `olmc.lock` keeps to other versions.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Candidate(NamedTuple):
     skip_range: str = ""
     image: str = ""
     location: Location | None = None
+    withheld: bool = False
 
 
 class VisibleCatalog(NamedTuple):

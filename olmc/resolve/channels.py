@@ -37,8 +37,8 @@ class Offer:
 
 
 def ordered(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The entries of one channel from its head down the chain of `replaces`, skipped ones left out
-    (R-CAT-402).
+    """The entries of one channel from its head down the chain of `replaces`, skipped and withheld ones left
+    out (R-CAT-402).
 
     Raises ChannelError when there is no head, a cycle, or more than one chain.
     """
@@ -60,7 +60,7 @@ def ordered(items: Sequence[Item]) -> tuple[Item, ...]:
             + ", ".join(map(_span, chains)),
             place,
         )
-    return tuple(chains[0])
+    return tuple(item for item in chains[0] if not item.withheld)
 
 
 def _descent(head: Item, by_name: dict[str, Item], where: str) -> list[Item]:
@@ -110,7 +110,7 @@ def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: 
     fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
     names = dict.fromkeys(item.name for item in fitting)
-    found = {twin.identifier: twin for name in names for twin in selected if twin.name == name}
+    found = {twin.identifier: twin for name in names for twin in selected if twin.name == name and not twin.withheld}
     if installed and not found and legacy_precedence:
         return Offer(tuple(_elsewhere(view, wish, installed)))
     return Offer(tuple(found.values()))
@@ -156,7 +156,8 @@ def _chains(selected: Iterable[Item]) -> list[Item]:
     skips.
     """
     groups = [list(group) for _, group in groupby(selected, key=_channel_rank)]
-    return [item for group in groups for item in (group if len(group) == 1 else ordered(group))]
+    chains = [group if len(group) == 1 else ordered(group) for group in groups]
+    return [item for chain in chains for item in chain if not item.withheld]
 
 
 def _elsewhere(view: View, wish: Wish, installed: Item) -> Iterable[Item]:

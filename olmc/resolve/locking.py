@@ -1,72 +1,88 @@
-"""Obeying `olmc.lock`: what of the catalogs a locked namespace may still choose from, and whether the lock holds."""
+"""Obeying `olmc.lock`: what of the catalogs a locked namespace may still choose from, and whether the lock holds.
+
+The lock lists every bundle that the plans of a namespace go through, not only where they end: the same hops leave the
+same traces, and what is picked without ever being installed (R-CAT-583) is needed for the next resolution as well.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.lock import Lock, LockedOperator
-from olmc.model.resolution import Candidate, VisibleCatalog, Wish
+from olmc.model.resolution import Candidate, Pick, Question
 from olmc.model.workspace import Workspace
 from olmc.resolve.contents import content_of
-from olmc.resolve.reach import leading_to
 
 
-def restricted(
-    catalogs: Sequence[VisibleCatalog], wishes: Sequence[Wish], locked: Mapping[str, LockedOperator]
-) -> tuple[VisibleCatalog, ...]:
-    """The catalogs with the locked versions as the newest of their channels, and without packages that are neither
-    locked nor asked for."""
-    asked = {wish.package for wish in wishes}
-    return tuple(catalog._replace(entries=tuple(_kept(catalog, asked, locked))) for catalog in catalogs)
-
-
-def _kept(
-    catalog: VisibleCatalog, asked: set[str], locked: Mapping[str, LockedOperator]
-) -> Iterator[Candidate]:
-    below = {package: _below(catalog.entries, operator) for package, operator in locked.items()}
-    for entry in catalog.entries:
-        operator = locked.get(entry.package)
-        if operator is None:
-            if entry.package in asked:
-                yield entry
-            continue
-        home = (operator.catalog, operator.catalog_namespace, operator.channel)
-        if (*catalog.key, entry.channel) == home and entry.name in below[entry.package]:
-            yield entry
-
-
-def _below(entries: Sequence[Candidate], operator: LockedOperator) -> set[str]:
-    """The locked bundle, and those of its channel from which upgrades lead to it."""
-    channel = [e for e in entries if (e.package, e.channel) == (operator.package, operator.channel)]
-    return leading_to(channel, operator.name)
-
-
-def lock_of(workspace: Workspace, cluster: Cluster) -> Lock:
-    """The lock for what the Subscriptions of a settled cluster have chosen."""
-    namespaces: dict[str, dict[str, LockedOperator]] = {}
-    for name, subscription in sorted(cluster.subscriptions.items()):
-        chosen = _entry_of(cluster, name)
-        if chosen is None:
-            continue
-        locked = LockedOperator(
-            subscription.package,
-            chosen.name,
-            chosen.version,
-            chosen.channel,
-            chosen.catalog.name,
-            chosen.catalog.namespace,
-            digest_of(workspace, cluster, chosen),
+def restrictions(question: Question, locked: Sequence[LockedOperator]) -> Iterator[Question]:
+    """The question with everything withheld that is not locked, save packages that are asked for and not in the lock;
+    then with packages that nobody asked for as well, so that a dependency which the lock lacks is found and can be
+    named; at last as it was asked."""
+    names = {_identity(operator) for operator in locked}
+    packages = {operator.package for operator in locked}
+    asked = {wish.package for wish in question.wishes}
+    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (asked - packages)
+    for restricted in (strict, packages):
+        yield question._replace(
+            catalogs=tuple(
+                catalog._replace(
+                    entries=tuple(
+                        entry._replace(withheld=entry.package in restricted and _identity_of(entry) not in names)
+                        for entry in catalog.entries
+                    )
+                )
+                for catalog in question.catalogs
+            )
         )
-        namespaces.setdefault(name.namespace, {})[subscription.package] = locked
-    return Lock(namespaces)
+    yield question
+
+
+def _identity(operator: LockedOperator) -> tuple[str, ...]:
+    return operator.name, operator.package, operator.channel, operator.catalog, operator.catalog_namespace
+
+
+def _identity_of(entry: Candidate) -> tuple[str, ...]:
+    return entry.name, entry.package, entry.channel, *entry.catalog
+
+
+def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Pick]]) -> Lock:
+    """The lock for a settled cluster: `picks` are the namespaces and bundles that were picked on the way, in order;
+    what the Subscriptions were at before counts as well."""
+    chosen: dict[str, dict[tuple[str, ...], Candidate]] = {}
+    for name in sorted(cluster.subscriptions):
+        entry = _entry_of(cluster, name)
+        if entry is not None:
+            chosen.setdefault(name.namespace, {})[_identity_of(entry)] = entry
+    for namespace, pick in picks:
+        # The last one of a package is the one that is to be at rest: what was picked again goes to the end.
+        mine = chosen.setdefault(namespace, {})
+        mine.pop(_identity_of(pick.candidate), None)
+        mine[_identity_of(pick.candidate)] = pick.candidate
+    return Lock(
+        {
+            namespace: tuple(
+                _locked(workspace, cluster, entry) for entry in sorted(entries.values(), key=lambda each: each.package)
+            )
+            for namespace, entries in sorted(chosen.items())
+        }
+    )
+
+
+def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
+    digest = digest_of(workspace, cluster, entry)
+    return LockedOperator(entry.package, entry.name, entry.version, entry.channel, *entry.catalog, digest)
 
 
 def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
-    """The catalog entry of the CSV that a Subscription has chosen, from its own channel if it names one."""
+    """The catalog entry of the CSV that a Subscription is at, from its own channel if it names one.
+
+    A CSV that its channel doesn't have stands for itself: it is not to be upgraded unnoticed either.
+    """
     subscription = cluster.subscriptions[name]
+    csv = cluster.csvs.get(Name(name.namespace, subscription.current))
     channel = str(subscription.spec.get("channel") or "")
     source = cluster.catalogs.get(subscription.catalog)
     fitting = [
@@ -75,6 +91,9 @@ def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
         if (entry.package, entry.name) == (subscription.package, subscription.current)
         and channel in ("", entry.channel)
     ]
+    if not fitting and csv is not None:
+        version = str(csv.spec.get("version") or "")
+        return Candidate(csv.name, subscription.package, channel, subscription.catalog, version, ())
     return next((entry for entry in fitting if entry.default_channel), fitting[0] if fitting else None)
 
 
@@ -83,7 +102,7 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
     content = content_of(workspace, cluster, entry)
     manifests = [content.csv, *(manifest for _, manifest in content.others)] if content else []
     what = {
-        "entry": entry._replace(location=None),
+        "entry": entry._replace(location=None, withheld=False),
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -92,25 +111,32 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
 
 def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """Where the present choice is not the locked one: namespace and what differs."""
-    for namespace, locked in sorted(lock.namespaces.items()):
-        chosen = present.namespaces.get(namespace, {})
-        for package, operator in sorted(locked.items()):
-            now = chosen.get(package)
-            if now is None:
-                yield namespace, f"{operator.name} is locked and can't be chosen any more"
-            elif (now.name, now.channel, now.catalog) != (operator.name, operator.channel, operator.catalog):
-                where = f"channel {operator.channel} of catalog {operator.catalog}"
-                yield namespace, f"{operator.name} from {where} is locked, {now.name} would be chosen"
-    for namespace, chosen in sorted(present.namespaces.items()):
-        for package in sorted(chosen.keys() - lock.namespaces.get(namespace, {}).keys()):
-            yield namespace, f"{chosen[package].name} is needed and not locked"
+    for namespace in sorted({*lock.namespaces, *present.namespaces}):
+        locked, chosen = lock.namespaces.get(namespace, ()), present.namespaces.get(namespace, ())
+        goals = {operator.package: operator for operator in locked}
+        ends = {operator.package: operator for operator in chosen}
+        known = set(map(_identity, locked))
+        new = [operator for operator in chosen if _identity(operator) not in known]
+        for operator in new:
+            goal = goals.get(operator.package)
+            if goal is None:
+                yield namespace, f"{operator.name} is needed and not locked"
+            else:
+                where = f"channel {goal.channel} of catalog {goal.catalog}"
+                yield namespace, f"{goal.name} from {where} is locked, {operator.name} would be chosen"
+        changed = {operator.package for operator in new}
+        for package, goal in sorted(goals.items()):
+            end = ends.get(package)
+            if end is None:
+                yield namespace, f"{goal.name} is locked and not chosen any more"
+            elif package not in changed and end.name != goal.name:
+                yield namespace, f"{goal.name} is locked, the upgrades end at {end.name}"
 
 
 def moved(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """The locked operators whose entry or content changed: namespace and name."""
     for namespace, locked in sorted(lock.namespaces.items()):
-        chosen = present.namespaces.get(namespace, {})
-        for package, operator in sorted(locked.items()):
-            now = chosen.get(package)
-            if now is not None and now.name == operator.name and now.digest != operator.digest:
+        now = {_identity(operator): operator.digest for operator in present.namespaces.get(namespace, ())}
+        for operator in locked:
+            if now.get(_identity(operator), operator.digest) != operator.digest:
                 yield namespace, operator.name

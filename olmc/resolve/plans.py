@@ -50,18 +50,25 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)
-    question = _question(cluster, namespace, mine, visible)
-    if workspace.lock is not None:
-        from olmc.resolve.locking import restricted  # few workspaces have a lock
-
-        locked = workspace.lock.namespaces.get(namespace, {})
-        question = question._replace(catalogs=restricted(question.catalogs, question.wishes, locked))
-    found = answer(question)
+    question, found = _answered(_question(cluster, namespace, mine, visible), workspace)
     if found.message:
         failure = (found.reason, found.message)
         return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
     mine = {name: s._replace(failure=None, unpacking=False) for name, s in mine.items()}
     return _planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
+
+
+def _answered(question: Question, workspace: Workspace) -> tuple[Question, Answer]:
+    """The answer, obeying `olmc.lock`, and the question that it answers."""
+    locked = workspace.lock.namespaces.get(question.namespace) if workspace.lock is not None else None
+    if locked:
+        from olmc.resolve.locking import restrictions  # few workspaces have a lock
+
+        for restricted in restrictions(question, locked):
+            found = answer(restricted)
+            if not found.message:
+                return restricted, found
+    return question, answer(question)
 
 
 def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:

@@ -74,6 +74,11 @@ class Item:
         return isinstance(self.origin, Present)
 
     @property
+    def withheld(self) -> bool:
+        """Whether it only counts for the order of its channel."""
+        return isinstance(self.origin, Candidate) and self.origin.withheld
+
+    @property
     def version(self) -> Version | None:
         """The version for range checks (R-CAT-304); a CSV always has one, 0.0.0 at the least."""
         version = tolerant_or_none(self.origin.version)

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
-from olmc.model.resolution import Candidate
-from olmc.resolve.reach import is_reachable
+from olmc.model.resolution import Candidate, Present
+from olmc.resolve.channels import ChannelError
+from olmc.resolve.reach import stops
 from olmc.rules import lock as rules
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
@@ -57,14 +58,28 @@ def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> s
         where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
         known = [entry.version for entry in entries] + [entry.name for entry in entries]
         raise _error(subscription, package, version, f"{where} has no such entry", known, version)
-    entry = fitting[0]
-    installed = subscription.installed
-    csv = cluster.csvs.get(Name(subscription.name.namespace, installed))
-    version_now = str(csv.spec.get("version") or "") if csv else ""
-    if installed and not is_reachable(entries, installed, version_now, entry.name):
-        text = f"{entry.name} can't be reached from {installed}, which is installed"
-        raise _error(subscription, package, version, text, (), "")
-    return entry.name
+    obstacle = _obstacle(cluster, subscription, entries, fitting[0].name)
+    if obstacle:
+        raise _error(subscription, package, version, obstacle, (), "")
+    return fitting[0].name
+
+
+def _obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Candidate], goal: str) -> str:
+    """Why upgrades don't lead from what is installed to `goal`, "" if they do or nothing is installed."""
+    if not subscription.installed:
+        return ""
+    csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
+    version = str(csv.spec.get("version") or "") if csv else ""
+    try:
+        way = stops(entries, Present(subscription.installed, version, ()))
+    except ChannelError as error:
+        return str(error)
+    if goal in way:
+        return ""
+    there = f"{subscription.installed} is installed, and "
+    if len(way) == 1:
+        return f"{there}no upgrade leads from it"
+    return f"{there}its upgrades go to {', then '.join(way[1:])}"
 
 
 def _channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +22,7 @@ from olmc.settle.start import first_state
 from olmc.settle.stock import StepError, Target, with_step
 
 if TYPE_CHECKING:
+    from olmc.model.resolution import Pick
     from olmc.resolve.plans import Round
 
 MAX_ROUNDS = 1000
@@ -86,6 +87,14 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
             return Settled(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
     return Settled(cluster, beginning, first, rounds, tuple(history))
+
+
+def picks(settled: Settled) -> Iterator[tuple[str, Pick]]:
+    """What the resolver picked on the way to rest, in order, with the namespace; also what was never installed."""
+    for done in (*settled.history, *settled.rounds.values()):
+        if done.question is not None and done.answer is not None:
+            for pick in done.answer.picks:
+                yield done.question.namespace, pick
 
 
 def _namespace_of(step: Step) -> str:

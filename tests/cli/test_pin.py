@@ -123,7 +123,7 @@ def test_what_is_installed_can_only_go_forward(version: str, code: int, tmp_path
     result = olmc("resolve", tmp_path, "--pin", f"a={version}")
     assert result.exit_code == code
     if code:
-        assert "a.v1.0.0 can't be reached from a.v1.1.0, which is installed [OLMC533]" in result.stderr
+        assert "a.v1.1.0 is installed, and its upgrades go to a.v1.2.0 [OLMC533]" in result.stderr
         assert text_of(tmp_path) == SUBSCRIPTION + INSTALLED
 
 
@@ -179,3 +179,27 @@ def test_nothing_is_written_when_one_of_several_can_not_be_pinned(tmp_path: Path
     assert "subs/other.yaml:10:3: error: " in result.stderr
     assert text_of(tmp_path) == SUBSCRIPTION
     assert (tmp_path / "subs/other.yaml").read_text(encoding="utf-8") == other
+
+
+@pytest.mark.parametrize("pin", ["a=", "=1.0.0", "="])
+def test_a_pin_needs_a_package_and_a_version(pin: str, tmp_path: Path) -> None:
+    assert olmc("resolve", put(tmp_path), "--pin", pin).exit_code == 2
+
+
+def test_a_pin_that_olm_would_jump_over_is_not_possible(tmp_path: Path) -> None:
+    """From a.v1, which is installed, the head's skipRange leads past a.v2; startingCSV counts for nothing then."""
+    catalog = ["a.v1 1.0.0 a/s", "a.v2 2.0.0 a/s replaces a.v1", "a.v3 3.0.0 a/s replaces a.v2 range <3.0.0"]
+    text = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: a, namespace: ns}
+spec:
+  {channel}: s
+  name: a
+  source: cat
+  sourceNamespace: ns
+status: {installedCSV: a.v1, currentCSV: a.v1, state: AtLatestKnown}
+""".replace("{channel}", "channel")
+    files = workspace({"catalog": catalog, "installed": ["a.v1 1.0.0 a"]})
+    result = olmc("resolve", write(tmp_path, files | {"a.yaml": text}), "--pin", "a=2.0.0")
+    assert result.exit_code == 3, olmc("resolve", tmp_path).stdout

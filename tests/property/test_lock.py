@@ -36,7 +36,7 @@ def channels(draw: st.DrawFn, package: str) -> list[str]:
         if number > 1:
             words += ["replaces", f"{package}.v{number - 1}"]
             words += ["skips", f"{package}.v1"] if number == 3 and draw(st.booleans()) else []
-            words += ["range", f"<{number}.0.0"] if draw(st.integers(0, 3)) == 3 else []
+            words += ["range", f"<{draw(st.integers(1, number))}.0.0"] if draw(st.booleans()) else []
         words += ["provides", *draw(st.lists(KINDS, max_size=2, unique=True)), f"Own{package.upper()}"]
         words += ["requires", draw(KINDS)] if draw(st.integers(0, 2)) == 2 else []
         lines.append(" ".join([*words, *(["image"] if draw(st.booleans()) else [])]))
@@ -55,13 +55,21 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
         if draw(st.booleans()):
             oldest = next(line for line in catalog if line.startswith(f"{package}.v1 "))
             apis = oldest.partition(" provides ")[2].partition(" requires ")[0].removesuffix(" image")
-            installed.append(f"{package}.v1 1.0.0 by {package} provides {apis}")
+            needs = oldest.partition(" requires ")[2].removesuffix(" image")
+            requires = f" requires {needs}" if needs and draw(st.booleans()) else ""
+            installed.append(f"{package}.v1 1.0.0 by {package} provides {apis}{requires}")
     return {"catalog": catalog, "subs": subs, "installed": installed}
 
 
-def compiled(files: Mapping[str, str]) -> olmc.Compilation:
+def compiled(files: Mapping[str, str], approve: tuple[str, ...] = ("all",)) -> olmc.Compilation:
     with tempfile.TemporaryDirectory() as folder:
-        return olmc.compile(write(Path(folder), files), olmc.Options(approve=("all",)))
+        return olmc.compile(write(Path(folder), files), olmc.Options(approve=approve))
+
+
+def resolved(made: olmc.Compilation) -> bool:
+    """Whether every namespace came to rest because nothing was left to do."""
+    assert made.settled is not None
+    return not any(done.answer and done.answer.message for done in made.settled.rounds.values())
 
 
 def walked(made: olmc.Compilation) -> tuple[object, ...]:
@@ -78,13 +86,13 @@ def walked(made: olmc.Compilation) -> tuple[object, ...]:
 
 
 @CALM
-@given(scenarios())
-def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any]) -> None:
+@given(scenarios(), st.sampled_from([(), ("all",)]))
+def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any], approve: tuple[str, ...]) -> None:
     files = workspace(scenario)
-    first = compiled(files)
+    first = compiled(files, approve)
     assert not first.failed, first.diagnostics
     assert first.lock is not None
-    second = compiled({**files, LOCK_FILE: lock_text(first.lock)})
+    second = compiled({**files, LOCK_FILE: lock_text(first.lock)}, approve)
     assert not second.failed, second.diagnostics
     assert walked(second) == walked(first)
     assert second.lock == first.lock
@@ -94,7 +102,8 @@ def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any]) -> None:
 @CALM
 @given(scenarios(), st.sampled_from(PACKAGES))
 def test_a_lock_holds_when_the_catalog_moves_on(scenario: dict[str, Any], package: str) -> None:
-    """A new head and a new package change nothing for who has a lock."""
+    """A new head and a new package change nothing for who has a lock. (What could not be resolved then is not locked,
+    and is free to come.)"""
     files = workspace(scenario)
     first = compiled(files)
     assert first.lock is not None
@@ -102,10 +111,43 @@ def test_a_lock_holds_when_the_catalog_moves_on(scenario: dict[str, Any], packag
     more = [f"{package}.v9 9.0.0 {package}/s replaces {newest} provides NewHead image"] if newest else []
     moved = {**scenario, "catalog": [*scenario["catalog"], *more, "stranger.v1 1.0.0 stranger/s provides A B C image"]}
     second = compiled({**workspace(moved), LOCK_FILE: lock_text(first.lock)})
-    locked = {operator.package for found in first.lock.namespaces.values() for operator in found.values()}
-    if package in locked or not more:
+    locked = {operator.package for found in first.lock.namespaces.values() for operator in found}
+    if resolved(first) and (package in locked or not more):
         assert not second.failed, second.diagnostics
         assert walked(second) == walked(first)
+
+
+def test_versions_that_only_a_skip_range_leads_from_do_not_break_the_lock(tmp_path: Path) -> None:
+    """q.v1.1 came later and is skipped by the new head; for the locked q.v2 it is one more head of the channel."""
+    before = ["q.v1 1.0.0 q/s", "q.v2 2.0.0 q/s replaces q.v1 range <2.0.0"]
+    first = olmc.compile(write(tmp_path / "one", workspace({"catalog": before, "subs": ["q q/s"]})))
+    assert first.lock is not None
+    after = [*before, "q.v1.1 1.1.0 q/s replaces q.v1", "q.v3 3.0.0 q/s replaces q.v2 skips q.v1.1"]
+    files = workspace({"catalog": after, "subs": ["q q/s"]}) | {LOCK_FILE: lock_text(first.lock)}
+    second = olmc.compile(write(tmp_path / "two", files))
+    assert not second.failed, second.diagnostics
+    assert second.phases == first.phases
+
+
+def test_the_dependency_of_a_plan_that_waits_is_locked_as_well(tmp_path: Path) -> None:
+    """Its Subscription is not there before the plan has run, so the lock knows nothing of it and breaks at once."""
+    catalog = ["a.v1 1.0.0 a/s provides A requires B", "b.v1 1.0.0 b/s provides B"]
+    files = workspace({"catalog": catalog, "subs": ["a a/s manual"]})
+    first = olmc.compile(write(tmp_path, files))
+    assert first.lock is not None
+    second = olmc.compile(write(tmp_path, {LOCK_FILE: lock_text(first.lock)}))
+    assert not second.failed, second.diagnostics
+
+
+def test_a_provider_that_is_not_installed_does_not_break_the_lock(tmp_path: Path) -> None:
+    """R-CAT-583: b.v1 is picked, but nothing installs it; the lock hides it, and the namespace can't be resolved."""
+    catalog = ["a.v1 1.0.0 a/s provides A requires B", "b.v1 1.0.0 b/s provides B"]
+    installed = ["a.v1 1.0.0 by a provides A requires B"]
+    files = workspace({"catalog": catalog, "subs": ["a a/s"], "installed": installed})
+    first = olmc.compile(write(tmp_path, files))
+    assert first.lock is not None
+    second = olmc.compile(write(tmp_path, {LOCK_FILE: lock_text(first.lock)}))
+    assert [each.object for each in second.objects] == [each.object for each in first.objects]
 
 
 def taken_apart(files: Mapping[str, str]) -> list[tuple[str, str]]:
