@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
+import sys
 from importlib import import_module
 
 import click
@@ -49,6 +51,7 @@ def run() -> None:
     take a fifth of it.
     """
     gc.set_threshold(200_000, 50, 50)
+    _write_utf_8()
     try:
         main()
     except Exception as error:
@@ -60,3 +63,10 @@ def run() -> None:
         raise SystemExit(BAD_INPUT) from error
     finally:
         gc.freeze()
+
+
+def _write_utf_8() -> None:
+    """What is written doesn't depend on the locale, nor its line ends on the system."""
+    for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline=newline)

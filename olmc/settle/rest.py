@@ -20,6 +20,7 @@ from olmc.settle.execute import with_plan
 from olmc.settle.phases import judged
 from olmc.settle.start import first_state
 from olmc.settle.stock import StepError, Target, with_step
+from olmc.yaml import locate
 
 if TYPE_CHECKING:
     from olmc.model.resolution import Pick
@@ -53,7 +54,8 @@ def settle(workspace: Workspace, options: Options, report: Report, *, direct: Se
         try:
             cluster = with_step(cluster, step, Target(_namespace_of(step), "", options))
         except StepError as error:
-            report.add(rules.STEP_FAILED.finding(None, csv=step.resolving, problem=error))
+            place = locate(step.source, ()) if step.source is not None else None
+            report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
             break
     cluster = _at_rest(cluster, options)
     if not cluster.subscriptions:
