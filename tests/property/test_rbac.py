@@ -1,0 +1,297 @@
+"""The algebra of effective permissions: rules as sets of requests, aggregation as a closure, risks that only grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmc.model.objects import Provenance, Rendered
+from olmc.review.permissions import Grant, Subject, difference, grants_of, permissions
+from olmc.review.policy import PolicyRule, Request, allows, beyond, covers, merged, policy_rules
+from olmc.review.risks import RISKS, level_of, risks_of
+
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None)
+RBAC = "rbac.authorization.k8s.io"
+
+VERBS = ("get", "list", "create", "escalate", "bind", "*")
+GROUPS = ("", "apps", RBAC, "*")
+RESOURCES = ("pods", "pods/exec", "secrets", "deployments/scale", "*/scale", "roles", "*")
+NAMES = ("one", "two")
+URLS = ("/metrics", "/logs/*", "/logs/a", "*")
+
+
+def some(values: Sequence[str], least: int = 1) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(values), min_size=least, max_size=3)
+
+
+written = st.one_of(
+    st.fixed_dictionaries(
+        {"verbs": some(VERBS), "apiGroups": some(GROUPS), "resources": some(RESOURCES)},
+        optional={"resourceNames": some(NAMES, 0)},
+    ),
+    st.fixed_dictionaries({"verbs": some(VERBS), "nonResourceURLs": some(URLS)}),
+)
+rules = written.map(lambda rule: policy_rules(rule)[0])
+lists = st.lists(rules, max_size=4)
+
+# Every request that the rules above can tell apart; wildcards stand for requests that nobody names.
+REQUESTS = (
+    *(
+        Request(verb, group, resource, name)
+        for verb, group, resource, name in product(
+            (*VERBS, "watch"), (*GROUPS, "batch"), (*RESOURCES, "jobs", "jobs/scale"), ("", *NAMES, "three")
+        )
+    ),
+    *(Request(verb, url=url) for verb, url in product((*VERBS, "watch"), (*URLS, "/logs/b", "/version"))),
+)
+
+
+def allowed(them: Sequence[PolicyRule]) -> frozenset[Request]:
+    """The meaning of rules: the requests that they allow."""
+    return frozenset(request for request in REQUESTS if any(allows(rule, request) for rule in them))
+
+
+def in_words(rule: dict[str, Any], request: Request) -> bool:
+    """Whether the API server grants a request, as Kubernetes' documentation says it."""
+    if "*" not in rule["verbs"] and request.verb not in rule["verbs"]:
+        return False
+    if request.url:
+        return any(
+            request.url == url or (url[-1] == "*" and request.url.startswith(url[:-1]))
+            for url in rule.get("nonResourceURLs", [])
+        )
+    names = rule.get("resourceNames", [])
+    resources = rule.get("resources", [])
+    _, slash, subresource = request.resource.partition("/")
+    return (
+        ("*" in rule.get("apiGroups", []) or request.group in rule.get("apiGroups", []))
+        and any(each in resources for each in ("*", request.resource, f"*/{subresource}" if slash else "*"))
+        and (names == [] or request.name in names)
+    )
+
+
+@CALM
+@given(written)
+def test_a_rule_allows_what_it_says(rule: dict[str, Any]) -> None:
+    parsed = policy_rules(rule)
+    assert allowed(parsed) == frozenset(request for request in REQUESTS if in_words(rule, request))
+
+
+@CALM
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda deeper: st.lists(deeper, max_size=3)))
+def test_odd_rules_allow_nothing(odd: Any) -> None:
+    assert policy_rules(odd) == ()
+    assert policy_rules({"verbs": odd, "apiGroups": [""], "resources": [7, None]}) == ()
+
+
+@CALM
+@given(rules, lists)
+def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> None:
+    """With the others it makes up the whole again, it is of the rule alone, and they add nothing to it."""
+    rest = beyond(rule, others)
+    assert allowed([*rest, *others]) == allowed([rule, *others])
+    assert allowed(rest) <= allowed([rule])
+    assert all(beyond(part, [rule]) == () for part in rest)
+    assert all(allowed([part]) - allowed(others) for part in rest)
+
+
+@CALM
+@given(rules, lists, rules)
+def test_covering(rule: PolicyRule, others: list[PolicyRule], more: PolicyRule) -> None:
+    assert covers([rule, *others], rule)
+    if covers(others, rule):
+        assert allowed([rule]) <= allowed(others)
+        assert covers([more, *others], rule)
+        if covers([rule], more):
+            assert covers(others, more)
+
+
+@CALM
+@given(lists)
+def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
+    once = merged(them)
+    assert allowed(once) == allowed(them)
+    assert merged(once) == once
+    assert merged(reversed(them)) == once
+    assert len(once) <= len(set(them))
+
+
+@CALM
+@given(rules, rules, st.sampled_from(["", "harbour", None]))
+def test_more_permissions_are_never_safer(rule: PolicyRule, other: PolicyRule, namespace: str | None) -> None:
+    if covers([other], rule):
+        assert level_of(other, namespace) >= level_of(rule, namespace)
+    assert level_of(rule, "") >= level_of(rule, namespace)
+
+
+@CALM
+@given(rules, st.sampled_from(["", "harbour"]))
+def test_the_gravest_risk_comes_first(rule: PolicyRule, namespace: str) -> None:
+    found = risks_of(rule, namespace)
+    assert len({risk.name for risk in found}) == len(found)
+    assert {risk.name for risk in found} <= {risk.name for risk in RISKS}
+    if found:
+        first = found[0].namespaced if namespace else found[0].cluster
+        assert first == level_of(rule, namespace)
+
+
+def role(name: str, rules: list[Any], kind: str = "ClusterRole", **fields: Any) -> Rendered:
+    labels = {f"to-{each}": "true" for each in fields.pop("to", ())}
+    metadata = {"name": name, "labels": labels, **({"namespace": "harbour"} if kind == "Role" else {})}
+    made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules, **fields}
+    return Rendered(made, Provenance(None, "stock", ""))
+
+
+def binding(name: str, ref: str, who: list[dict[str, str]], kind: str = "ClusterRoleBinding") -> Rendered:
+    metadata = {"name": name, **({"namespace": "harbour"} if kind == "RoleBinding" else {})}
+    made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "subjects": who}
+    made["roleRef"] = {"apiGroup": RBAC, "kind": "ClusterRole", "name": ref}
+    return Rendered(made, Provenance(None, "stock", ""))
+
+
+ROLES = ("a", "b", "c", "d")
+WHO = {"kind": "User", "name": "ada"}
+# Which roles are aggregated, each from the roles with a label; circles included.
+graphs = st.dictionaries(st.sampled_from(ROLES), st.lists(st.sampled_from(ROLES), min_size=1, max_size=3))
+labels = st.dictionaries(st.sampled_from(ROLES), st.sets(st.sampled_from(ROLES)))
+def roles(own: dict[str, list[Any]], graph: dict[str, list[str]], to: dict[str, set[str]]) -> list[Rendered]:
+    made = []
+    for name in ROLES:
+        selectors = [{"matchLabels": {f"to-{each}": "true"}} for each in graph.get(name, ())]
+        fields = {"aggregationRule": {"clusterRoleSelectors": selectors}} if selectors else {}
+        made.append(role(name, own.get(name, []), to=sorted(to.get(name, ())), **fields))
+    return made
+
+
+objects = st.builds(roles, st.dictionaries(st.sampled_from(ROLES), st.lists(written, max_size=2)), graphs, labels)
+
+
+def told(made: Sequence[Rendered], name: str = "a") -> frozenset[Request]:
+    given_to = permissions([*made, binding("all", name, [WHO])]).grants
+    return allowed([grant.rule for grant in given_to])
+
+
+def controlled(made: Sequence[Rendered]) -> dict[str, frozenset[Request]]:
+    """What each role allows once the controller of aggregated roles has come to rest."""
+    selected = {one.identity.name: wanted(one) for one in made if "aggregationRule" in one.object}
+    labelled = {one.identity.name: set(one.object["metadata"]["labels"]) for one in made}
+    own = {one.identity.name: [part for rule in one.object["rules"] for part in policy_rules(rule)] for one in made}
+    known = {name: frozenset() if name in selected else allowed(rules) for name, rules in own.items()}
+    while True:
+        again = dict(known)
+        for name, labels in selected.items():
+            again[name] = frozenset().union(*(known[other] for other in known if labelled[other] & labels))
+        if again == known:
+            return known
+        known = again
+
+
+def wanted(aggregated: Rendered) -> set[str]:
+    selectors = aggregated.object["aggregationRule"]["clusterRoleSelectors"]
+    return {label for each in selectors for label in each["matchLabels"]}
+
+
+@CALM
+@given(objects)
+def test_an_aggregated_role_has_what_it_selects(made: list[Rendered]) -> None:
+    """Its own rules are overwritten; what it selects may be aggregated in turn, in circles even."""
+    for name, expected in controlled(made).items():
+        assert told(made, name) == expected
+
+
+@CALM
+@given(objects, st.randoms(use_true_random=False))
+def test_the_order_of_objects_does_not_matter(made: list[Rendered], random: Any) -> None:
+    everything = [*made, binding("x", "a", [WHO]), binding("y", "b", [WHO], "RoleBinding")]
+    shuffled = list(everything)
+    random.shuffle(shuffled)
+    assert permissions(shuffled) == permissions(everything)
+
+
+@CALM
+@given(objects, st.sampled_from(ROLES))
+def test_a_binding_never_takes_away(made: list[Rendered], name: str) -> None:
+    few = permissions([*made, binding("x", "a", [WHO])])
+    more = permissions([*made, binding("x", "a", [WHO]), binding("y", name, [WHO])])
+    assert set(few.grants) <= set(more.grants)
+    assert few.gains == more.gains
+    assert difference(few.grants, more.grants) == ()
+
+
+@CALM
+@given(lists, lists, st.booleans())
+def test_difference(ours: list[PolicyRule], theirs: list[PolicyRule], everywhere: bool) -> None:
+    """What is gained and what is lost, with names of roles that changed on the way."""
+    mine = [held(rule, "harbour", "mine") for rule in ours]
+    other = [held(rule, "" if everywhere else "harbour", "theirs") for rule in theirs]
+    gained = difference(mine, other)
+    assert allowed([grant.rule for grant in gained]) | allowed(theirs) == allowed(ours) | allowed(theirs)
+    assert difference(mine, mine) == difference([], other) == ()
+    assert difference(gained, other) == gained
+    assert {grant.role.name for grant in gained} <= {"mine"}
+
+
+def held(rule: PolicyRule, namespace: str, name: str) -> Grant:
+    key = role(name, []).identity
+    return Grant(Subject("User", "", "ada"), namespace, rule, key, key, key, None, None)
+
+
+def test_a_grant_in_one_namespace_says_nothing_about_another() -> None:
+    rule = PolicyRule(("get",), ("",), ("secrets",))
+    here, there, everywhere = held(rule, "here", "x"), held(rule, "there", "x"), held(rule, "", "x")
+    assert difference([here], [there]) == (here,)
+    assert difference([everywhere], [here, there]) == (everywhere,)
+    assert difference([here, there], [everywhere]) == ()
+
+
+def test_accounts_have_what_their_groups_have() -> None:
+    account = {"kind": "ServiceAccount", "namespace": "harbour", "name": "beacon"}
+    by_name = {"kind": "User", "name": "system:serviceaccount:harbour:beacon"}
+    crowd = [{"kind": "Group", "name": f"system:{name}"} for name in ("serviceaccounts:harbour", "authenticated")]
+    strangers = [{"kind": "Group", "name": "system:serviceaccounts:quay"}, {"kind": "User", "name": "beacon"}]
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}
+    for who in (account, by_name, *crowd, *strangers):
+        made = permissions([role("reader", [rule]), binding("x", "reader", [who])])
+        found = grants_of(Subject("ServiceAccount", "harbour", "beacon"), made.grants)
+        assert bool(found) == (who not in strangers), who
+
+
+def test_urls_need_the_whole_cluster() -> None:
+    """A RoleBinding gives no URLs, whatever its role says; a subject without a namespace is in the binding's."""
+    rule = {"verbs": ["get"], "nonResourceURLs": ["/metrics"]}
+    who = [{"kind": "ServiceAccount", "name": "beacon"}]
+    assert permissions([role("m", [rule]), binding("x", "m", who, "RoleBinding")]).grants == ()
+    reader = role("m", [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}])
+    (grant,) = permissions([reader, binding("x", "m", who, "RoleBinding")]).grants
+    assert grant.subject == Subject("ServiceAccount", "harbour", "beacon")
+    assert grant.namespace == "harbour"
+
+
+def test_roles_that_every_cluster_has() -> None:
+    """cluster-admin is everything; admin has what edit has, and edit what view has, and what bundles add."""
+    added = role("kettles-view", [{"verbs": ["get"], "apiGroups": ["tea"], "resources": ["kettles"]}])
+    added.object["metadata"]["labels"] = {f"{RBAC}/aggregate-to-view": "true"}
+    made = permissions([added, binding("x", "cluster-admin", [WHO]), binding("y", "admin", [WHO], "RoleBinding")])
+    everywhere = [grant.rule for grant in made.grants if grant.namespace == ""]
+    assert allowed(everywhere) == frozenset(REQUESTS)
+    here = [grant.rule for grant in made.grants if grant.namespace == "harbour"]
+    for wanted in (
+        PolicyRule(("create",), (RBAC,), ("roles",)),
+        PolicyRule(("create",), ("",), ("pods/exec",)),
+        PolicyRule(("get",), ("",), ("configmaps",)),
+        PolicyRule(("get",), ("tea",), ("kettles",)),
+    ):
+        assert covers(here, wanted)
+    assert not covers(here, PolicyRule(("get",), ("",), ("nodes",)))
+    gained = {(grant.subject.name, grant.source.name) for grant in made.gains}
+    assert gained == {(name, "kettles-view") for name in ("admin", "edit", "view")}
+
+
+def test_bindings_to_roles_that_are_not_there() -> None:
+    made = permissions([binding("x", "nobody", [WHO])])
+    assert [(str(one), str(other)) for one, other in made.dangling] == [("ClusterRoleBinding/x", "ClusterRole/nobody")]
