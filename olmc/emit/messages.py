@@ -55,14 +55,14 @@ def _one(diagnostic: Diagnostic, line_of: LineOf | None = None) -> Iterator[str]
 
 
 def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{_printable(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _excerpt(place: Location, line: str) -> Iterator[str]:
     """The line of a place with its number, and a caret below; of a long line the part around the place."""
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = _printable(line[start : start + _WIDEST].rstrip())
+    shown = printable(line[start : start + _WIDEST].rstrip())
     if not shown.strip():
         return
     before = ("…" if start else "") + shown[: column - start]
@@ -72,7 +72,7 @@ def _excerpt(place: Location, line: str) -> Iterator[str]:
         yield f"  {' ' * len(number)} | {' ' * _width(before)}^"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A text of which nothing moves the cursor or rings a bell: files of strangers are printed to terminals."""
     return "".join(_shown(char) for char in text) if not text.isprintable() else text
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from olmc.model.resolution import Pick
 from olmc.resolve.explain import reasons
 from olmc.resolve.plans import Round
+from olmc.review.tables import aligned
 from olmc.settle.rest import Settled
 
 FORMAT_VERSION = 1
@@ -117,7 +118,4 @@ def as_table(rows: Sequence[Hop]) -> str:
     """The hops as aligned columns, "" for none."""
     if not rows:
         return ""
-    lines = [Hop("NAMESPACE", "OPERATOR", "FROM", "TO", "CHANNEL", "WHY"), *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(Hop._fields))]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "".join(line.rstrip() + "\n" for line in padded)
+    return aligned([Hop("NAMESPACE", "OPERATOR", "FROM", "TO", "CHANNEL", "WHY"), *rows])

@@ -61,6 +61,11 @@ _CLUSTER_SCOPED = frozenset(
 )
 
 
+def builtin_kinds() -> tuple[tuple[str, str], ...]:
+    """The group and name of every kind that an API server with OLM has today, each once, sorted."""
+    return tuple(sorted({(group, kind) for (group, _), kinds in _KINDS.items() for kind in kinds.split()}))
+
+
 def minor_of(kube_version: str) -> int:
     """The minor version of Kubernetes 1 in a version like `v1.36.2`."""
     parts = kube_version.removeprefix("v").split(".")

@@ -1,0 +1,149 @@
+"""`olmc rbac` and `olmc rbac who-can`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olmc.api import Compilation, compile
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.emit.messages import as_text
+from olmc.model.diagnostic import Severity
+
+if TYPE_CHECKING:
+    from olmc.review.rbac_text import Finder
+
+_LEVELS = ("low", "medium", "high", "critical")
+
+
+class _WithQuestion(click.Command):
+    """`rbac`, or `rbac who-can` if that word comes first; a workspace called so is `./who-can`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] == ["who-can"]:
+            extra.setdefault("auto_envvar_prefix", "OLMC_RBAC_WHO_CAN")
+            return who_can.make_context(f"{info_name} who-can", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=_WithQuestion)
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("--subject", default="", metavar="NAME",
+              help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.")
+@click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@click.pass_context
+def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str) -> None:
+    """Say what operators may do in the end, and what users gain; what is dangerous comes first.
+
+    Shows every ServiceAccount that an operator runs under, whoever else the workspace gives permissions to, and what
+    the roles admin, edit and view gain by the installed operators. PATH is a workspace or a bundle; without it it is
+    the current directory.
+
+    \b
+    Examples:
+      olmc rbac                                  everybody's permissions, dangerous ones first
+      olmc rbac --subject beacon.v1.0.0          one operator
+      olmc rbac --subject edit                   what a user with the role edit gains
+      olmc rbac my-bundle --fail-on critical     for CI
+      olmc rbac who-can get secrets              the other way round; see olmc rbac who-can --help
+
+    Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
+    """
+    from olmc.review.asked import AskedError
+    from olmc.review.holders import chosen, gainers, holders, is_user_role
+    from olmc.review.permissions import permissions
+    from olmc.review.rbac_text import as_data
+    from olmc.review.rbac_text import as_text as as_words
+    from olmc.review.risks import Level
+
+    done = _compiled(ctx, path)
+    found = permissions(done.objects)
+    everybody, gaining = holders(found, done.objects), gainers(found)
+    try:
+        wanted = chosen((*everybody, *gaining), subject) if subject else ()
+    except AskedError as error:
+        raise click.UsageError(str(error)) from error
+    shown = tuple(each for each in everybody if not subject or each in wanted)
+    roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
+    if output == "json":
+        data = as_data(shown, roles, found.dangling, _finder(done))
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        click.echo(as_words(shown, roles, _finder(done)), nl=False)
+        for binding, role in found.dangling:
+            click.echo(f"olmc: {binding} gives nothing: {role} is not in the workspace", err=True)
+    limit = Level[fail_on.upper()] if fail_on else None
+    ctx.exit(FINDINGS if limit and any(each.level >= limit for each in (*shown, *roles)) else DONE)
+
+
+@click.command()
+@click.argument("verb")
+@click.argument("resource")
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
+@click.option("--name", default="", metavar="NAME", help="The object with this name.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
+@click.pass_context
+def who_can(
+    ctx: click.Context, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
+    output: str,
+) -> None:  # fmt: skip
+    """Say who may do something, where, and why.
+
+    RESOURCE is written as in a Role (`pods/exec`, `deployments.apps`), as a kind or a short name, or a URL that is no
+    resource (`/metrics`). Without -n and -A it is everybody who can anywhere.
+
+    \b
+    Examples:
+      olmc rbac who-can get secrets                      anywhere in the cluster
+      olmc rbac who-can create pods/exec -n harbour      in one namespace
+      olmc rbac who-can patch deploy my-workspace        a kind, a plural or a short name
+      olmc rbac who-can get secrets --name key -n quay   one object
+      olmc rbac who-can '*' '*'                          who may do everything
+      olmc rbac who-can get /metrics                     a URL
+
+    Exit codes: 0 done, 2 wrong usage, 3 input that can't be compiled.
+    """
+    if namespace and all_namespaces:
+        raise click.UsageError("-n and -A exclude each other.")
+    from olmc.review.asked import AskedError
+    from olmc.review.permissions import permissions
+    from olmc.review.who_can import as_data, as_table, asked, who
+
+    done = _compiled(ctx, path)
+    found = permissions(done.objects)
+    try:
+        question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
+    except AskedError as error:
+        raise click.UsageError(str(error)) from error
+    answer = who(question, found)
+    if output == "json":
+        click.echo(json.dumps(as_data(question, answer, _finder(done)), indent=2, ensure_ascii=False))
+    else:
+        click.echo(as_table(answer, _finder(done)), nl=False)
+        if not answer:
+            click.echo(f"olmc: nobody can {question.in_words}", err=True)
+    ctx.exit(DONE)
+
+
+def _compiled(ctx: click.Context, path: Path) -> Compilation:
+    done = compile(path)
+    click.echo(as_text(done.diagnostics, least=Severity.FAILURE), err=True, nl=False)
+    if done.failed:
+        ctx.exit(BAD_INPUT)
+    return done
+
+
+def _finder(done: Compilation) -> Finder:
+    from olmc.review.origins import finder
+
+    return finder(done.objects, done.settled.cluster if done.settled is not None else None)

@@ -1,0 +1,128 @@
+"""Who holds which permissions: the operators' accounts and everybody else, each permission with its risks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.model.cluster import Name
+from olmc.model.objects import Rendered
+from olmc.review.asked import not_found
+from olmc.review.builtin_roles import USER_ROLES
+from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
+from olmc.review.policy import PolicyRule
+from olmc.review.risks import Level, Risk, level_of, risks_of
+
+
+class Permission(NamedTuple):
+    """A rule that somebody has, the namespaces where it holds ("" for the whole cluster, None for where a role is
+    bound), its risks there, and the grants that give it."""
+
+    rule: PolicyRule
+    namespaces: tuple[str | None, ...]
+    level: Level
+    risks: tuple[Risk, ...]
+    grants: tuple[Grant, ...]
+
+
+class Holder(NamedTuple):
+    """A subject with its permissions, dangerous ones first, and the operators that run under it.
+
+    `level` is the level of the worst of them.
+    """
+
+    subject: Subject
+    operators: tuple[Name, ...]
+    level: Level
+    permissions: tuple[Permission, ...]
+
+
+def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[Holder, ...]:
+    """Everybody who has permissions by a binding, and the accounts of all operators; the most dangerous first."""
+    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
+    for grant in found.grants:
+        by_subject[grant.subject].append(grant)
+    running = _operators(objects)
+    everybody = {*by_subject, *running}
+    made = []
+    for subject in everybody:
+        grants = [grant for each in (subject, *groups_of(subject)) for grant in by_subject.get(each, ())]
+        made.append(_holder(subject, running.get(subject, ()), grants))
+    return tuple(sorted(made, key=lambda holder: (-holder.level, holder.subject)))
+
+
+def gainers(found: Permissions) -> tuple[Holder, ...]:
+    """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
+    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
+    for grant in found.gains:
+        by_subject[grant.subject].append(grant)
+    made = [_holder(subject, (), grants) for subject, grants in by_subject.items()]
+    return tuple(sorted(made, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
+
+
+def is_user_role(holder: Holder) -> bool:
+    """Whether a gainer is one of the roles that every cluster has for users."""
+    return holder.subject.name in USER_ROLES
+
+
+def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
+    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; AskedError for none."""
+    found = tuple(holder for holder in everybody if text in _names(holder))
+    if not found:
+        shortest = {min(_names(holder), key=lambda name: (len(name), name)) for holder in everybody}
+        others = {name for holder in everybody for name in _names(holder)}
+        raise not_found(f"There is no subject {text}", text, sorted(shortest), sorted(others))
+    return found
+
+
+def _names(holder: Holder) -> set[str]:
+    kind, namespace, name = holder.subject
+    found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
+    if kind == ACCOUNT:
+        found |= {f"sa/{namespace}/{name}", f"system:serviceaccount:{namespace}:{name}"}
+    return found | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
+
+
+def _rank(name: str) -> int:
+    return USER_ROLES.index(name) if name in USER_ROLES else len(USER_ROLES)
+
+
+def _holder(subject: Subject, operators: Sequence[Name], grants: Iterable[Grant]) -> Holder:
+    by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
+    for grant in grants:
+        by_rule[grant.rule].append(grant)
+    found = [_permission(rule, same) for rule, same in by_rule.items()]
+    found.sort(key=lambda each: (-each.level, [risk.name for risk in each.risks], each.rule))
+    level = max((each.level for each in found), default=Level.NONE)
+    return Holder(subject, tuple(operators), level, tuple(found))
+
+
+def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
+    namespaces = sorted({grant.namespace for grant in grants}, key=lambda name: (name is not None, name or ""))
+    if "" in namespaces:
+        namespaces = [""]
+    widest = namespaces[0]
+    return Permission(
+        rule, tuple(namespaces), level_of(rule, widest), risks_of(rule, widest), tuple(grants)
+    )
+
+
+def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
+    """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
+    found: dict[Subject, dict[Name, None]] = defaultdict(dict)
+    for one in objects:
+        key, labels = one.identity, (one.object.get("metadata") or {}).get("labels") or {}
+        if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
+            for account in _accounts(one.object):
+                found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
+    return {subject: tuple(sorted(names)) for subject, names in found.items()}
+
+
+def _accounts(csv: Mapping[str, Any]) -> Iterator[str]:
+    install = ((csv.get("spec") or {}).get("install") or {}).get("spec") or {}
+    for entry in (*(install.get("permissions") or ()), *(install.get("clusterPermissions") or ())):
+        yield str(entry.get("serviceAccountName") or "")
+    for deployment in install.get("deployments") or ():
+        pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+        yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

@@ -1,0 +1,83 @@
+"""Where in the input an object stems from, as exactly as its CSV lets one say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from olmc.golang import cluster_role_name, role_name
+from olmc.model.cluster import Cluster, Name
+from olmc.model.location import Location, Place
+from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import CSV_KIND
+from olmc.review.permissions import Grant
+from olmc.review.policy import PolicyRule, policy_rules
+from olmc.yaml import locate
+
+_AS_WRITTEN = ("manifests", "install_plan")
+_RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+
+
+def location(place: Place | None) -> Location | None:
+    """The line and column of a place."""
+    return locate(place.source, place.keys) if place is not None else None
+
+
+def location_of(found: Rendered, cluster: Cluster | None) -> Location | None:
+    """Where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for nowhere."""
+    return location(refined(found.identity, found.object, found.provenance, cluster))
+
+
+def finder(objects: Iterable[Rendered], cluster: Cluster | None) -> Callable[[Grant], Location | None]:
+    """A function that gives the place of the rule of a grant, read when it is asked for."""
+    by_identity = {found.identity: found for found in objects}
+
+    def find(grant: Grant) -> Location | None:
+        found = by_identity.get(grant.source)
+        if found is None:
+            return None
+        place = refined(found.identity, found.object, found.provenance, cluster)
+        return location(_of_rule(place, found, grant.rule))
+
+    return find
+
+
+def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
+    """The place of a rule inside that of its role, where the role stands in the input with its rules."""
+    if place is None or not (place.keys or role.provenance.stage in _AS_WRITTEN and not _is_owned(role.object)):
+        return place
+    rules = role.object.get("rules")
+    for index, each in enumerate(rules if isinstance(rules, list) else ()):
+        if rule in policy_rules(each):
+            return place._replace(keys=(*place.keys, "rules", index))
+    return place
+
+
+def refined(
+    key: Identity, obj: Mapping[str, Any], provenance: Provenance, cluster: Cluster | None
+) -> Place | None:
+    """The place of a provenance; for RBAC that is named after an entry of a CSV's permissions, this entry."""
+    place = provenance.place
+    csv = _owner(obj, cluster) if cluster is not None and key.kind in _RBAC_KINDS else None
+    if place is None or place.keys or csv is None or csv.source != place.source:
+        return place
+    for field, entries in (("permissions", csv.permissions), ("clusterPermissions", csv.cluster_permissions)):
+        for index, entry in enumerate(entries):
+            if key.name in (role_name(csv.name, dict(entry)), cluster_role_name(csv.name, csv.namespace, dict(entry))):
+                return place._replace(keys=("spec", "install", "spec", field, index))
+    return place
+
+
+def _is_owned(obj: Mapping[str, Any]) -> bool:
+    labels = (obj.get("metadata") or {}).get("labels")
+    return isinstance(labels, Mapping) and labels.get("olm.owner.kind") == CSV_KIND
+
+
+def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:
+    """The CSV that an object's owner labels name; a copy in a target namespace says where it was copied from."""
+    if not _is_owned(obj):
+        return None
+    labels = obj["metadata"]["labels"]
+    namespace = labels.get("olm.copiedFrom") or labels.get("olm.owner.namespace")
+    return cluster.csvs.get(Name(str(namespace), str(labels.get("olm.owner"))))

@@ -1,0 +1,189 @@
+"""Permissions as people and machines read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from olmc.model.location import Location
+from olmc.model.objects import Identity
+from olmc.review.builtin_roles import USER_ROLES
+from olmc.review.holders import Holder, Permission
+from olmc.review.permissions import Grant
+from olmc.review.policy import ANY, PolicyRule, covers, merged
+from olmc.review.risks import Level
+from olmc.review.tables import paragraph
+
+FORMAT_VERSION = 1
+Finder = Callable[[Grant], Location | None]
+"""Gives the place in the input that a grant's rule stems from."""
+
+_LOOKED_AT = Level.MEDIUM
+"""From this level on a permission is shown by itself, with where it comes from; others are summed up."""
+
+
+def in_words(rule: PolicyRule) -> str:
+    """A rule in a line: `get, list secrets, deployments.apps named a, b`."""
+    verbs = ", ".join(rule.verbs)
+    if rule.urls:
+        return f"{verbs} {', '.join(rule.urls)}"
+    things = ", ".join(_full(resource, rule.groups) for resource in rule.resources)
+    return f"{verbs} {things}" + (f" named {', '.join(rule.names)}" if rule.names else "")
+
+
+def _full(resource: str, groups: Sequence[str]) -> str:
+    """`deployments.apps/scale`; for several groups `deployments.{apps,extensions}`."""
+    if tuple(groups) == ("",):
+        return resource
+    base, slash, subresource = resource.partition("/")
+    group = groups[0] if len(groups) == 1 else "{" + ",".join(each or "core" for each in groups) + "}"
+    return f"{base}.{group}{slash}{subresource}"
+
+
+def where(namespaces: Sequence[str | None]) -> str:
+    """Where a permission holds, in words."""
+    if None in namespaces:
+        return "wherever it is bound"
+    return "in the whole cluster" if "" in namespaces else f"in {', '.join(filter(None, namespaces))}"
+
+
+def as_text(everybody: Sequence[Holder], gaining: Sequence[Holder], find: Finder) -> str:
+    """All holders, one after the other, and why what they may do is dangerous."""
+    blocks = [_block(holder, find) for holder in (*everybody, *gaining)]
+    return "\n".join((*blocks, *_reasons((*everybody, *gaining)))) or "Nobody is given permissions here.\n"
+
+
+def _block(holder: Holder, find: Finder) -> str:
+    lines = [f"{_title(holder)}\n"]
+    if not holder.permissions:
+        lines.append("  has no permissions\n")
+    for each in holder.permissions:
+        if each.level >= _LOOKED_AT:
+            lines += _looked_at(each, find)
+    for (risks, namespaces), rules in _summed_up(holder.permissions).items():
+        place = "" if None in namespaces else f", {where(namespaces)}"
+        if risks:
+            lines.append(paragraph(f"LOW {risks}", "  ", "      "))
+        first = "    " if risks else "  - "
+        lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merged(rules)]
+    return "".join(lines)
+
+
+def _title(holder: Holder) -> str:
+    kind, namespace, name = holder.subject
+    if kind == "ClusterRole":
+        who = f"A user with {name} gains" if name in USER_ROLES else f"A user with ClusterRole {name} gains"
+    else:
+        who = f"{kind} {f'{namespace}/' if namespace else ''}{name}"
+    operators = ", ".join(operator.name for operator in holder.operators)
+    running = f", which {operators} runs under" if operators else ""
+    return who + running + (f": {holder.level}" if holder.level else "")
+
+
+def _looked_at(each: Permission, find: Finder) -> Iterator[str]:
+    head = f"  {str(each.level).upper()} "
+    risks = ", ".join(risk.name for risk in each.risks)
+    yield paragraph(f"{head}{risks}", "", " " * len(head))
+    yield paragraph(f"{in_words(each.rule)}, {where(each.namespaces)}", "    ", "      ")
+    for source, grant in {grant.source: grant for grant in reversed(each.grants)}.items():
+        place = find(grant)
+        yield paragraph(f"from {source}" + (f" ({place})" if place else ""), "    ", "      ")
+
+
+_Key = tuple[str, tuple[str | None, ...]]
+
+
+def _summed_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]]:
+    """The rules that are not looked at one by one, by their risks and where they hold; those without risks last."""
+    found: dict[_Key, list[PolicyRule]] = {}
+    wide = [each for each in permissions if ANY in each.rule.verbs]
+    for each in permissions:
+        if each.level < _LOOKED_AT and not any(_includes(other, each) for other in wide):
+            risks = ", ".join(risk.name for risk in each.risks)
+            found.setdefault((risks, each.namespaces), []).append(each.rule)
+
+    def order(item: tuple[_Key, list[PolicyRule]]) -> tuple[bool, str, tuple[str, ...]]:
+        (risks, namespaces), _ = item
+        return (not risks, risks, tuple(name or "" for name in namespaces))
+
+    return dict(sorted(found.items(), key=order))
+
+
+def _includes(wide: Permission, other: Permission) -> bool:
+    """Whether a permission goes without saying because of another one."""
+    return wide is not other and wide.namespaces in (("",), other.namespaces) and covers([wide.rule], other.rule)
+
+
+def _reasons(everybody: Iterable[Holder]) -> Iterator[str]:
+    shown = {
+        risk.name: risk
+        for holder in everybody
+        for each in holder.permissions
+        for risk in each.risks
+    }
+    if shown:
+        risks = sorted(shown.values(), key=lambda risk: (-risk.cluster, risk.name))
+        width = max(len(risk.name) for risk in risks) + 4
+        lines = (paragraph(risk.why, f"  {risk.name}".ljust(width), " " * width) for risk in risks)
+        yield "What the risks are\n" + "".join(lines)
+
+
+def as_data(
+    everybody: Sequence[Holder], gaining: Sequence[Holder], dangling: Iterable[tuple[Identity, Identity]], find: Finder
+) -> dict[str, Any]:
+    """The holders in the format of `schemas/rbac.schema.json`."""
+    both = (*everybody, *gaining)
+    reasons = {risk.name: risk.why for holder in both for each in holder.permissions for risk in each.risks}
+    return {
+        "version": FORMAT_VERSION,
+        "subjects": [_holder(holder, find) for holder in everybody],
+        "userRoles": [_holder(holder, find) for holder in gaining],
+        "dangling": [{"binding": identity_data(one), "role": identity_data(other)} for one, other in dangling],
+        "risks": dict(sorted(reasons.items())),
+    }
+
+
+def _holder(holder: Holder, find: Finder) -> dict[str, Any]:
+    return {
+        **holder.subject._asdict(),
+        "operators": [operator._asdict() for operator in holder.operators],
+        "level": str(holder.level),
+        "permissions": [
+            {
+                **rule_data(each.rule),
+                "namespaces": [] if None in each.namespaces else list(each.namespaces),
+                "level": str(each.level),
+                "risks": [risk.name for risk in each.risks],
+                "grants": [grant_data(grant, find) for grant in each.grants],
+            }
+            for each in holder.permissions
+        ],
+    }
+
+
+def rule_data(rule: PolicyRule) -> dict[str, list[str]]:
+    """A rule with the names that a Role has for its fields."""
+    keys = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    return {key: list(values) for key, values in zip(keys, rule, strict=True)}
+
+
+def grant_data(grant: Grant, find: Finder) -> dict[str, Any]:
+    """How a grant comes about: to whom, where, by which role and binding, and the place of the rule in the input."""
+    return {
+        "subject": grant.subject._asdict(),
+        "namespace": grant.namespace,
+        "role": identity_data(grant.role),
+        "source": identity_data(grant.source),
+        "binding": identity_data(grant.binding) if grant.binding is not None else None,
+        "place": place_data(find(grant)),
+    }
+
+
+def identity_data(key: Identity) -> dict[str, str]:
+    """An object's identity as data."""
+    return key._asdict()
+
+
+def place_data(place: Location | None) -> dict[str, Any] | None:
+    """A place as data, None for nowhere."""
+    return place._asdict() if place is not None else None
