@@ -9,7 +9,7 @@ import click
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
 # The command NAME is the function NAME in olmc/cli/NAME.py.
-COMMANDS = ("check", "explain", "graph", "rbac", "render", "resolve", "version")
+COMMANDS = ("check", "explain", "graph", "rbac", "render", "resolve", "status", "version", "why")
 
 
 class Commands(click.Group):

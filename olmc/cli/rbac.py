@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmc.api import Compilation, compile
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.emit.messages import as_text
+from olmc.api import Compilation
+from olmc.cli.compiled import compiled
+from olmc.cli.exits import DONE, FINDINGS
 from olmc.model.diagnostic import Severity
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
 
-    done = _compiled(ctx, path)
+    done = compiled(ctx, path, least=Severity.FAILURE)
     found = permissions(done.objects)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
@@ -119,7 +119,7 @@ def who_can(
     from olmc.review.permissions import permissions
     from olmc.review.who_can import as_data, as_table, asked, who
 
-    done = _compiled(ctx, path)
+    done = compiled(ctx, path, least=Severity.FAILURE)
     found = permissions(done.objects)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
@@ -133,14 +133,6 @@ def who_can(
         if not answer:
             click.echo(f"olmc: nobody can {question.in_words}", err=True)
     ctx.exit(DONE)
-
-
-def _compiled(ctx: click.Context, path: Path) -> Compilation:
-    done = compile(path)
-    click.echo(as_text(done.diagnostics, least=Severity.FAILURE), err=True, nl=False)
-    if done.failed:
-        ctx.exit(BAD_INPUT)
-    return done
 
 
 def _finder(done: Compilation) -> Finder:

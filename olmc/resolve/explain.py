@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from olmc.model.location import Location
 from olmc.model.resolution import Answer, Question, Wish
@@ -19,8 +20,7 @@ from olmc.resolve.view import Item
 __all__ = ["Line", "derivation", "reasons"]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A step of an explanation: how deep it is nested, the text, and the place of the fact that it states."""
 
     depth: int

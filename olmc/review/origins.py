@@ -45,7 +45,7 @@ def finder(objects: Iterable[Rendered], cluster: Cluster | None) -> Callable[[Gr
 
 def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
     """The place of a rule inside that of its role, where the role stands in the input with its rules."""
-    if place is None or not (place.keys or role.provenance.stage in _AS_WRITTEN and not _is_owned(role.object)):
+    if place is None or not (place.keys or (role.provenance.stage in _AS_WRITTEN and not _is_owned(role.object))):
         return place
     rules = role.object.get("rules")
     for index, each in enumerate(rules if isinstance(rules, list) else ()):

@@ -93,7 +93,7 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
         from olmc.resolve.explain import derivation  # only workspaces with Subscriptions need the resolver
         from olmc.resolve.resolve import answer
 
-        question = _with_places(done.question, settled.cluster)
+        question = with_places(done.question, settled.cluster)
         said = Report()
         answer(question, said)
         for diagnostic in said:
@@ -107,7 +107,7 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
                 yield diagnostic._replace(hint="\n".join(told))
 
 
-def _with_places(question: Question, cluster: Cluster) -> Question:
+def with_places(question: Question, cluster: Cluster) -> Question:
     """The question with the place of every Subscription, for messages."""
     wishes = []
     for wish in question.wishes:
@@ -137,11 +137,12 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
-        place = _failed_step(plan)
+        place = failed_step(plan)
         yield rules.PLAN_FAILED.finding(place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text)
 
 
-def _failed_step(plan: InstallPlan) -> Location | None:
+def failed_step(plan: InstallPlan) -> Location | None:
+    """The place of the object at which an InstallPlan stopped."""
     if plan.condition and plan.condition[1] == "InstallCheckFailed":
         return None
     step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
@@ -156,13 +157,13 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
             yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
             continue
         if not member.phase and not member.csv.surface_is_readable:
-            yield rules.UNUSABLE.finding(_place(member), csv=name.name, namespace=name.namespace)
+            yield rules.UNUSABLE.finding(place_of(member), csv=name.name, namespace=name.namespace)
         if member.succeeded or member.phase in ("", "Replacing"):
             continue
         rule, hint = _rule_for(member)
         yield rule.finding(
-            _place(member),
-            related=_rivals(member, cluster),
+            place_of(member),
+            related=rivals(member, cluster),
             csv=member.csv.name,
             namespace=name.namespace,
             reason=member.reason,
@@ -170,10 +171,10 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
             hint=hint,
         )
         if member.flapping:
-            yield rules.FLAPPING.finding(_place(member), csv=member.csv.name, namespace=name.namespace)
+            yield rules.FLAPPING.finding(place_of(member), csv=member.csv.name, namespace=name.namespace)
 
 
-def _rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
+def rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
     """Of a conflict over APIs, the groups that have them, with their places."""
     if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
         return ()
@@ -190,11 +191,11 @@ def _rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...
 def _rule_for(member: Member) -> tuple[Rule, str]:
     hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
     if member.phase == "Pending":
-        return rules.PENDING, "\n".join((hint, *_unmet(member))).strip()
+        return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
     return (rules.GROUP_FAILURE if hint else rules.INSTALL_FAILURE), hint
 
 
-def _unmet(member: Member) -> Iterator[str]:
+def unmet(member: Member) -> Iterator[str]:
     """One line for each requirement that is not met."""
     for item in member.requirements:
         if item["status"] not in ("Present", "DeploymentFound"):
@@ -204,7 +205,8 @@ def _unmet(member: Member) -> Iterator[str]:
                     yield f"  {dependent['message']}"
 
 
-def _place(member: Member) -> Location | None:
+def place_of(member: Member) -> Location | None:
+    """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
     if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
         return _at(member.group.source, "spec")
     return _at(member.csv.source, "metadata", "name")

@@ -1,0 +1,71 @@
+"""`olmc status`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from olmc.api import Compilation
+from olmc.cli.compiled import compiled
+from olmc.cli.exits import DONE, FINDINGS
+from olmc.model.diagnostic import Severity
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "prometheus"]), default="table",
+              show_default=True,
+              help="A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
+@click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
+@click.pass_context
+def status(
+    ctx: click.Context, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
+    legacy_metrics: bool,
+) -> None:  # fmt: skip
+    """Say how every operator would be: version, phase, what comes next, and what is missing.
+
+    One row an operator and namespace. PATH is a workspace or a bundle; several are shown below each other, without PATH
+    it is the current directory. olmc why NAME says more about a row.
+
+    \b
+    Examples:
+      olmc status                      this workspace
+      olmc status -o wide              with the names of CSVs and everything that is missing
+      olmc status prod staging         two workspaces
+      olmc status -o prometheus        the metrics that OLM would export
+
+    Exit codes: 0 done, 1 an operator would fail or can't be upgraded, 2 wrong usage, 3 input that can't be compiled.
+    """
+    roots = paths or (Path(),)
+    if output == "prometheus" and len(roots) > 1:
+        raise click.UsageError("-o prometheus takes one PATH: metrics have no label for workspaces.")
+    if output != "prometheus" and (all_metrics or legacy_metrics):
+        raise click.UsageError("--all-metrics and --legacy-metrics need -o prometheus.")
+    from olmc.review.metrics import as_prometheus
+    from olmc.review.state import as_data, as_table, operators
+
+    done = [compiled(ctx, path, approve=approve, least=Severity.ERROR) for path in roots]
+    found = [
+        (path.as_posix() if len(roots) > 1 else "", operator)
+        for path, one in zip(roots, done, strict=True)
+        if one.settled is not None
+        for operator in operators(one.settled)
+    ]
+    if output == "json":
+        click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+    elif output == "prometheus" and done[0].settled is not None:
+        text = as_prometheus(done[0].settled, legacy=legacy_metrics, everything=all_metrics)
+        click.echo(text, nl=False)
+    else:
+        click.echo(as_table(found, wide=output == "wide"), nl=False)
+        if not found:
+            click.echo("olmc: no operators here", err=True)
+    ctx.exit(FINDINGS if any(operator.fails for _, operator in found) or _fails(done) else DONE)
+
+
+def _fails(done: list[Compilation]) -> bool:
+    return any(one.findings for one in done)

@@ -1,0 +1,50 @@
+"""`olmc why`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from olmc.cli.compiled import compiled
+from olmc.cli.exits import DONE, FINDINGS
+from olmc.model.diagnostic import Severity
+
+
+@click.command()
+@click.argument("target")
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Text for people, or JSON for machines (schemas/why.schema.json).")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.pass_context
+def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple[str, ...]) -> None:
+    """Say where an object comes from, or what prevents it.
+
+    TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names, in
+    any case. PATH is a workspace or a bundle; without it it is the current directory.
+
+    \b
+    Examples:
+      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, and who asked for it
+      olmc why deploy/beacon-controller my-workspace    short names will do
+      olmc why beacon.v1.2.0                            why is this version (not) installed?
+      olmc why beacon                                   everything about a package
+
+    Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
+    """
+    from olmc.review.asked import AskedError
+    from olmc.review.why import PRESENT, as_data, as_text
+    from olmc.review.why import why as answers_to
+
+    done = compiled(ctx, path, approve=approve, least=Severity.ERROR)
+    try:
+        answers = answers_to(target, done)
+    except AskedError as error:
+        raise click.UsageError(str(error)) from error
+    if output == "json":
+        click.echo(json.dumps(as_data(target, answers), indent=2, ensure_ascii=False))
+    else:
+        click.echo(as_text(answers), nl=False)
+    ctx.exit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)

@@ -1,0 +1,203 @@
+"""Why something is not there: who would make it, and what keeps them from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from olmc.api import Compilation
+from olmc.model.cluster import Cluster, Name
+from olmc.model.location import Location
+from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import CSV_KIND
+from olmc.resolve.explain import Line
+from olmc.resolve.steps import strategy_steps
+from olmc.review.hindrances import at, of_csv, of_plan, of_subscription
+from olmc.review.targets import OLM_GROUP, Wanted, package_of_csv, subscribing
+from olmc.settle.rest import Settled
+
+_NO_CATALOG = CatalogKey("", "")
+
+
+class Maker(NamedTuple):
+    """A CSV that would bring an object, where it says so, and the namespace that it is in ("" for a bundle's)."""
+
+    csv: Csv
+    namespace: str
+    place: Location | None
+
+
+def why_absent(wanted: Wanted, done: Compilation, settled: Settled) -> Iterator[Line]:
+    """Why an object is not there; nothing when nobody would make it."""
+    kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
+    if (OLM_GROUP, CSV_KIND) in kinds:
+        yield from why_no_csv(wanted.namespace, wanted.name, "", done, settled)
+        return
+    if (OLM_GROUP, "Subscription") in kinds:
+        yield from _no_subscription(wanted, settled)
+    yield from _unexecuted(wanted, settled.cluster)
+    seen: set[tuple[str, str]] = set()
+    for maker in _makers(wanted, done, settled.cluster):
+        if (maker.namespace, maker.csv.name) in seen:
+            continue
+        seen.add((maker.namespace, maker.csv.name))
+        yield from _not_made(maker, wanted, done, settled)
+    if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
+        yield from _required_by(wanted.name, settled.cluster)
+
+
+def _not_made(maker: Maker, wanted: Wanted, done: Compilation, settled: Settled) -> Iterator[Line]:
+    """Why a CSV does not bring what it would bring."""
+    csv, cluster = maker.csv, settled.cluster
+    name = Name(maker.namespace, csv.name)
+    member = cluster.members.get(name)
+    if member is None:
+        yield Line(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
+        yield from _deeper(why_no_csv(wanted.namespace, csv.name, "", done, settled))
+    elif wanted.namespace and wanted.namespace != maker.namespace:
+        yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
+    else:
+        state = f"{member.phase} ({member.reason})" if member.phase else "without a phase"
+        yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}", maker.place)
+        yield from _deeper(of_csv(member, cluster))
+
+
+def why_no_csv(namespace: str, csv: str, package: str, done: Compilation, settled: Settled) -> Iterator[Line]:
+    """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
+    cluster = settled.cluster
+    elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
+    for name in elsewhere:
+        yield Line(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
+    package = package or package_of_csv(csv, cluster, done.workspace)
+    yield from _replaced(namespace, csv, cluster)
+    if not package:
+        return
+    followers = [name for name in subscribing(package, cluster) if namespace in ("", name.namespace)]
+    for name in followers:
+        yield from _not_by(name, csv, settled)
+    if not followers and not elsewhere:
+        where = f" in namespace {namespace}" if namespace else ""
+        place = _place_in_catalog(csv, package, cluster)
+        yield Line(0, f"no Subscription{where} asks for its package {package}", place)
+        yield from _provided_by(csv, package, done, cluster)
+
+
+def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Line]:
+    for old in cluster.retired:
+        if old.name != csv or namespace not in ("", old.namespace):
+            continue
+        heirs = [each for each in (*cluster.csvs.values(), *cluster.retired) if each.replaces == csv]
+        for heir in (each for each in heirs if each.namespace == old.namespace):
+            text = f"it was installed in namespace {old.namespace}, and {heir.name} replaced it"
+            yield Line(0, text, at(heir.source))
+
+
+def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
+    """Why a Subscription for its package does not install a CSV: something prevents it, or it has another one."""
+    cluster = settled.cluster
+    subscription = cluster.subscriptions[name]
+    if csv and csv == subscription.installed:
+        return
+    channel = str(subscription.spec.get("channel") or "")
+    follows = f"Subscription {name} follows channel {channel}" if channel else f"Subscription {name} names no channel"
+    has = f", and has {subscription.installed} installed" if subscription.installed else ", and has nothing installed"
+    yield Line(0, follows + has, at(subscription.source))
+    channels = {
+        entry.channel: entry for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv
+    }
+    if csv and channel and channels and channel not in channels:
+        first = channels[min(channels)]
+        yield Line(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
+    yield from _deeper(of_subscription(name, settled))
+
+
+def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | None:
+    """Where a catalog has a CSV, or the package."""
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            if entry.package == package and csv in ("", entry.name):
+                return entry.location
+    return None
+
+
+def _provided_by(csv: str, package: str, done: Compilation, cluster: Cluster) -> Iterator[Line]:
+    """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
+    catalogs = sorted({str(key.name) for key, source in cluster.catalogs.items() if _serves(source.catalog, package)})
+    if catalogs:
+        yield Line(1, f"catalog {', '.join(catalogs)} serves it")
+    bundle = done.workspace.bundles.get(csv) if done.workspace is not None else None
+    if bundle is not None and not catalogs:
+        yield Line(1, f"no catalog serves the bundle in {bundle.directory or 'the workspace'}", at(bundle.csv.source))
+
+
+def _serves(catalog: object, package: str) -> bool:
+    return package in getattr(catalog, "packages", {})
+
+
+def _no_subscription(wanted: Wanted, settled: Settled) -> Iterator[Line]:
+    for name in subscribing(wanted.name, settled.cluster):
+        yield Line(0, f"Subscription {name} is the one for package {wanted.name}")
+
+
+def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
+    """InstallPlans that have the object as a step that they never came to."""
+    for plan in cluster.plans:
+        for number, step in enumerate(plan.steps[plan.executed :], plan.executed + 1):
+            if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
+                text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
+                yield Line(0, text, at(step.source))
+                yield from _deeper(of_plan(plan))
+
+
+def _makers(wanted: Wanted, done: Compilation, cluster: Cluster) -> Iterator[Maker]:
+    """The CSVs, installed ones first, whose bundles or install strategies have an object."""
+    for name, csv in sorted(cluster.csvs.items()):
+        for place in _made_by(csv, wanted):
+            yield Maker(csv, name.namespace, place)
+    installed = {name.name: name.namespace for name in cluster.csvs}
+    for bundle in done.workspace.bundles.values() if done.workspace is not None else ():
+        made: list[Location | None] = [
+            at(file.manifest.source)
+            for file in bundle.files
+            if file.manifest is not bundle.csv and _is(file.manifest.object, wanted)
+        ]
+        try:
+            csv = Csv(bundle.csv.object, bundle.csv.source)
+            made += _made_by(csv, wanted) if csv.name not in installed else []
+        except (AttributeError, TypeError):  # a CSV that OLM can't decode: said elsewhere
+            continue
+        for place in made:
+            yield Maker(csv, installed.get(csv.name, ""), place)
+
+
+def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
+
+
+def _made_by(csv: Csv, wanted: Wanted) -> list[Location | None]:
+    """Where a CSV says that it has a Deployment, a webhook's Service, or an account with its RBAC."""
+    kinds = {kind.kind for kind in wanted.kinds}
+    if "Deployment" in kinds:
+        for index, deployment in enumerate(csv.deployments):
+            if deployment.get("name") == wanted.name:
+                return [at(csv.source, "spec", "install", "spec", "deployments", index)]
+    namespaced = {**csv.object, "metadata": {**csv.object["metadata"], "namespace": csv.namespace or wanted.namespace}}
+    for step in strategy_steps(namespaced, _NO_CATALOG, csv.source):
+        if step.kind in kinds and step.name == wanted.name:
+            return [at(csv.source, "spec", "install", "spec")]
+    return []
+
+
+def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
+    for csv in cluster.csvs.values():
+        for index, item in enumerate(csv.crd_descriptions("required")):
+            if item.get("name") == name:
+                place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
+                yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)
+
+
+def _deeper(lines: Iterator[Line]) -> Iterator[Line]:
+    return (line._replace(depth=line.depth + 1) for line in lines)

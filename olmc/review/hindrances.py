@@ -1,0 +1,97 @@
+"""What prevents a Subscription from installing what it asks for, and a CSV from succeeding, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Subscription
+from olmc.model.location import Location, Source
+from olmc.resolve.explain import Line, derivation
+from olmc.rules import settle as rules
+from olmc.settle.diagnose import failed_step, place_of, rivals, unmet, with_places
+from olmc.settle.rest import Settled
+from olmc.yaml import locate
+
+APPROVAL = "RequiresApproval"
+
+
+def at(source: Source | None, *keys: str | int) -> Location | None:
+    """The place of some keys in a document, None without one."""
+    return locate(source, keys) if source is not None else None
+
+
+def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:
+    """The InstallPlan that a Subscription refers to."""
+    key = (subscription.name.namespace, subscription.plan)
+    return next((plan for plan in cluster.plans if (plan.namespace, plan.name) == key), None)
+
+
+def of_csv(member: Member, cluster: Cluster) -> Iterator[Line]:
+    """What keeps a CSV from succeeding, with every requirement that is not met; nothing for one that succeeds."""
+    if member.succeeded:
+        return
+    if member.phase:
+        text = member.message or f"it is {member.phase}"
+    elif member.csv.counts_as_copy:
+        text = "OLM takes it for a copy because of its annotation olm.operatorNamespace, and leaves it alone"
+    elif not member.csv.surface_is_readable:
+        text = "OLM leaves it alone: a CRD that it names has no dot in its name"
+    elif member.group is not None and member.group.problem:
+        text = f"its OperatorGroup {member.group.name} can't be processed: {member.group.problem}"
+    else:
+        text = "OLM gives it no status"
+    yield Line(0, text, place_of(member))
+    for line in unmet(member):
+        shown = line.lstrip()
+        yield Line(1 + (len(line) - len(shown)) // 2, shown)
+    for text, place in rivals(member, cluster):
+        yield Line(1, text, place)
+    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    if hint and member.phase == "Failed":
+        yield Line(1, hint)
+
+
+def of_subscription(name: Name, settled: Settled) -> Iterator[Line]:
+    """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
+    cluster, namespace = settled.cluster, name.namespace
+    groups = cluster.groups_in(namespace)
+    if len(groups) != 1:
+        what = "no OperatorGroup" if not groups else "several OperatorGroups"
+        yield Line(0, f"OLM resolves nothing in namespace {namespace}: it has {what}")
+        for group in groups:
+            yield Line(1, f"OperatorGroup {group.name}", at(group.source))
+        return
+    if groups[0].problem:
+        place = at(groups[0].source, "spec")
+        yield Line(0, f"OperatorGroup {groups[0].name} can't be processed: {groups[0].problem}", place)
+    yield from _of_resolution(namespace, settled)
+    plan = plan_of(cluster.subscriptions[name], cluster)
+    if plan is not None:
+        yield from of_plan(plan)
+
+
+def _of_resolution(namespace: str, settled: Settled) -> Iterator[Line]:
+    done = settled.rounds.get(namespace)
+    if done is None:
+        return
+    if done.question is not None and done.answer is not None and done.answer.message:
+        question = with_places(done.question, settled.cluster)
+        yield from derivation(question, done.answer)
+    for candidate in done.missing:
+        place = candidate.location
+        yield Line(0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place)
+    for content, text in done.unreadable:
+        csv = content.csv.object["metadata"]["name"]
+        yield Line(0, f"bundle {csv} can't be unpacked: {text}", at(content.csv.source))
+
+
+def of_plan(plan: InstallPlan) -> Iterator[Line]:
+    """What keeps an InstallPlan from being carried out; nothing for a complete one."""
+    csvs = ", ".join(plan.csvs)
+    if plan.phase == APPROVAL:
+        yield Line(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
+        first = plan.csvs[0] if plan.csvs else "all"
+        yield Line(1, f"--approve {plan.namespace}/{first} shows what approving it would do")
+    elif plan.phase != "Complete":
+        text = plan.message or (plan.condition[2] if plan.condition else "")
+        yield Line(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))

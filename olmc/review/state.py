@@ -1,0 +1,200 @@
+"""The operators of a settled cluster, one row each: version, phase, what comes next, what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from olmc.model.cluster import Cluster, Member, Name, Subscription
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import PROPERTIES
+from olmc.resolve.explain import Line
+from olmc.review.hindrances import APPROVAL, of_csv, of_subscription, plan_of
+from olmc.review.tables import aligned
+from olmc.settle.rest import Settled
+
+FORMAT_VERSION = 1
+_NOTHING = "-"
+
+
+class Operator(NamedTuple):
+    """An operator in a namespace.
+
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
+    that would come next, and `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails`
+    says whether OLM would leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    """
+
+    namespace: str
+    package: str
+    subscription: str
+    csv: str
+    version: str
+    channel: str
+    phase: str
+    reason: str
+    upgrade: str
+    waits: str
+    missing: tuple[Line, ...]
+    fails: bool
+
+
+def operators(settled: Settled) -> tuple[Operator, ...]:
+    """All operators by namespace and package: one for each Subscription, and for each CSV without one."""
+    cluster = settled.cluster
+    found = [_subscribed(name, subscription, settled) for name, subscription in cluster.subscriptions.items()]
+    taken = {Name(each.namespace, each.csv) for each in found}
+    taken |= {Name(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
+    for name, member in cluster.members.items():
+        if name not in taken and member.phase not in ("Replacing", "Deleting"):
+            found.append(_applied(member, cluster))
+    return tuple(sorted(found))
+
+
+def package_of(csv: Csv) -> str:
+    """The package that a CSV says it is of, else its name up to the version."""
+    try:
+        properties = json.loads(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
+        values = [each["value"] for each in properties if each["type"] == "olm.package"]
+        return str(values[0]["packageName"])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return csv.name.partition(".v")[0]
+
+
+def _subscribed(name: Name, subscription: Subscription, settled: Settled) -> Operator:
+    cluster = settled.cluster
+    csv = subscription.installed or subscription.current
+    member = cluster.members.get(Name(name.namespace, csv))
+    upgrade, waits = _upgrade(subscription, cluster)
+    missing = list(of_csv(member, cluster)) if member is not None else []
+    hindered = list(of_subscription(name, settled))
+    return Operator(
+        namespace=name.namespace,
+        package=subscription.package,
+        subscription=name.name,
+        csv=csv if member is not None else "",
+        version=_version(member),
+        channel=str(subscription.spec.get("channel") or ""),
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else _reason(subscription, cluster),
+        upgrade=upgrade,
+        waits=waits,
+        missing=(*missing, *hindered),
+        fails=_is_broken(member) or (bool(hindered) and waits != APPROVAL) or (member is None and waits != APPROVAL),
+    )
+
+
+def _applied(member: Member, cluster: Cluster) -> Operator:
+    return Operator(
+        namespace=member.csv.namespace,
+        package=package_of(member.csv),
+        subscription="",
+        csv=member.csv.name,
+        version=_version(member),
+        channel="",
+        phase=member.phase,
+        reason=member.reason,
+        upgrade="",
+        waits="",
+        missing=tuple(of_csv(member, cluster)),
+        fails=_is_broken(member),
+    )
+
+
+def _is_broken(member: Member | None) -> bool:
+    return member is not None and not member.succeeded
+
+
+def _version(member: Member | None) -> str:
+    return str(member.csv.spec.get("version") or "") if member is not None else ""
+
+
+def _upgrade(subscription: Subscription, cluster: Cluster) -> tuple[str, str]:
+    """The CSV that would be installed next, and the phase that its InstallPlan does not get out of."""
+    plan = plan_of(subscription, cluster)
+    if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
+        return "", ""
+    return subscription.current, plan.phase
+
+
+def _reason(subscription: Subscription, cluster: Cluster) -> str:
+    """Why nothing is installed, as the Subscription's conditions name it."""
+    groups = cluster.groups_in(subscription.name.namespace)
+    if len(groups) != 1:
+        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
+    if subscription.failure:
+        return subscription.failure[0]
+    plan = plan_of(subscription, cluster)
+    if plan is not None and plan.phase != "Complete":
+        return f"InstallPlan{plan.phase}" if plan.phase != APPROVAL else APPROVAL
+    return "BundleUnpacking" if subscription.unpacking else ""
+
+
+def as_table(found: Sequence[tuple[str, Operator]], *, wide: bool = False) -> str:
+    """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
+
+    Each operator comes with what its workspace is called, "" for all where there is only one.
+    """
+    if not found:
+        return ""
+    named = any(path for path, _ in found)
+    head = ["NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "PHASE", "REASON", "UPGRADE", "MISSING"]
+    if wide:
+        head[2:3] = ["VERSION", "CSV", "SUBSCRIPTION"]
+    lines = [["WORKSPACE"] * named + head]
+    for path, each in found:
+        lines += [[path] * named + line if first else [""] * named + line for first, line in _lines(each, wide=wide)]
+    return aligned(lines)
+
+
+def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
+    names = [each.csv, each.subscription] if wide else []
+    upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
+    cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
+    texts = [line_text(line) for line in each.missing] if wide else [_in_short(each)]
+    yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
+    for text in texts[1:]:
+        yield False, [*("" for _ in cells), text]
+
+
+def _in_short(each: Operator) -> str:
+    """The first cause, and how many more there are; of a CSV that waits the first requirement that is not met."""
+    depth = 1 if each.phase == "Pending" else 0
+    causes = [line.text for line in each.missing if line.depth == depth] or [line.text for line in each.missing]
+    if not causes:
+        return ""
+    return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
+
+
+def line_text(line: Line) -> str:
+    """A line of an explanation, indented, with its place."""
+    place = f" ({line.location})" if line.location is not None else ""
+    return f"{'  ' * line.depth}{line.text}{place}"
+
+
+def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:
+    """The operators in the format of `schemas/status.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "operators": [
+            {
+                "workspace": path,
+                **{key: value for key, value in each._asdict().items() if key != "missing"},
+                "missing": lines_data(each.missing),
+            }
+            for path, each in found
+        ],
+    }
+
+
+def lines_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The lines of an explanation as data."""
+    return [
+        {
+            "depth": line.depth,
+            "text": line.text,
+            "place": line.location._asdict() if line.location is not None else None,
+        }
+        for line in lines
+    ]

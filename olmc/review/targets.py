@@ -1,0 +1,145 @@
+"""What somebody asks about: an object, a CSV or a package, found by what people call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from olmc.api import Compilation
+from olmc.model.cluster import Cluster, Name
+from olmc.model.objects import Identity, Rendered
+from olmc.model.workspace import Workspace
+from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
+from olmc.review.asked import AskedError, not_found
+from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
+from olmc.review.state import package_of
+
+OLM_GROUP = "operators.coreos.com"
+
+
+class Wanted(NamedTuple):
+    """An object that is asked for: the kinds that are meant, its namespace ("" for any), its name."""
+
+    kinds: tuple[KnownKind, ...]
+    namespace: str
+    name: str
+
+    def is_met_by(self, key: Identity) -> bool:
+        """Whether an object is one of those that are asked for."""
+        kinds = {(each.group, each.kind) for each in self.kinds}
+        return (key.group, key.kind) in kinds and key.name == self.name and self.namespace in ("", key.namespace)
+
+
+class Target(NamedTuple):
+    """What a word can mean: objects that are there, or else an object that is not; and packages of that name."""
+
+    objects: tuple[Rendered, ...] = ()
+    absent: Wanted | None = None
+    package: str = ""
+
+
+def target(text: str, done: Compilation) -> Target:
+    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; AskedError for nothing known.
+
+    Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
+    """
+    first, *rest = text.split("/")
+    if len(rest) > 2 or not all((first, *rest)):
+        raise AskedError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
+    if not rest:
+        return _by_name(text, done)
+    known = known_kinds(done.objects)
+    kinds = called(first, known)
+    if not kinds:
+        if len(rest) == 1 and _is_csv(rest[0], done):
+            return _object(Wanted(called(CSV_KIND, known), first, rest[0]), done)
+        best = closest_kind(first, known)
+        hint = f"Did you mean {best}?" if best else "Write it as manifests do."
+        raise AskedError(f"There is no kind {first}. {hint}")
+    return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), done)
+
+
+def _object(wanted: Wanted, done: Compilation) -> Target:
+    found = [each for each in done.objects if wanted.is_met_by(each.identity)]
+    originals = [each for each in found if not is_copy(each)]
+    if found:
+        return Target(tuple(originals or found))
+    return Target(absent=wanted)
+
+
+def _by_name(name: str, done: Compilation) -> Target:
+    """A CSV first, then a package, then whatever has that name."""
+    csvs = called(CSV_KIND, known_kinds(()))
+    if _is_csv(name, done):
+        return _object(Wanted(csvs, "", name), done)
+    if name in set(packages(done)):
+        return Target(package=name)
+    found = tuple(each for each in done.objects if each.identity.name == name and not is_copy(each))
+    if found:
+        return Target(found)
+    raise not_found(f"There is no CSV, package or object {name}", name, _names(done), object_names(done))
+
+
+def is_copy(found: Rendered) -> bool:
+    """Whether an object is OLM's copy of a CSV or Role in another namespace."""
+    return COPIED_FROM in ((found.object.get("metadata") or {}).get("labels") or {})
+
+
+def _is_csv(name: str, done: Compilation) -> bool:
+    return name in set(csv_names(done))
+
+
+def csv_names(done: Compilation) -> Iterator[str]:
+    """The names of all CSVs that are or were installed, or that a catalog or a bundle has."""
+    if done.settled is not None:
+        cluster = done.settled.cluster
+        yield from (key.name for key in cluster.csvs)
+        yield from (csv.name for csv in cluster.retired)
+        yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
+        yield from (name for _, bundles in _served(cluster) for name in bundles)
+    if done.workspace is not None:
+        yield from done.workspace.bundles
+
+
+def packages(done: Compilation) -> Iterator[str]:
+    """The names of all packages that catalogs and bundles have, or that Subscriptions ask for."""
+    if done.settled is not None:
+        yield from (package for package, _ in _served(done.settled.cluster))
+        yield from (subscription.package for subscription in done.settled.cluster.subscriptions.values())
+        yield from (package_of(csv) for csv in done.settled.cluster.csvs.values())
+    if done.workspace is not None:
+        yield from (bundle.package for bundle in done.workspace.bundles.values())
+
+
+def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:
+    for source in cluster.catalogs.values():
+        for package in source.catalog.packages.values() if source.catalog is not None else ():
+            yield package.name, package.bundles
+
+
+def _names(done: Compilation) -> list[str]:
+    return sorted({*packages(done), *csv_names(done)})
+
+
+def object_names(done: Compilation) -> list[str]:
+    """The objects that there are, each by its name and as `Kind/namespace/name`."""
+    keys = [each.identity for each in done.objects]
+    return sorted({str(key) for key in keys} | {key.name for key in keys})
+
+
+def subscribing(package: str, cluster: Cluster) -> tuple[Name, ...]:
+    """The Subscriptions for a package."""
+    return tuple(name for name, each in sorted(cluster.subscriptions.items()) if each.package == package)
+
+
+def package_of_csv(name: str, cluster: Cluster, workspace: Workspace | None) -> str:
+    """The package of a CSV as catalogs or its bundle have it, "" if none does."""
+    for package, bundles in _served(cluster):
+        if name in bundles:
+            return package
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            if entry.name == name:
+                return entry.package
+    bundle = workspace.bundles.get(name) if workspace is not None else None
+    return bundle.package if bundle is not None else ""
