@@ -11,6 +11,7 @@ import click
 from olmc.api import Compilation
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.emit.messages import printable
 from olmc.model.diagnostic import Severity
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         click.echo(as_words(shown, roles, _finder(done)), nl=False)
-        for binding, role in found.dangling:
-            click.echo(f"olmc: {binding} gives nothing: {role} is not in the workspace", err=True)
+        for binding, role in () if subject else found.dangling:
+            click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
     limit = Level[fail_on.upper()] if fail_on else None
     ctx.exit(FINDINGS if limit and any(each.level >= limit for each in (*shown, *roles)) else DONE)
 

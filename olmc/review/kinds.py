@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Rendered
+from olmc.model.objects import KubernetesObject, identity
 from olmc.settle.builtin import builtin_kinds, is_cluster_scoped
 
 _SHORT = {
@@ -63,17 +63,17 @@ class KnownKind(NamedTuple):
         return wanted in own or (base in own and group == self.group)
 
 
-def known_kinds(objects: Iterable[Rendered]) -> tuple[KnownKind, ...]:
+def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[KnownKind, ...]:
     """The built-in kinds, those of CRDs among the objects, and whatever other kinds the objects have; sorted."""
+    objects = tuple(objects)
     found = {(each.group, each.kind): each for each in _builtin()}
     for one in objects:
-        key = one.identity
-        if key.kind == "CustomResourceDefinition":
-            custom = _custom(one.object.get("spec"))
+        if one.get("kind") == "CustomResourceDefinition":
+            custom = _custom(one.get("spec"))
             if custom is not None:
                 found[custom.group, custom.kind] = custom
     for one in objects:
-        group, kind, namespace, _ = one.identity
+        group, kind, namespace, _ = identity(one)
         found.setdefault((group, kind), KnownKind(group, kind, plural_of(kind), bool(namespace)))
     return tuple(sorted(found.values()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from olmc.emit.messages import printable
 from olmc.model.location import Location
 from olmc.model.objects import Identity
 from olmc.review.builtin_roles import USER_ROLES
@@ -54,13 +55,15 @@ def as_text(everybody: Sequence[Holder], gaining: Sequence[Holder], find: Finder
 
 
 def _block(holder: Holder, find: Finder) -> str:
-    lines = [f"{_title(holder)}\n"]
+    lines = [f"{printable(_title(holder))}\n"]
     if not holder.permissions:
         lines.append("  has no permissions\n")
-    for each in holder.permissions:
+    own = tuple(each for each in holder.permissions if not _is_well_known(each))
+    lines += _well_known([each for each in holder.permissions if _is_well_known(each)])
+    for each in own:
         if each.level >= _LOOKED_AT:
             lines += _looked_at(each, find)
-    for (risks, namespaces), rules in _summed_up(holder.permissions).items():
+    for (risks, namespaces), rules in _summed_up(own).items():
         place = "" if None in namespaces else f", {where(namespaces)}"
         if risks:
             lines.append(paragraph(f"LOW {risks}", "  ", "      "))
@@ -88,6 +91,24 @@ def _looked_at(each: Permission, find: Finder) -> Iterator[str]:
     for source, grant in {grant.source: grant for grant in reversed(each.grants)}.items():
         place = find(grant)
         yield paragraph(f"from {source}" + (f" ({place})" if place else ""), "    ", "      ")
+
+
+def _is_well_known(each: Permission) -> bool:
+    """Whether a permission is one that the roles of users have in every cluster."""
+    return all(grant.source_provenance is None and grant.role.name in USER_ROLES for grant in each.grants)
+
+
+def _well_known(permissions: Sequence[Permission]) -> Iterator[str]:
+    """A line for each role of users that somebody is bound to, in place of the many rules that everybody knows."""
+    found: dict[tuple[str, tuple[str | None, ...]], list[Permission]] = {}
+    for each in permissions:
+        for role in {grant.role.name: None for grant in each.grants}:
+            found.setdefault((role, each.namespaces), []).append(each)
+    for (role, namespaces), same in found.items():
+        head = f"  {str(max(each.level for each in same)).upper()} "
+        risks = {risk.name: None for each in same for risk in each.risks}
+        yield paragraph(f"{head}{', '.join(risks)}", "", " " * len(head))
+        yield paragraph(f"what {role} may do in every cluster, {where(namespaces)}", "    ", "      ")
 
 
 _Key = tuple[str, tuple[str | None, ...]]

@@ -10,11 +10,13 @@ from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
+from olmc.resolve.resolve import NOT_SATISFIABLE
 from olmc.review.hindrances import APPROVAL, of_csv, of_subscription, plan_of
 from olmc.review.tables import aligned
 from olmc.settle.rest import Settled
 
 FORMAT_VERSION = 1
+UNPACKING = "BundleUnpacking"
 _NOTHING = "-"
 
 
@@ -66,7 +68,7 @@ def _subscribed(name: Name, subscription: Subscription, settled: Settled) -> Ope
     cluster = settled.cluster
     csv = subscription.installed or subscription.current
     member = cluster.members.get(Name(name.namespace, csv))
-    upgrade, waits = _upgrade(subscription, cluster)
+    upgrade, waits = _upgrade(subscription, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
     hindered = list(of_subscription(name, settled))
     return Operator(
@@ -80,7 +82,7 @@ def _subscribed(name: Name, subscription: Subscription, settled: Settled) -> Ope
         reason=member.reason if member is not None else _reason(subscription, cluster),
         upgrade=upgrade,
         waits=waits,
-        missing=(*missing, *hindered),
+        missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
         fails=_is_broken(member) or (bool(hindered) and waits != APPROVAL) or (member is None and waits != APPROVAL),
     )
 
@@ -102,6 +104,19 @@ def _applied(member: Member, cluster: Cluster) -> Operator:
     )
 
 
+def _left_over(namespace: str, member: Member | None, cluster: Cluster) -> Iterator[Line]:
+    """The CSVs that an operator replaces and that are still there: until it succeeds they stay."""
+    before = member.csv.replaces if member is not None else ""
+    seen = {""}
+    while before not in seen:
+        seen.add(before)
+        old = cluster.members.get(Name(namespace, before))
+        if old is None:
+            return
+        yield Line(0, f"{before}, which it replaces, is still there ({old.phase})")
+        before = old.csv.replaces
+
+
 def _is_broken(member: Member | None) -> bool:
     return member is not None and not member.succeeded
 
@@ -110,9 +125,13 @@ def _version(member: Member | None) -> str:
     return str(member.csv.spec.get("version") or "") if member is not None else ""
 
 
-def _upgrade(subscription: Subscription, cluster: Cluster) -> tuple[str, str]:
-    """The CSV that would be installed next, and the phase that its InstallPlan does not get out of."""
-    plan = plan_of(subscription, cluster)
+def _upgrade(subscription: Subscription, settled: Settled) -> tuple[str, str]:
+    """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
+    done = settled.rounds.get(subscription.name.namespace)
+    for candidate in done.missing if done is not None else ():
+        if candidate.package == subscription.package:
+            return candidate.name, UNPACKING
+    plan = plan_of(subscription, settled.cluster)
     if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
         return "", ""
     return subscription.current, plan.phase
@@ -128,7 +147,7 @@ def _reason(subscription: Subscription, cluster: Cluster) -> str:
     plan = plan_of(subscription, cluster)
     if plan is not None and plan.phase != "Complete":
         return f"InstallPlan{plan.phase}" if plan.phase != APPROVAL else APPROVAL
-    return "BundleUnpacking" if subscription.unpacking else ""
+    return UNPACKING if subscription.unpacking else ""
 
 
 def as_table(found: Sequence[tuple[str, Operator]], *, wide: bool = False) -> str:
@@ -159,9 +178,12 @@ def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _in_short(each: Operator) -> str:
-    """The first cause, and how many more there are; of a CSV that waits the first requirement that is not met."""
+    """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
+    no versions go together what rules out the first candidate."""
     depth = 1 if each.phase == "Pending" else 0
-    causes = [line.text for line in each.missing if line.depth == depth] or [line.text for line in each.missing]
+    if each.reason == NOT_SATISFIABLE:
+        depth = max((line.depth for line in each.missing), default=0)
+    causes = [line.text for line in each.missing if line.depth == depth]
     if not causes:
         return ""
     return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")

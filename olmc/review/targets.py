@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from olmc.api import Compilation
 from olmc.model.cluster import Cluster, Name
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.workspace import Workspace
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.asked import AskedError, not_found
@@ -48,7 +48,7 @@ def target(text: str, done: Compilation) -> Target:
         raise AskedError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
     if not rest:
         return _by_name(text, done)
-    known = known_kinds(done.objects)
+    known = known_kinds((*(each.object for each in done.objects), *_of_bundles(done)))
     kinds = called(first, known)
     if not kinds:
         if len(rest) == 1 and _is_csv(rest[0], done):
@@ -57,6 +57,11 @@ def target(text: str, done: Compilation) -> Target:
         hint = f"Did you mean {best}?" if best else "Write it as manifests do."
         raise AskedError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), done)
+
+
+def _of_bundles(done: Compilation) -> Iterator[KubernetesObject]:
+    for bundle in done.workspace.bundles.values() if done.workspace is not None else ():
+        yield from bundle.objects
 
 
 def _object(wanted: Wanted, done: Compilation) -> Target:

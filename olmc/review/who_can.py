@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from olmc.model.objects import Rendered
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
-from olmc.review.kinds import called, known_kinds
+from olmc.review.kinds import KnownKind, called, known_kinds
 from olmc.review.permissions import Grant, Permissions, Subject
 from olmc.review.policy import ANY, Request, allows
 from olmc.review.rbac_text import FORMAT_VERSION, Finder, grant_data, where
@@ -59,9 +59,10 @@ def asked(
     if resource.startswith("/"):
         return Question(words, (Request(verb, url=resource),), False, namespace)
     wanted, slash, subresource = resource.partition("/")
-    meant = _meant(wanted, objects, found)
+    kinds = known_kinds(each.object for each in objects)
+    meant = _meant(wanted, kinds, found)
     if not meant:
-        plurals = {each.plural for each in known_kinds(objects)} | {base for base, _, _ in _in_rules(found)}
+        plurals = {each.plural for each in kinds} | {base for base, _, _ in _in_rules(found)}
         raise not_found(f"There is no resource {wanted}", wanted, sorted(plurals))
     # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
     name = "" if verb in _NAMELESS and not subresource else name
@@ -69,7 +70,7 @@ def asked(
     return Question(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
 
 
-def _meant(wanted: str, objects: Iterable[Rendered], found: Permissions) -> list[tuple[str, str, bool]]:
+def _meant(wanted: str, known: Iterable[KnownKind], found: Permissions) -> list[tuple[str, str, bool]]:
     """The resources that a word means: plural, group, and whether it has namespaces."""
     versioned = _WITH_VERSION.fullmatch(wanted)
     if versioned:
@@ -78,8 +79,8 @@ def _meant(wanted: str, objects: Iterable[Rendered], found: Permissions) -> list
     if base == ANY:
         return [(ANY, group or ANY, True)]
     # Objects of a namespace have one in its path, so a Role in it may allow to get the namespace itself.
-    known = called(wanted, known_kinds(objects))
-    kinds = [(each.plural, each.group, each.namespaced or each.plural == "namespaces") for each in known]
+    named = called(wanted, known)
+    kinds = [(each.plural, each.group, each.namespaced or each.plural == "namespaces") for each in named]
     return kinds or sorted({each for each in _in_rules(found) if each[0] == base and group in ("", each[1])})
 
 

@@ -61,7 +61,8 @@ def _about(found: Rendered, settled: Settled) -> Answer:
     if member is not None:
         lines = [*_state(member, hindered), *asked_for(member.csv, settled)]
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
-    return Answer(key, state, provenance.stage, provenance.rule, location_of(found, cluster), tuple(lines))
+    rule = provenance.rule if provenance.rule.startswith("R-") else ""
+    return Answer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
 
 
 def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:
@@ -163,7 +164,7 @@ def _shown(answer: Answer) -> Iterator[str]:
     if answer.place is not None:
         yield paragraph(f"from {answer.place}", "  ", "    ")
     if answer.stage:
-        rule = f", rule {answer.rule}" if answer.rule.startswith("R-") else ""
+        rule = f", rule {answer.rule}" if answer.rule else ""
         yield paragraph(f"written by pass {answer.stage}{rule}", "  ", "    ")
     for line in answer.lines:
         text = line_text(line)

@@ -12,5 +12,5 @@ import pytest
 def inside_fixtures(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths in messages are then the same everywhere; options come from the command line alone."""
     monkeypatch.chdir(project / "fixtures")
-    for name in [name for name in os.environ if name.startswith(("OLMC_RENDER", "OLMC_RESOLVE"))]:
+    for name in [name for name in os.environ if name.startswith("OLMC_") and name != "OLMC_SHARED"]:
         monkeypatch.delenv(name)

@@ -1,0 +1,157 @@
+"""`olmc rbac`, `olmc why` and `olmc status`: what they answer, and with which exit code (docs/review.md)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from commands import olmc
+from jsonschema import Draft202012Validator
+
+from olmc.resources import schema
+
+CASES = yaml.safe_load((Path(__file__).parent.parent / "review" / "answers.yaml").read_text(encoding="utf-8"))
+FIXTURES = sorted(
+    path.name
+    for path in (Path(__file__).parents[2] / "fixtures").iterdir()
+    if path.is_dir() and path.name != "several-workspaces"
+)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case['title']}: {case['run']}") for case in CASES])
+def test_answer(case: dict[str, Any]) -> None:
+    result = olmc(*shlex.split(case["run"]))
+    assert (result.exit_code, result.stdout) == (case["exit"], case["stdout"])
+    assert result.stderr.strip("\n").rpartition("\n")[2] == case.get("stderr", "")
+
+
+def problems(name: str, text: str) -> list[str]:
+    return [error.message for error in Draft202012Validator(schema(name)).iter_errors(json.loads(text))]
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_json_is_as_the_schemas_say(name: str) -> None:
+    for kind, arguments in (
+        ("rbac", ["rbac", name]),
+        ("who-can", ["rbac", "who-can", "get", "secrets", name]),
+        ("status", ["status", name]),
+    ):
+        assert problems(kind, olmc(*arguments, "-o", "json").stdout) == []
+    for package in {each["package"] for each in json.loads(olmc("status", name, "-o", "json").stdout)["operators"]}:
+        result = olmc("why", package, name, "-o", "json")
+        assert problems("why", result.stdout) == []
+        assert json.loads(result.stdout)["target"] == package
+
+
+def test_several_workspaces_are_told_apart() -> None:
+    paths = ["several-workspaces/production", "several-workspaces/staging"]
+    found = json.loads(olmc("status", *paths, "-o", "json").stdout)["operators"]
+    assert [(each["workspace"], each["version"]) for each in found] == [(paths[0], "1.0.0"), (paths[1], "1.1.0")]
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_status_fails_when_render_does(name: str) -> None:
+    """An operator that would fail is a finding of every command."""
+    assert olmc("status", name).exit_code == olmc("render", name, "-o", "name").exit_code
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_everything_that_is_rendered_has_an_answer(name: str) -> None:
+    """Each object by its name in `olmc render -o name`, with the pass and, but for what OLM names itself, the place."""
+    for line in olmc("render", name, "-o", "name").stdout.splitlines():
+        result = olmc("why", line, name, "-o", "json")
+        (answer,) = json.loads(result.stdout)["answers"]
+        found = answer["object"]
+        assert "/".join(filter(None, (found["kind"], found["namespace"], found["name"]))) == line
+        assert answer["pass"], line
+        assert answer["place"] or found["kind"] in ("InstallPlan", "Operator", "Subscription", "Namespace"), line
+        assert result.exit_code == (answer["state"] == "failing")
+
+
+@pytest.mark.parametrize("arguments", [("rbac",), ("rbac", "who-can", "get", "pods"), ("status",), ("why", "x")])
+def test_what_can_not_be_compiled(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+    result = olmc(*arguments, tmp_path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "broken.yaml" in result.stderr
+
+
+def test_nothing_to_tell(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", encoding="utf-8")
+    status = olmc("status", tmp_path)
+    assert (status.exit_code, status.stdout, status.stderr) == (0, "", "olmc: no operators here\n")
+    assert json.loads(olmc("status", tmp_path, "-o", "json").stdout) == {"version": 1, "operators": []}
+    assert olmc("rbac", tmp_path).stdout == "Nobody is given permissions here.\n"
+
+
+def test_options_come_from_the_environment() -> None:
+    assert json.loads(olmc("status", "upgrade", env={"OLMC_STATUS_OUTPUT": "json"}).stdout)["version"] == 1
+    assert olmc("rbac", "permissions", env={"OLMC_RBAC_FAIL_ON": "low"}).exit_code == 1
+    asked = olmc("rbac", "who-can", "get", "secrets", "permissions", env={"OLMC_RBAC_WHO_CAN_NAMESPACE": "olm"})
+    assert len(asked.stdout.splitlines()) == 2
+
+
+def test_what_a_workspace_prints_is_not_what_there_is(tmp_path: Path, project: Path) -> None:
+    """Its olmc.yaml leaves kinds out and renders for apply; permissions and reasons are those of the cluster."""
+    for path in sorted((project / "fixtures/own-namespace").rglob("*")):
+        target = tmp_path / path.relative_to(project / "fixtures/own-namespace")
+        if path.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {for: apply, exclude: [Deployment, ClusterRole]}\n"
+    (tmp_path / "olmc.yaml").write_text(config, encoding="utf-8")
+    for arguments in (("rbac",), ("status",), ("why", "deploy/beacon-controller")):
+        assert olmc(*arguments, tmp_path).stdout == olmc(*arguments, "own-namespace").stdout
+
+
+def cases(shared: Path) -> Iterator[Path]:
+    yield from sorted((shared / "conformance" / "cases").glob("synthetic/*"))
+
+
+PACKAGE = "operators.operatorframework.io.bundle.package.v1"
+
+# Where OLM never settles: what a cluster showed depends on the moment.
+FLAPPING = {"36-webhooks-global-orphan", "38-webhook-conversion-modes"}
+
+
+def test_phases_are_those_that_clusters_had(shared: Path) -> None:
+    told = 0
+    for case in cases(shared):
+        rows = {
+            (row["namespace"], row["csv"]): (row["phase"], row["reason"])
+            for row in json.loads(olmc("status", case / "input", "-o", "json").stdout)["operators"]
+        }
+        for name, observed in originals(case):
+            status = observed.get("status") or {}
+            if case.name not in FLAPPING and status.get("phase") != "Replacing":
+                assert rows[name] == (status.get("phase") or "", status.get("reason") or ""), case.name
+                told += 1
+    assert told > 70
+
+
+def originals(case: Path) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """The CSVs of a case that are no copies."""
+    for found in json.loads((case / "observed.json").read_text(encoding="utf-8"))["items"]:
+        metadata = found["metadata"]
+        if found["kind"] == "ClusterServiceVersion" and "olm.copiedFrom" not in (metadata.get("labels") or {}):
+            yield (metadata["namespace"], metadata["name"]), found
+
+
+def test_every_case_has_reasons(shared: Path) -> None:
+    """What is absent or fails has one, of all that the bundles would bring."""
+    asked = 0
+    for case in cases(shared):
+        texts = [path.read_text(encoding="utf-8") for path in case.glob("input/bundles/*/metadata/annotations.yaml")]
+        names = {yaml.safe_load(text)["annotations"][PACKAGE] for text in texts}
+        for name in sorted(names):
+            result = olmc("why", name, case / "input", "-o", "json")
+            assert result.exit_code in (0, 1), (case.name, result.stderr)
+            for answer in json.loads(result.stdout)["answers"]:
+                assert answer["because"] or answer["state"] == "present", (case.name, name)
+                asked += 1
+    assert asked > 80

@@ -1,0 +1,251 @@
+"""What the commands about permissions are made of: risks, words, kinds, questions (docs/review.md)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmc.model.objects import Provenance, Rendered
+from olmc.review.asked import AskedError
+from olmc.review.holders import chosen, holders
+from olmc.review.kinds import called, closest_kind, known_kinds, plural_of
+from olmc.review.permissions import Permissions, permissions
+from olmc.review.policy import PolicyRule
+from olmc.review.rbac_text import as_text, in_words
+from olmc.review.risks import RISKS, Level, level_of, risks_of
+from olmc.review.tables import aligned, paragraph
+from olmc.review.who_can import asked, who
+
+RBAC = "rbac.authorization.k8s.io"
+NOTHING = Permissions((), (), ())
+
+
+def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
+    return PolicyRule(tuple(verbs.split()), (group,), tuple(resources.split()), names)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "namespace", "level", "names"),
+    [
+        (rule("*", "*", "*"), "", Level.CRITICAL, ["everything"]),
+        (rule("*", "*", "*"), "harbour", Level.HIGH, ["everything"]),
+        (rule("escalate", RBAC, "clusterroles"), "", Level.CRITICAL, ["escalate"]),
+        (rule("escalate", RBAC, "clusterroles"), "harbour", Level.NONE, []),
+        (rule("escalate", RBAC, "roles", "one"), "harbour", Level.HIGH, ["escalate"]),
+        (rule("bind", RBAC, "clusterroles", "one"), "", Level.CRITICAL, ["bind"]),
+        (rule("impersonate", "", "users"), "", Level.CRITICAL, ["impersonate"]),
+        (rule("get", "", "secrets"), "", Level.HIGH, ["secrets"]),
+        (rule("get", "", "secrets"), "harbour", Level.MEDIUM, ["secrets"]),
+        (rule("get", "", "secrets", "one"), "", Level.NONE, []),
+        (rule("delete", "", "secrets"), "", Level.NONE, []),
+        (rule("create", "", "pods/exec"), "", Level.HIGH, ["pods/exec"]),
+        (rule("create", "", "*/exec"), "", Level.HIGH, ["pods/exec"]),
+        (rule("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations"), "", Level.CRITICAL,
+         ["mutating admission"]),
+        (rule("delete", "admissionregistration.k8s.io", "validatingwebhookconfigurations"), "", Level.HIGH,
+         ["validating admission"]),
+        (rule("get", "", "nodes/proxy"), "", Level.CRITICAL, ["nodes/proxy"]),
+        (rule("create", "", "serviceaccounts/token"), "harbour", Level.HIGH, ["serviceaccounts/token"]),
+        (rule("update", "certificates.k8s.io", "certificatesigningrequests/approval"), "", Level.CRITICAL,
+         ["CSR approval"]),
+        (rule("approve", "certificates.k8s.io", "signers", "one"), "", Level.CRITICAL, ["CSR approval"]),
+        (rule("use", "security.openshift.io", "securitycontextconstraints", "privileged"), "", Level.HIGH,
+         ["privileged pods"]),
+        (rule("create", "operators.coreos.com", "subscriptions"), "", Level.CRITICAL, ["installing operators"]),
+        (rule("get", "*", "kettles"), "", Level.MEDIUM, ["every API group"]),
+        (rule("get", "example.com", "*"), "", Level.LOW, ["every resource"]),
+        (rule("*", "example.com", "kettles"), "", Level.LOW, ["every verb"]),
+        (rule("get", "example.com", "kettles"), "", Level.NONE, []),
+        (PolicyRule(("get",), urls=("*",)), "", Level.MEDIUM, ["every URL"]),
+        (PolicyRule(("get",), urls=("/metrics",)), "", Level.NONE, []),
+    ],
+)  # fmt: skip
+def test_risks(wanted: PolicyRule, namespace: str, level: Level, names: list[str]) -> None:
+    assert (level_of(wanted, namespace), [risk.name for risk in risks_of(wanted, namespace)]) == (level, names)
+
+
+def test_reading_everything_is_more_than_reading() -> None:
+    """Secrets are part of it, and get on nodes/proxy runs commands."""
+    found = {risk.name for risk in risks_of(rule("get list watch", "*", "*"), "")}
+    assert found == {"nodes/proxy", "secrets", "pods/exec", "every API group", "every resource"}
+
+
+def test_every_risk_says_why_and_is_documented(project: Path) -> None:
+    page = " ".join((project / "docs" / "review.md").read_text(encoding="utf-8").split())
+    for risk in RISKS:
+        assert re.fullmatch(r"[A-Z][^\n]+\.", risk.why), risk.name
+        assert risk.cluster >= risk.namespaced, risk.name
+        assert f"| {risk.name} | {risk.cluster} | " in page, risk.name
+        assert f" {risk.why} |" in page, risk.name
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (rule("get list", "", "pods pods/log"), "get, list pods, pods/log"),
+        (rule("get", "apps", "deployments/scale", "a", "b"), "get deployments.apps/scale named a, b"),
+        (PolicyRule(("get",), ("", "apps"), ("things",)), "get things.{core,apps}"),
+        (rule("*", "*", "*"), "* *.*"),
+        (PolicyRule(("get",), urls=("/a", "/b/*")), "get /a, /b/*"),
+    ],
+)
+def test_words(wanted: PolicyRule, words: str) -> None:
+    assert in_words(wanted) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("deploy", ["Deployment"]),
+        ("Deployments", ["Deployment"]),
+        ("deployments.apps", ["Deployment"]),
+        ("Deployment.apps", ["Deployment"]),
+        ("deployments.batch", []),
+        ("netpol", ["NetworkPolicy"]),
+        ("ingresses", ["Ingress"]),
+        ("endpoints", ["Endpoints"]),
+        ("events", ["Event", "Event"]),
+        ("event.events.k8s.io", ["Event"]),
+        ("CSV", ["ClusterServiceVersion"]),
+        ("sub", ["Subscription"]),
+        ("kettles", ["Kettle"]),
+        ("KTL", ["Kettle"]),
+        ("kettles.tea.example.com", ["Kettle"]),
+        ("sieve", ["Sieve"]),
+        ("nothing", []),
+    ],
+)
+def test_kinds(name: str, kinds: list[str]) -> None:
+    """The short names are kubectl's; those of a CRD are what it says, those of an unknown kind what is usual."""
+    names = {"kind": "Kettle", "plural": "kettles", "shortNames": ["ktl"]}
+    spec = {"group": "tea.example.com", "scope": "Cluster", "names": names}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    sieve = {"apiVersion": "tea.example.com/v1", "kind": "Sieve", "metadata": {"name": "a"}}
+    assert [each.kind for each in called(name, known_kinds([crd, sieve]))] == kinds
+
+
+@pytest.mark.parametrize("spec", [None, [], {}, {"names": []}, {"names": {"kind": ""}}, {"names": {"kind": "A"}}])
+def test_odd_crds(spec: Any) -> None:
+    assert known_kinds([{"kind": "CustomResourceDefinition", "spec": spec}])
+
+
+def test_meant_kinds() -> None:
+    assert closest_kind("deploymant", known_kinds(())) == "Deployment"
+    assert closest_kind("xyzzy", known_kinds(())) == ""
+    assert [plural_of(kind) for kind in ("Policy", "Class", "Pod", "Endpoints")] == [
+        "policies", "classes", "pods", "endpoints",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "requests"),
+    [
+        ("get", "secrets", [("", "secrets")]),
+        ("list", "events", [("", "events"), ("events.k8s.io", "events")]),
+        ("create", "po/exec", [("", "pods/exec")]),
+        ("update", "deployments.v1.apps/status", [("apps", "deployments/status")]),
+        ("impersonate", "users", [("", "users")]),
+        ("approve", "signers", [("certificates.k8s.io", "signers")]),
+        ("get", "*", [("*", "*")]),
+        ("get", "*.apps", [("apps", "*")]),
+    ],
+)
+def test_questions(verb: str, resource: str, requests: list[tuple[str, str]]) -> None:
+    question = asked(verb, resource, "", None, NOTHING, ())
+    assert [(request.group, request.resource) for request in question.requests] == requests
+
+
+@pytest.mark.parametrize(("verb", "resource"), [("get", "secretz"), ("look", "secrets"), ("get", "secrets.apps")])
+def test_questions_that_nobody_understands(verb: str, resource: str) -> None:
+    with pytest.raises(AskedError):
+        asked(verb, resource, "", None, NOTHING, ())
+
+
+def rendered(kind: str, name: str, namespace: str = "", **body: Any) -> Rendered:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, **body}
+    return Rendered(made, Provenance(None, "manifests", "input"))
+
+
+def binding(who: Any, rules: Any) -> list[Rendered]:
+    ref = {"apiGroup": RBAC, "kind": "Role", "name": "r"}
+    return [
+        rendered("Role", "r", "ns", rules=rules),
+        rendered("RoleBinding", "b", "ns", subjects=who, roleRef=ref),
+    ]
+
+
+def test_a_role_gives_nothing_of_what_has_no_namespace() -> None:
+    """But it does give the namespace itself."""
+    ada = [{"kind": "User", "name": "ada"}]
+    made = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["nodes", "namespaces"]}])
+    found = permissions(made)
+    assert who(asked("get", "nodes", "", None, found, made), found) == ()
+    assert len(who(asked("get", "namespaces", "", "ns", found, made), found)) == 1
+
+
+def test_names_do_not_limit_what_is_created() -> None:
+    """So such a rule gives nothing; a subresource has a name when it is created."""
+    ada = [{"kind": "User", "name": "ada"}]
+    wanted = {"verbs": ["create"], "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": ["a"]}
+    made = binding(ada, [wanted])
+    found = permissions(made)
+    assert who(asked("create", "pods", "a", "ns", found, made), found) == ()
+    (able,) = who(asked("create", "pods/exec", "a", "ns", found, made), found)
+    assert able.names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("who_it_is_for", "rules"),
+    [
+        (None, None), ("ada", "all"), ([None, 7, {}], [None, 7, {}]), ({"kind": "User"}, {"verbs": ["get"]}),
+        ([{"kind": "User", "name": None}], [{"verbs": "get", "apiGroups": [""], "resources": ["pods"]}]),
+        ([{"kind": ["User"], "name": {"a": 1}}], [{"verbs": [["get"]], "apiGroups": [{}], "resources": [1]}]),
+    ],
+)  # fmt: skip
+def test_odd_rbac_gives_nothing(who_it_is_for: Any, rules: Any) -> None:
+    assert permissions(binding(who_it_is_for, rules)).grants == ()
+
+
+@pytest.mark.parametrize("ref", [None, [], {"kind": 1}, {"name": "x"}])
+@pytest.mark.parametrize(
+    "selectors",
+    [None, [7], [{"matchLabels": {"a": ["b"]}}], [{"matchExpressions": ["a"]}], [{"matchExpressions": [{"key": "a"}]}]],
+)
+def test_odd_references_and_selectors(ref: Any, selectors: Any) -> None:
+    made = [
+        rendered("RoleBinding", "b", "ns", subjects=[{"kind": "User", "name": "ada"}], roleRef=ref),
+        rendered("ClusterRole", "r", aggregationRule={"clusterRoleSelectors": selectors}),
+    ]
+    assert permissions(made).grants == ()
+
+
+def test_subjects_by_all_their_names() -> None:
+    account = [{"kind": "ServiceAccount", "namespace": "ns", "name": "beacon"}]
+    made = binding(account, [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}])
+    everybody = holders(permissions(made), made)
+    for name in ("beacon", "ns/beacon", "ServiceAccount/ns/beacon", "sa/ns/beacon", "system:serviceaccount:ns:beacon"):
+        assert chosen(everybody, name) == everybody
+    with pytest.raises(AskedError, match="Did you mean beacon"):
+        chosen(everybody, "beacn")
+
+
+def test_names_of_strangers_do_nothing_to_the_terminal() -> None:
+    evil = "ada\x1b[31m\u202e"
+    made = binding([{"kind": "User", "name": evil}], [{"verbs": ["get"], "apiGroups": [""], "resources": ["\x07"]}])
+    text = as_text(holders(permissions(made), made), (), lambda _: None)
+    assert text == "User ada\ufffd[31m\ufffd\n  - get \ufffd, in ns\n"
+    assert aligned([["a\x1b", "b"], ["c"]]) == "a\ufffd  b\nc\n"
+    assert paragraph("a\x9b b", "- ") == "- a\ufffd b\n"
+
+
+def test_a_rule_with_billions_of_combinations_costs_no_more_than_another() -> None:
+    """R-PERM-2 spells every combination out; nothing here does."""
+    many = [f"v{number}" for number in range(1500)]
+    rules = [{"verbs": many, "apiGroups": many, "resources": many, "resourceNames": many}] * 3
+    made = binding([{"kind": "User", "name": "ada"}], rules)
+    found = permissions(made)
+    assert as_text(holders(found, made), (), lambda _: None).startswith("User ada\n  - v0, v1, ")
