@@ -11,16 +11,22 @@ from olmc.cli.exits import BAD_INPUT
 from olmc.emit.messages import as_text
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
+from olmc.settle.rest import Settled
 
 # A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at.
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
-def compiled(ctx: click.Context, path: Path, *, approve: tuple[str, ...] = (), least: Severity) -> Compilation:
-    """The compilation of a path, with findings from `least` on told on stderr; ends the command if it failed."""
+def compiled(
+    ctx: click.Context, path: Path, *, approve: tuple[str, ...] = (), least: Severity
+) -> tuple[Compilation, Settled]:
+    """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr.
+
+    Ends the command if the path can't be compiled.
+    """
     given = _EVERYTHING | ({"approve"} if approve else frozenset())
     done = compile(path, Options(approve=approve), given=given)
     click.echo(as_text(done.diagnostics, least=least), err=True, nl=False)
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)
-    return done
+    return done, done.settled

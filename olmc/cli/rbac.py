@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from olmc.api import Compilation
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.emit.messages import printable
 from olmc.model.diagnostic import Severity
-
-if TYPE_CHECKING:
-    from olmc.review.rbac_text import Finder
 
 _LEVELS = ("low", "medium", "high", "critical")
 
@@ -59,13 +55,14 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
     """
     from olmc.review.asked import AskedError
     from olmc.review.holders import chosen, gainers, holders, is_user_role
+    from olmc.review.origins import finder
     from olmc.review.permissions import permissions
     from olmc.review.rbac_text import as_data
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
 
-    done = compiled(ctx, path, least=Severity.FAILURE)
-    found = permissions(done.objects)
+    done, settled = compiled(ctx, path, least=Severity.FAILURE)
+    found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
         wanted = chosen((*everybody, *gaining), subject) if subject else ()
@@ -74,10 +71,10 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
     shown = tuple(each for each in everybody if not subject or each in wanted)
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
     if output == "json":
-        data = as_data(shown, roles, found.dangling, _finder(done))
+        data = as_data(shown, roles, found.dangling, find)
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        click.echo(as_words(shown, roles, _finder(done)), nl=False)
+        click.echo(as_words(shown, roles, find), nl=False)
         for binding, role in () if subject else found.dangling:
             click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
     limit = Level[fail_on.upper()] if fail_on else None
@@ -117,26 +114,21 @@ def who_can(
     if namespace and all_namespaces:
         raise click.UsageError("-n and -A exclude each other.")
     from olmc.review.asked import AskedError
+    from olmc.review.origins import finder
     from olmc.review.permissions import permissions
     from olmc.review.who_can import as_data, as_table, asked, who
 
-    done = compiled(ctx, path, least=Severity.FAILURE)
-    found = permissions(done.objects)
+    done, settled = compiled(ctx, path, least=Severity.FAILURE)
+    found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
     except AskedError as error:
         raise click.UsageError(str(error)) from error
     answer = who(question, found)
     if output == "json":
-        click.echo(json.dumps(as_data(question, answer, _finder(done)), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(as_data(question, answer, find), indent=2, ensure_ascii=False))
     else:
-        click.echo(as_table(answer, _finder(done)), nl=False)
+        click.echo(as_table(answer, find), nl=False)
         if not answer:
             click.echo(f"olmc: nobody can {question.in_words}", err=True)
     ctx.exit(DONE)
-
-
-def _finder(done: Compilation) -> Finder:
-    from olmc.review.origins import finder
-
-    return finder(done.objects, done.settled.cluster if done.settled is not None else None)

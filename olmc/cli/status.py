@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from olmc.api import Compilation
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.model.diagnostic import Severity
@@ -51,21 +50,16 @@ def status(
     done = [compiled(ctx, path, approve=approve, least=Severity.ERROR) for path in roots]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
-        for path, one in zip(roots, done, strict=True)
-        if one.settled is not None
-        for operator in operators(one.settled)
+        for path, (_, settled) in zip(roots, done, strict=True)
+        for operator in operators(settled)
     ]
     if output == "json":
         click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
-    elif output == "prometheus" and done[0].settled is not None:
-        text = as_prometheus(done[0].settled, legacy=legacy_metrics, everything=all_metrics)
-        click.echo(text, nl=False)
+    elif output == "prometheus":
+        click.echo(as_prometheus(done[0][1], legacy=legacy_metrics, everything=all_metrics), nl=False)
     else:
         click.echo(as_table(found, wide=output == "wide"), nl=False)
         if not found:
             click.echo("olmc: no operators here", err=True)
-    ctx.exit(FINDINGS if any(operator.fails for _, operator in found) or _fails(done) else DONE)
-
-
-def _fails(done: list[Compilation]) -> bool:
-    return any(one.findings for one in done)
+    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
+    ctx.exit(FINDINGS if fails else DONE)

@@ -35,12 +35,14 @@ def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple
     Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
     """
     from olmc.review.asked import AskedError
+    from olmc.review.targets import Scene
     from olmc.review.why import PRESENT, as_data, as_text
     from olmc.review.why import why as answers_to
 
-    done = compiled(ctx, path, approve=approve, least=Severity.ERROR)
+    done, settled = compiled(ctx, path, approve=approve, least=Severity.ERROR)
+    bundles = done.workspace.bundles if done.workspace is not None else {}
     try:
-        answers = answers_to(target, done)
+        answers = answers_to(target, Scene(done.objects, settled, bundles))
     except AskedError as error:
         raise click.UsageError(str(error)) from error
     if output == "json":

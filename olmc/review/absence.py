@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from olmc.api import Compilation
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey, KubernetesObject
@@ -14,7 +13,7 @@ from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
 from olmc.resolve.steps import strategy_steps
 from olmc.review.hindrances import at, of_csv, of_plan, of_subscription
-from olmc.review.targets import OLM_GROUP, Wanted, package_of_csv, subscribing
+from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
 from olmc.settle.rest import Settled
 
 _NO_CATALOG = CatalogKey("", "")
@@ -28,33 +27,34 @@ class Maker(NamedTuple):
     place: Location | None
 
 
-def why_absent(wanted: Wanted, done: Compilation, settled: Settled) -> Iterator[Line]:
+def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
     """Why an object is not there; nothing when nobody would make it."""
+    settled = scene.settled
     kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
     if (OLM_GROUP, CSV_KIND) in kinds:
-        yield from why_no_csv(wanted.namespace, wanted.name, "", done, settled)
+        yield from why_no_csv(wanted.namespace, wanted.name, "", scene)
         return
     if (OLM_GROUP, "Subscription") in kinds:
         yield from _no_subscription(wanted, settled)
     yield from _unexecuted(wanted, settled.cluster)
     seen: set[tuple[str, str]] = set()
-    for maker in _makers(wanted, done, settled.cluster):
+    for maker in _makers(wanted, scene):
         if (maker.namespace, maker.csv.name) in seen:
             continue
         seen.add((maker.namespace, maker.csv.name))
-        yield from _not_made(maker, wanted, done, settled)
+        yield from _not_made(maker, wanted, scene)
     if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
         yield from _required_by(wanted.name, settled.cluster)
 
 
-def _not_made(maker: Maker, wanted: Wanted, done: Compilation, settled: Settled) -> Iterator[Line]:
+def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
     """Why a CSV does not bring what it would bring."""
-    csv, cluster = maker.csv, settled.cluster
+    csv, cluster = maker.csv, scene.settled.cluster
     name = Name(maker.namespace, csv.name)
     member = cluster.members.get(name)
     if member is None:
         yield Line(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
-        yield from _deeper(why_no_csv(wanted.namespace, csv.name, "", done, settled))
+        yield from _deeper(why_no_csv(wanted.namespace, csv.name, "", scene))
     elif wanted.namespace and wanted.namespace != maker.namespace:
         yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
     else:
@@ -63,24 +63,24 @@ def _not_made(maker: Maker, wanted: Wanted, done: Compilation, settled: Settled)
         yield from _deeper(of_csv(member, cluster))
 
 
-def why_no_csv(namespace: str, csv: str, package: str, done: Compilation, settled: Settled) -> Iterator[Line]:
+def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator[Line]:
     """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
-    cluster = settled.cluster
+    cluster = scene.settled.cluster
     elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
     for name in elsewhere:
         yield Line(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
-    package = package or package_of_csv(csv, cluster, done.workspace)
+    package = package or package_of_csv(csv, scene)
     yield from _replaced(namespace, csv, cluster)
     if not package:
         return
     followers = [name for name in subscribing(package, cluster) if namespace in ("", name.namespace)]
     for name in followers:
-        yield from _not_by(name, csv, settled)
+        yield from _not_by(name, csv, scene.settled)
     if not followers and not elsewhere:
         where = f" in namespace {namespace}" if namespace else ""
         place = _place_in_catalog(csv, package, cluster)
         yield Line(0, f"no Subscription{where} asks for its package {package}", place)
-        yield from _provided_by(csv, package, done, cluster)
+        yield from _provided_by(csv, package, scene, cluster)
 
 
 def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Line]:
@@ -121,12 +121,12 @@ def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | No
     return None
 
 
-def _provided_by(csv: str, package: str, done: Compilation, cluster: Cluster) -> Iterator[Line]:
+def _provided_by(csv: str, package: str, scene: Scene, cluster: Cluster) -> Iterator[Line]:
     """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
     catalogs = sorted({str(key.name) for key, source in cluster.catalogs.items() if _serves(source.catalog, package)})
     if catalogs:
         yield Line(1, f"catalog {', '.join(catalogs)} serves it")
-    bundle = done.workspace.bundles.get(csv) if done.workspace is not None else None
+    bundle = scene.bundles.get(csv)
     if bundle is not None and not catalogs:
         yield Line(1, f"no catalog serves the bundle in {bundle.directory or 'the workspace'}", at(bundle.csv.source))
 
@@ -150,13 +150,14 @@ def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
                 yield from _deeper(of_plan(plan))
 
 
-def _makers(wanted: Wanted, done: Compilation, cluster: Cluster) -> Iterator[Maker]:
+def _makers(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
     """The CSVs, installed ones first, whose bundles or install strategies have an object."""
+    cluster = scene.settled.cluster
     for name, csv in sorted(cluster.csvs.items()):
         for place in _made_by(csv, wanted):
             yield Maker(csv, name.namespace, place)
     installed = {name.name: name.namespace for name in cluster.csvs}
-    for bundle in done.workspace.bundles.values() if done.workspace is not None else ():
+    for bundle in scene.bundles.values():
         made: list[Location | None] = [
             at(file.manifest.source)
             for file in bundle.files

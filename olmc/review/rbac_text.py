@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.emit.messages import printable
@@ -11,7 +11,7 @@ from olmc.model.objects import Identity
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.holders import Holder, Permission
 from olmc.review.permissions import Grant
-from olmc.review.policy import ANY, PolicyRule, covers, merged
+from olmc.review.policy import ANY, PolicyRule, merged
 from olmc.review.risks import Level
 from olmc.review.tables import paragraph
 
@@ -117,9 +117,9 @@ _Key = tuple[str, tuple[str | None, ...]]
 def _summed_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]]:
     """The rules that are not looked at one by one, by their risks and where they hold; those without risks last."""
     found: dict[_Key, list[PolicyRule]] = {}
-    wide = [each for each in permissions if ANY in each.rule.verbs]
+    wide = {(each.namespaces, each.rule._replace(verbs=())) for each in permissions if ANY in each.rule.verbs}
     for each in permissions:
-        if each.level < _LOOKED_AT and not any(_includes(other, each) for other in wide):
+        if each.level < _LOOKED_AT and not _goes_without_saying(each, wide):
             risks = ", ".join(risk.name for risk in each.risks)
             found.setdefault((risks, each.namespaces), []).append(each.rule)
 
@@ -130,9 +130,13 @@ def _summed_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]
     return dict(sorted(found.items(), key=order))
 
 
-def _includes(wide: Permission, other: Permission) -> bool:
-    """Whether a permission goes without saying because of another one."""
-    return wide is not other and wide.namespaces in (("",), other.namespaces) and covers([wide.rule], other.rule)
+def _goes_without_saying(each: Permission, wide: Set[tuple[tuple[str | None, ...], PolicyRule]]) -> bool:
+    """Whether somebody who has every verb there has this permission; `wide` is where, and rules without verbs."""
+    same = each.rule._replace(verbs=())
+    rules = (same, same._replace(names=()), same._replace(names=(), resources=(ANY,)))
+    return ANY not in each.rule.verbs and any(
+        (place, rule) in wide for place in (each.namespaces, ("",)) for rule in rules
+    )
 
 
 def _reasons(everybody: Iterable[Holder]) -> Iterator[str]:

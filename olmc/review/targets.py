@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.api import Compilation
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import Bundle
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.state import package_of
+from olmc.settle.rest import Settled
 
 OLM_GROUP = "operators.coreos.com"
+
+
+class Scene(NamedTuple):
+    """What questions are about: the rendered objects, the cluster at rest, and the workspace's bundles by CSV name."""
+
+    objects: tuple[Rendered, ...]
+    settled: Settled
+    bundles: Mapping[str, Bundle]
 
 
 class Wanted(NamedTuple):
@@ -38,7 +46,7 @@ class Target(NamedTuple):
     package: str = ""
 
 
-def target(text: str, done: Compilation) -> Target:
+def target(text: str, scene: Scene) -> Target:
     """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; AskedError for nothing known.
 
     Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
@@ -47,42 +55,42 @@ def target(text: str, done: Compilation) -> Target:
     if len(rest) > 2 or not all((first, *rest)):
         raise AskedError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
     if not rest:
-        return _by_name(text, done)
-    known = known_kinds((*(each.object for each in done.objects), *_of_bundles(done)))
+        return _by_name(text, scene)
+    known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
     kinds = called(first, known)
     if not kinds:
-        if len(rest) == 1 and _is_csv(rest[0], done):
-            return _object(Wanted(called(CSV_KIND, known), first, rest[0]), done)
+        if len(rest) == 1 and _is_csv(rest[0], scene):
+            return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
         best = closest_kind(first, known)
         hint = f"Did you mean {best}?" if best else "Write it as manifests do."
         raise AskedError(f"There is no kind {first}. {hint}")
-    return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), done)
+    return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 
 
-def _of_bundles(done: Compilation) -> Iterator[KubernetesObject]:
-    for bundle in done.workspace.bundles.values() if done.workspace is not None else ():
+def _of_bundles(scene: Scene) -> Iterator[KubernetesObject]:
+    for bundle in scene.bundles.values():
         yield from bundle.objects
 
 
-def _object(wanted: Wanted, done: Compilation) -> Target:
-    found = [each for each in done.objects if wanted.is_met_by(each.identity)]
+def _object(wanted: Wanted, scene: Scene) -> Target:
+    found = [each for each in scene.objects if wanted.is_met_by(each.identity)]
     originals = [each for each in found if not is_copy(each)]
     if found:
         return Target(tuple(originals or found))
     return Target(absent=wanted)
 
 
-def _by_name(name: str, done: Compilation) -> Target:
+def _by_name(name: str, scene: Scene) -> Target:
     """A CSV first, then a package, then whatever has that name."""
     csvs = called(CSV_KIND, known_kinds(()))
-    if _is_csv(name, done):
-        return _object(Wanted(csvs, "", name), done)
-    if name in set(packages(done)):
+    if _is_csv(name, scene):
+        return _object(Wanted(csvs, "", name), scene)
+    if name in set(packages(scene)):
         return Target(package=name)
-    found = tuple(each for each in done.objects if each.identity.name == name and not is_copy(each))
+    found = tuple(each for each in scene.objects if each.identity.name == name and not is_copy(each))
     if found:
         return Target(found)
-    raise not_found(f"There is no CSV, package or object {name}", name, _names(done), object_names(done))
+    raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
 
 
 def is_copy(found: Rendered) -> bool:
@@ -90,30 +98,27 @@ def is_copy(found: Rendered) -> bool:
     return COPIED_FROM in ((found.object.get("metadata") or {}).get("labels") or {})
 
 
-def _is_csv(name: str, done: Compilation) -> bool:
-    return name in set(csv_names(done))
+def _is_csv(name: str, scene: Scene) -> bool:
+    return name in set(csv_names(scene))
 
 
-def csv_names(done: Compilation) -> Iterator[str]:
+def csv_names(scene: Scene) -> Iterator[str]:
     """The names of all CSVs that are or were installed, or that a catalog or a bundle has."""
-    if done.settled is not None:
-        cluster = done.settled.cluster
-        yield from (key.name for key in cluster.csvs)
-        yield from (csv.name for csv in cluster.retired)
-        yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
-        yield from (name for _, bundles in _served(cluster) for name in bundles)
-    if done.workspace is not None:
-        yield from done.workspace.bundles
+    cluster = scene.settled.cluster
+    yield from (key.name for key in cluster.csvs)
+    yield from (csv.name for csv in cluster.retired)
+    yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
+    yield from (name for _, bundles in _served(cluster) for name in bundles)
+    yield from scene.bundles
 
 
-def packages(done: Compilation) -> Iterator[str]:
+def packages(scene: Scene) -> Iterator[str]:
     """The names of all packages that catalogs and bundles have, or that Subscriptions ask for."""
-    if done.settled is not None:
-        yield from (package for package, _ in _served(done.settled.cluster))
-        yield from (subscription.package for subscription in done.settled.cluster.subscriptions.values())
-        yield from (package_of(csv) for csv in done.settled.cluster.csvs.values())
-    if done.workspace is not None:
-        yield from (bundle.package for bundle in done.workspace.bundles.values())
+    cluster = scene.settled.cluster
+    yield from (package for package, _ in _served(cluster))
+    yield from (subscription.package for subscription in cluster.subscriptions.values())
+    yield from (package_of(csv) for csv in cluster.csvs.values())
+    yield from (bundle.package for bundle in scene.bundles.values())
 
 
 def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:
@@ -122,13 +127,13 @@ def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:
             yield package.name, package.bundles
 
 
-def _names(done: Compilation) -> list[str]:
-    return sorted({*packages(done), *csv_names(done)})
+def _names(scene: Scene) -> list[str]:
+    return sorted({*packages(scene), *csv_names(scene)})
 
 
-def object_names(done: Compilation) -> list[str]:
+def object_names(scene: Scene) -> list[str]:
     """The objects that there are, each by its name and as `Kind/namespace/name`."""
-    keys = [each.identity for each in done.objects]
+    keys = [each.identity for each in scene.objects]
     return sorted({str(key) for key in keys} | {key.name for key in keys})
 
 
@@ -137,8 +142,9 @@ def subscribing(package: str, cluster: Cluster) -> tuple[Name, ...]:
     return tuple(name for name, each in sorted(cluster.subscriptions.items()) if each.package == package)
 
 
-def package_of_csv(name: str, cluster: Cluster, workspace: Workspace | None) -> str:
+def package_of_csv(name: str, scene: Scene) -> str:
     """The package of a CSV as catalogs or its bundle have it, "" if none does."""
+    cluster = scene.settled.cluster
     for package, bundles in _served(cluster):
         if name in bundles:
             return package
@@ -146,5 +152,5 @@ def package_of_csv(name: str, cluster: Cluster, workspace: Workspace | None) -> 
         for entry in source.entries:
             if entry.name == name:
                 return entry.package
-    bundle = workspace.bundles.get(name) if workspace is not None else None
+    bundle = scene.bundles.get(name)
     return bundle.package if bundle is not None else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from olmc.api import Compilation
 from olmc.model.cluster import Cluster, Member, Name
 from olmc.model.location import Location
 from olmc.model.objects import Identity, Rendered
@@ -18,7 +17,7 @@ from olmc.review.hindrances import of_csv, of_plan, of_subscription
 from olmc.review.origins import location_of
 from olmc.review.state import line_text, lines_data, package_of
 from olmc.review.tables import paragraph
-from olmc.review.targets import OLM_GROUP, Wanted, object_names, subscribing, target
+from olmc.review.targets import OLM_GROUP, Scene, Wanted, object_names, subscribing, target
 from olmc.settle.rest import Settled
 
 FORMAT_VERSION = 1
@@ -39,17 +38,14 @@ class Answer(NamedTuple):
     lines: tuple[Line, ...]
 
 
-def why(text: str, done: Compilation) -> tuple[Answer, ...]:
+def why(text: str, scene: Scene) -> tuple[Answer, ...]:
     """The answers about a target (see `targets.target`); AskedError for what nobody knows."""
-    settled = done.settled
-    if settled is None:
-        return ()
-    meant = target(text, done)
+    meant = target(text, scene)
     if meant.package:
-        return tuple(_about_package(meant.package, done, settled))
+        return tuple(_about_package(meant.package, scene))
     if meant.absent is not None:
-        return (_absent(text, meant.absent, done, settled),)
-    return tuple(_about(found, settled) for found in meant.objects)
+        return (_absent(text, meant.absent, scene),)
+    return tuple(_about(found, scene.settled) for found in meant.objects)
 
 
 def _about(found: Rendered, settled: Settled) -> Answer:
@@ -116,10 +112,10 @@ def _deeper(lines: Iterable[Line]) -> Iterator[Line]:
     return (line._replace(depth=line.depth + 1) for line in lines)
 
 
-def _about_package(package: str, done: Compilation, settled: Settled) -> Iterator[Answer]:
+def _about_package(package: str, scene: Scene) -> Iterator[Answer]:
     """Every Subscription for a package with what it installed; without one, why there is none."""
-    cluster = settled.cluster
-    objects = {found.identity: found for found in done.objects}
+    settled, cluster = scene.settled, scene.settled.cluster
+    objects = {found.identity: found for found in scene.objects}
     names = subscribing(package, cluster)
     csvs = {Name(name.namespace, cluster.subscriptions[name].installed) for name in names}
     free = [key for key, csv in sorted(cluster.csvs.items()) if key not in csvs and package_of(csv) == package]
@@ -131,9 +127,9 @@ def _about_package(package: str, done: Compilation, settled: Settled) -> Iterato
         if csv is not None:
             yield _about(csv, settled)
     for name in free:
-        yield from (_about(found, settled) for found in done.objects if found.identity == csv_identity(name))
+        yield from (_about(found, settled) for found in scene.objects if found.identity == csv_identity(name))
     if not names and not free:
-        lines = why_no_csv("", "", package, done, settled)
+        lines = why_no_csv("", "", package, scene)
         yield Answer(Identity("", "Package", "", package), ABSENT, "", "", None, tuple(lines))
 
 
@@ -142,12 +138,12 @@ def csv_identity(name: Name) -> Identity:
     return Identity(OLM_GROUP, CSV_KIND, *name)
 
 
-def _absent(text: str, wanted: Wanted, done: Compilation, settled: Settled) -> Answer:
-    lines = tuple(why_absent(wanted, done, settled))
+def _absent(text: str, wanted: Wanted, scene: Scene) -> Answer:
+    lines = tuple(why_absent(wanted, scene))
     if not lines:
         kinds = {each.kind for each in wanted.kinds}
-        alike = [str(found.identity) for found in done.objects if found.identity.kind in kinds]
-        raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(done))
+        alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
+        raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(scene))
     kind = wanted.kinds[0]
     key = Identity(kind.group, kind.kind, wanted.namespace, wanted.name)
     return Answer(key, ABSENT, "", "", None, lines)
