@@ -9,6 +9,7 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.emit.messages import as_text
 from olmc.model.diagnostic import Severity
 
 
@@ -61,5 +62,8 @@ def status(
         click.echo(as_table(found, wide=output == "wide"), nl=False)
         if not found:
             click.echo("olmc: no operators here", err=True)
-    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
-    ctx.exit(FINDINGS if fails else DONE)
+    fails = any(operator.fails for _, operator in found)
+    findings = [each for one, _ in done for each in one.diagnostics if each.severity is Severity.FAILURE]
+    if findings and not fails:
+        click.echo(as_text(findings), err=True, nl=False)  # it concerns no operator, so no row says it
+    ctx.exit(FINDINGS if fails or findings else DONE)

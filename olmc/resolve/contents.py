@@ -21,13 +21,14 @@ def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> 
     entry = package.bundles.get(candidate.name) if package else None
     carries_content = entry is not None and any(each.type == "olm.bundle.object" for each in entry.properties)
     if entry is None or bundle is None or (carries_content and not candidate.image):
-        return _inline_content(entry) if entry is not None else None
+        return inline_content(entry) if entry is not None else None
     content = bundle_content(bundle)
     # Without an image it is a catalog made of the workspace's own bundles: their content is part of it.
     return content if candidate.image else content._replace(inline=True, served=served_properties(entry))
 
 
-def _inline_content(entry: CatalogBundle) -> Content | None:
+def inline_content(entry: CatalogBundle) -> Content | None:
+    """The manifests that a catalog has of a bundle, None without a CSV among them."""
     source = entry.location.source if entry.location else None
     objects = inline_objects(entry, Report())
     csv = next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
-from olmc.model.objects import CatalogKey, KubernetesObject
-from olmc.model.operators import Csv
 from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
-from olmc.resolve.steps import strategy_steps
 from olmc.review.hindrances import at, of_csv, of_plan, of_subscription
+from olmc.review.makers import Maker, makers
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
 from olmc.settle.rest import Settled
-
-_NO_CATALOG = CatalogKey("", "")
-
-
-class Maker(NamedTuple):
-    """A CSV that would bring an object, where it says so, and the namespace that it is in ("" for a bundle's)."""
-
-    csv: Csv
-    namespace: str
-    place: Location | None
 
 
 def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
@@ -36,12 +23,9 @@ def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
         return
     if (OLM_GROUP, "Subscription") in kinds:
         yield from _no_subscription(wanted, settled)
-    yield from _unexecuted(wanted, settled.cluster)
-    seen: set[tuple[str, str]] = set()
-    for maker in _makers(wanted, scene):
-        if (maker.namespace, maker.csv.name) in seen:
-            continue
-        seen.add((maker.namespace, maker.csv.name))
+    unexecuted = tuple(_unexecuted(wanted, settled.cluster))
+    yield from unexecuted
+    for maker in () if unexecuted else makers(wanted, scene):
         yield from _not_made(maker, wanted, scene)
     if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
         yield from _required_by(wanted.name, settled.cluster)
@@ -59,7 +43,8 @@ def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
         yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
     else:
         state = f"{member.phase} ({member.reason})" if member.phase else "without a phase"
-        yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}", maker.place)
+        rest = "; this is of its bundle, and was not installed with it" if member.succeeded else ""
+        yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}{rest}", maker.place)
         yield from _deeper(of_csv(member, cluster))
 
 
@@ -79,8 +64,8 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator
     if not followers and not elsewhere:
         where = f" in namespace {namespace}" if namespace else ""
         place = _place_in_catalog(csv, package, cluster)
-        yield Line(0, f"no Subscription{where} asks for its package {package}", place)
-        yield from _provided_by(csv, package, scene, cluster)
+        yield Line(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
+        yield from _provided_by(csv, package, scene)
 
 
 def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Line]:
@@ -121,18 +106,20 @@ def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | No
     return None
 
 
-def _provided_by(csv: str, package: str, scene: Scene, cluster: Cluster) -> Iterator[Line]:
+def _provided_by(csv: str, package: str, scene: Scene) -> Iterator[Line]:
     """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
-    catalogs = sorted({str(key.name) for key, source in cluster.catalogs.items() if _serves(source.catalog, package)})
+    catalogs = sorted(
+        key.name
+        for key, source in scene.settled.cluster.catalogs.items()
+        if source.catalog is not None and package in source.catalog.packages
+    )
     if catalogs:
         yield Line(1, f"catalog {', '.join(catalogs)} serves it")
-    bundle = scene.bundles.get(csv)
-    if bundle is not None and not catalogs:
-        yield Line(1, f"no catalog serves the bundle in {bundle.directory or 'the workspace'}", at(bundle.csv.source))
-
-
-def _serves(catalog: object, package: str) -> bool:
-    return package in getattr(catalog, "packages", {})
+        return
+    for bundle in scene.bundles.values():
+        if bundle.package == package and csv in ("", bundle.name):
+            text = f"no catalog serves the bundle in {bundle.directory or 'the workspace'}"
+            yield Line(1, text, at(bundle.csv.source))
 
 
 def _no_subscription(wanted: Wanted, settled: Settled) -> Iterator[Line]:
@@ -148,48 +135,6 @@ def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
                 text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
                 yield Line(0, text, at(step.source))
                 yield from _deeper(of_plan(plan))
-
-
-def _makers(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
-    """The CSVs, installed ones first, whose bundles or install strategies have an object."""
-    cluster = scene.settled.cluster
-    for name, csv in sorted(cluster.csvs.items()):
-        for place in _made_by(csv, wanted):
-            yield Maker(csv, name.namespace, place)
-    installed = {name.name: name.namespace for name in cluster.csvs}
-    for bundle in scene.bundles.values():
-        made: list[Location | None] = [
-            at(file.manifest.source)
-            for file in bundle.files
-            if file.manifest is not bundle.csv and _is(file.manifest.object, wanted)
-        ]
-        try:
-            csv = Csv(bundle.csv.object, bundle.csv.source)
-            made += _made_by(csv, wanted) if csv.name not in installed else []
-        except (AttributeError, TypeError):  # a CSV that OLM can't decode: said elsewhere
-            continue
-        for place in made:
-            yield Maker(csv, installed.get(csv.name, ""), place)
-
-
-def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
-    metadata = obj.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
-
-
-def _made_by(csv: Csv, wanted: Wanted) -> list[Location | None]:
-    """Where a CSV says that it has a Deployment, a webhook's Service, or an account with its RBAC."""
-    kinds = {kind.kind for kind in wanted.kinds}
-    if "Deployment" in kinds:
-        for index, deployment in enumerate(csv.deployments):
-            if deployment.get("name") == wanted.name:
-                return [at(csv.source, "spec", "install", "spec", "deployments", index)]
-    namespaced = {**csv.object, "metadata": {**csv.object["metadata"], "namespace": csv.namespace or wanted.namespace}}
-    for step in strategy_steps(namespaced, _NO_CATALOG, csv.source):
-        if step.kind in kinds and step.name == wanted.name:
-            return [at(csv.source, "spec", "install", "spec")]
-    return []
 
 
 def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:

@@ -113,14 +113,15 @@ def difference(ours: Iterable[Grant], theirs: Iterable[Grant]) -> tuple[Grant, .
 
     Roles and bindings may have other names; a grant for the whole cluster includes every namespace.
     """
-    known: dict[Subject, dict[str | None, list[PolicyRule]]] = defaultdict(lambda: defaultdict(list))
+    known: dict[Subject, dict[str | None, dict[PolicyRule, None]]] = defaultdict(lambda: defaultdict(dict))
     for grant in theirs:
-        known[grant.subject][grant.namespace].append(grant.rule)
+        known[grant.subject][grant.namespace][grant.rule] = None
     found = []
     for grant in ours:
         places = known.get(grant.subject, {})
-        others = (*places.get(grant.namespace, ()), *(places.get("", ()) if grant.namespace else ()))
-        found += [grant._replace(rule=part) for part in beyond(grant.rule, others)]
+        here, everywhere = places.get(grant.namespace, {}), places.get("", {}) if grant.namespace else {}
+        if grant.rule not in here and grant.rule not in everywhere:
+            found += [grant._replace(rule=part) for part in beyond(grant.rule, (*here, *everywhere))]
     return tuple(found)
 
 
