@@ -13,6 +13,7 @@ from olmc.cli.exits import DONE, FINDINGS
 from olmc.emit.messages import printable
 from olmc.model.diagnostic import Severity
 
+_APPROVE = "Treat waiting InstallPlans as approved."
 _LEVELS = ("low", "medium", "high", "critical")
 
 
@@ -35,9 +36,12 @@ class _WithQuestion(click.Command):
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
 @click.pass_context
-def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str) -> None:
-    """Say what operators may do in the end, and what users gain; what is dangerous comes first.
+def rbac(
+    ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...]
+) -> None:
+    """Say what operators may do and what users gain, dangerous first.
 
     Shows every ServiceAccount that an operator runs under, whoever else the workspace gives permissions to, and what
     the roles admin, edit and view gain by the installed operators. PATH is a workspace or a bundle; without it it is
@@ -49,6 +53,7 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
       olmc rbac --subject beacon.v1.0.0          one operator
       olmc rbac --subject edit                   what a user with the role edit gains
       olmc rbac my-bundle --fail-on critical     for CI
+      olmc rbac --approve harbour/beacon.v1.2.0  what approving an upgrade would bring
       olmc rbac who-can get secrets              the other way round; see olmc rbac who-can --help
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
@@ -61,7 +66,7 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
 
-    done, settled = compiled(ctx, path, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
@@ -90,10 +95,11 @@ def rbac(ctx: click.Context, path: Path, subject: str, fail_on: str | None, outp
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
 @click.pass_context
 def who_can(
     ctx: click.Context, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
-    output: str,
+    output: str, approve: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Say who may do something, where, and why.
 
@@ -118,7 +124,7 @@ def who_can(
     from olmc.review.permissions import permissions
     from olmc.review.who_can import as_data, as_table, asked, who
 
-    done, settled = compiled(ctx, path, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)

@@ -26,10 +26,10 @@ def status(
     ctx: click.Context, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
     legacy_metrics: bool,
 ) -> None:  # fmt: skip
-    """Say how every operator would be: version, phase, what comes next, and what is missing.
+    """Say how every operator would be: version, phase, what is missing.
 
-    One row an operator and namespace. PATH is a workspace or a bundle; several are shown below each other, without PATH
-    it is the current directory. olmc why NAME says more about a row.
+    One row an operator and namespace, with what comes next. PATH is a workspace or a bundle; several are shown below
+    each other, without PATH it is the current directory. olmc why NAME says more about a row.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def status(
     if output != "prometheus" and (all_metrics or legacy_metrics):
         raise click.UsageError("--all-metrics and --legacy-metrics need -o prometheus.")
     from olmc.review.metrics import as_prometheus
-    from olmc.review.state import as_data, as_table, operators
+    from olmc.review.status import as_data, as_table, operators
 
     done = [compiled(ctx, path, approve=approve, least=Severity.ERROR) for path in roots]
     found = [

@@ -11,7 +11,7 @@ from olmc.model.workspace import Bundle
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
-from olmc.review.state import package_of
+from olmc.review.status import package_of
 from olmc.settle.rest import Settled
 
 OLM_GROUP = "operators.coreos.com"

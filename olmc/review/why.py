@@ -15,7 +15,7 @@ from olmc.review.asked import not_found
 from olmc.review.causes import asked_for, because
 from olmc.review.hindrances import of_csv, of_plan, of_subscription
 from olmc.review.origins import location_of
-from olmc.review.state import line_text, lines_data, package_of
+from olmc.review.status import line_text, lines_data, package_of
 from olmc.review.tables import paragraph
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, object_names, subscribing, target
 from olmc.settle.rest import Settled

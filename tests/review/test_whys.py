@@ -14,7 +14,7 @@ from scenarios import workspace, write
 
 import olmc
 from olmc.review.metrics import as_prometheus
-from olmc.review.state import as_table, operators
+from olmc.review.status import as_table, operators
 from olmc.review.targets import Scene
 from olmc.review.why import as_text, why
 
