@@ -53,7 +53,15 @@ def of_csv(member: Member, cluster: Cluster) -> Iterator[Line]:
 
 def of_subscription(name: Name, settled: Settled) -> Iterator[Line]:
     """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
-    cluster, namespace = settled.cluster, name.namespace
+    yield from of_namespace(name.namespace, settled)
+    plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
+    if plan is not None:
+        yield from of_plan(plan)
+
+
+def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
+    """What keeps OLM from installing anything new in a namespace."""
+    cluster = settled.cluster
     groups = cluster.groups_in(namespace)
     if len(groups) != 1:
         what = "no OperatorGroup" if not groups else "several OperatorGroups"
@@ -64,13 +72,6 @@ def of_subscription(name: Name, settled: Settled) -> Iterator[Line]:
     if groups[0].problem:
         place = at(groups[0].source, "spec")
         yield Line(0, f"OperatorGroup {groups[0].name} can't be processed: {groups[0].problem}", place)
-    yield from _of_resolution(namespace, settled)
-    plan = plan_of(cluster.subscriptions[name], cluster)
-    if plan is not None:
-        yield from of_plan(plan)
-
-
-def _of_resolution(namespace: str, settled: Settled) -> Iterator[Line]:
     done = settled.rounds.get(namespace)
     if done is None:
         return

@@ -11,7 +11,7 @@ from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
 from olmc.resolve.resolve import NOT_SATISFIABLE
-from olmc.review.hindrances import APPROVAL, of_csv, of_subscription, plan_of
+from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_plan, plan_of
 from olmc.review.tables import aligned
 from olmc.settle.rest import Settled
 
@@ -45,7 +45,9 @@ class Operator(NamedTuple):
 def operators(settled: Settled) -> tuple[Operator, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one."""
     cluster = settled.cluster
-    found = [_subscribed(name, subscription, settled) for name, subscription in cluster.subscriptions.items()]
+    namespaces = sorted({name.namespace for name in cluster.subscriptions})
+    hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
+    found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
     taken = {Name(each.namespace, each.csv) for each in found}
     taken |= {Name(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
@@ -64,13 +66,15 @@ def package_of(csv: Csv) -> str:
         return csv.name.partition(".v")[0]
 
 
-def _subscribed(name: Name, subscription: Subscription, settled: Settled) -> Operator:
-    cluster = settled.cluster
+def _subscribed(subscription: Subscription, hindered: tuple[Line, ...], settled: Settled) -> Operator:
+    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`."""
+    cluster, name = settled.cluster, subscription.name
     csv = subscription.installed or subscription.current
     member = cluster.members.get(Name(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
-    hindered = list(of_subscription(name, settled))
+    plan = plan_of(subscription, cluster)
+    hindered = (*hindered, *(of_plan(plan) if plan is not None else ()))
     return Operator(
         namespace=name.namespace,
         package=subscription.package,
