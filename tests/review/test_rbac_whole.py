@@ -1,0 +1,125 @@
+"""Permissions of whole workspaces: what a CSV asks for is what its account has, and what OLM's own check sees."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from building import write_workspace
+from rule_cases import Case, cases, options
+
+import olmc
+from olmc.api import Compilation
+from olmc.model.cluster import Member
+from olmc.review.holders import gainers, holders
+from olmc.review.metrics import as_prometheus
+from olmc.review.origins import finder
+from olmc.review.permissions import ACCOUNT, Grant, Subject, grants_of, permissions
+from olmc.review.policy import PolicyRule, covers, policy_rules
+from olmc.review.rbac_text import as_text
+from olmc.review.status import as_table, operators
+from olmc.review.targets import Scene, csv_names, packages
+from olmc.review.why import PRESENT, why
+from olmc.review.why import as_text as why_as_text
+from olmc.settle.permissions import access
+
+RULE_CASES = [case for folder in ("settle", "generate") for case in cases(Path(__file__).parents[1] / folder / "cases")]
+
+
+def wanted(member: Member) -> Iterator[tuple[Subject, str, PolicyRule]]:
+    """The rules that an install strategy asks for: for whom, where ("" for the cluster), and what."""
+    csv = member.csv
+    for namespace, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
+        for entry in entries:
+            subject = Subject(ACCOUNT, csv.namespace, entry.get("serviceAccountName") or "")
+            for rule in entry.get("rules") or ():
+                yield from ((subject, namespace, part) for part in policy_rules(rule) if not (namespace and part.urls))
+
+
+def have(subject: Subject, namespace: str, grants: tuple[Grant, ...]) -> list[PolicyRule]:
+    return [grant.rule for grant in grants_of(subject, grants) if grant.namespace in ("", namespace)]
+
+
+def as_olm_sees_it(made: Compilation) -> set[tuple[Subject, str, PolicyRule]]:
+    """The rules by account and namespace by which OLM judges requirements (R-PERM-2)."""
+    seen = access({found.identity: found for found in made.objects})
+    found = set()
+    for (namespace, name), rules in seen.cluster.items():
+        found |= {(Subject(ACCOUNT, namespace, name), "", part) for rule in rules for part in policy_rules(rule)}
+    for (namespace, name, where), rules in seen.local.items():
+        parts = {part for rule in rules for part in policy_rules(rule) if not part.urls}
+        found |= {(Subject(ACCOUNT, namespace, name), where, part) for part in parts}
+    return found
+
+
+def as_told(made: Compilation) -> set[tuple[Subject, str | None, PolicyRule]]:
+    """The same from the effective permissions; the check counts no aggregated roles (R-PERM-5), and of the roles that
+    every cluster has one."""
+    return {
+        (grant.subject, grant.namespace, grant.rule)
+        for grant in permissions(made.objects).grants
+        if grant.subject.kind == ACCOUNT
+        and grant.source == grant.role
+        and (grant.source_provenance or grant.role.name == "cluster-admin")
+    }
+
+
+def check_permissions(made: Compilation) -> int:
+    """Accounts have what their CSVs ask for, as long as a plan has run; how many rules were looked at."""
+    assert made.settled is not None
+    assert as_told(made) == as_olm_sees_it(made)
+    grants = permissions(made.objects).grants
+    looked_at = 0
+    for member in made.settled.cluster.members.values():
+        for subject, namespace, rule in wanted(member) if member.succeeded else ():
+            assert covers(have(subject, namespace, grants), rule), (subject, namespace, rule)
+            looked_at += 1
+    return looked_at
+
+
+@pytest.mark.parametrize("case", RULE_CASES[::2], ids=lambda case: case.id)
+def test_every_rule_case_can_be_looked_at(case: Case, tmp_path: Path) -> None:
+    """Permissions agree with OLM's check; everything that there is, and every package, has an answer."""
+    write_workspace(tmp_path, case.document)
+    made = olmc.compile(tmp_path, options(case.document.get("olmc", {})))
+    if made.settled is None or made.workspace is None or made.failed:
+        return
+    check_permissions(made)
+    found = permissions(made.objects)
+    text = as_text(holders(found, made.objects), gainers(found), finder(made.objects, made.settled.cluster))
+    assert text.endswith("\n")
+    rows = operators(made.settled)
+    assert all(row.missing for row in rows if row.fails), rows
+    assert made.findings or not any(row.fails for row in rows)
+    assert as_table([("", row) for row in rows]).count("\n") == len(rows) + bool(rows)
+    assert as_prometheus(made.settled).startswith("# HELP catalog_source_count")
+    scene = Scene(made.objects, made.settled, made.workspace.bundles)
+    for target in (*(str(each.identity) for each in made.objects), *sorted({*csv_names(scene), *packages(scene)})):
+        answers = why(target, scene)
+        assert answers, target
+        assert all(answer.lines for answer in answers if answer.state != PRESENT), target
+        assert why_as_text(answers).startswith(str(answers[0].what)[:20])
+
+
+def test_accounts_of_real_operators(shared: Path, tmp_path: Path) -> None:
+    """Each rule of their CSVs holds, and its place is in the CSV."""
+    with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    looked_at = 0
+    for bundle in sorted(path.parent for path in tmp_path.glob("bundles/*/*/manifests"))[::12]:
+        made = olmc.compile(bundle)
+        looked_at += check_permissions(made)
+        assert made.settled is not None
+        find = finder(made.objects, made.settled.cluster)
+        for grant in permissions(made.objects).grants:
+            if grant.source_provenance is not None and grant.source_provenance.rule == "R-SA-1":
+                place = find(grant)
+                assert place is not None
+                assert place.path.startswith("manifests/")
+                line = (bundle / place.path).read_text(encoding="utf-8").splitlines()[place.line - 1]
+                assert yaml.safe_load(line), (place, line)
+                assert place.line > 1
+    assert looked_at > 150
