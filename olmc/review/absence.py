@@ -8,7 +8,7 @@ from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
 from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
-from olmc.review.hindrances import at, of_csv, of_plan, of_subscription
+from olmc.review.hindrances import at, deeper, of_csv, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
 from olmc.settle.rest import Settled
@@ -38,14 +38,14 @@ def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
     member = cluster.members.get(name)
     if member is None:
         yield Line(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
-        yield from _deeper(why_no_csv(wanted.namespace, csv.name, "", scene))
+        yield from deeper(why_no_csv(wanted.namespace, csv.name, "", scene))
     elif wanted.namespace and wanted.namespace != maker.namespace:
         yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
     else:
         state = f"{member.phase} ({member.reason})" if member.phase else "without a phase"
         rest = "; this is of its bundle, and was not installed with it" if member.succeeded else ""
         yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}{rest}", maker.place)
-        yield from _deeper(of_csv(member, cluster))
+        yield from deeper(of_csv(member, cluster))
 
 
 def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator[Line]:
@@ -94,7 +94,7 @@ def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
     if csv and channel and channels and channel not in channels:
         first = channels[min(channels)]
         yield Line(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
-    yield from _deeper(of_subscription(name, settled))
+    yield from deeper(of_subscription(name, settled))
 
 
 def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | None:
@@ -134,7 +134,7 @@ def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
             if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
                 text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
                 yield Line(0, text, at(step.source))
-                yield from _deeper(of_plan(plan))
+                yield from deeper(of_plan(plan))
 
 
 def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
@@ -143,7 +143,3 @@ def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
             if item.get("name") == name:
                 place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
                 yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)
-
-
-def _deeper(lines: Iterator[Line]) -> Iterator[Line]:
-    return (line._replace(depth=line.depth + 1) for line in lines)

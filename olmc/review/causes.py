@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.model.cluster import Cluster, Name
+from olmc.model.location import Location
 from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM, CSV_KIND
 from olmc.resolve.explain import Line, reasons
-from olmc.review.hindrances import at
+from olmc.review.hindrances import at, deeper
 from olmc.settle.rest import Settled
 
 
@@ -24,7 +25,7 @@ def because(found: Rendered, settled: Settled) -> Iterator[Line]:
         member = cluster.members.get(name)
         phase = f", which is {member.phase} ({member.reason})" if member is not None and member.phase else ""
         yield Line(0, f"because of {CSV_KIND} {name}{phase}", at(cluster.csvs[name].source))
-        yield from (line._replace(depth=line.depth + 1) for line in asked_for(cluster.csvs[name], settled))
+        yield from deeper(asked_for(cluster.csvs[name], settled))
     if found.identity.kind == "InstallPlan":
         yield from _behind_plan(Name(found.identity.namespace, found.identity.name), settled)
     if found.identity.kind == "Subscription":
@@ -104,7 +105,7 @@ def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
     return name if any(group.name == name.name for group in cluster.groups_in(name.namespace)) else None
 
 
-def _place_of_group(name: Name, cluster: Cluster) -> Any:
+def _place_of_group(name: Name, cluster: Cluster) -> Location | None:
     return next((at(group.source) for group in cluster.groups_in(name.namespace) if group.name == name.name), None)
 
 
@@ -133,4 +134,4 @@ def _behind_subscription(name: Name, settled: Settled) -> Iterator[Line]:
         for owner in plan.owners if plan is not None else ():
             key = Name(name.namespace, owner)
             if key in cluster.subscriptions and key != name:
-                yield Line(1, _subscription_line(key, cluster).text, at(cluster.subscriptions[key].source))
+                yield from deeper([_subscription_line(key, cluster)])

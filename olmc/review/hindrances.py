@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Subscription
 from olmc.model.location import Location, Source
@@ -18,6 +18,11 @@ APPROVAL = "RequiresApproval"
 def at(source: Source | None, *keys: str | int) -> Location | None:
     """The place of some keys in a document, None without one."""
     return locate(source, keys) if source is not None else None
+
+
+def deeper(lines: Iterable[Line]) -> Iterator[Line]:
+    """Lines as the explanation of a line before them."""
+    return (line._replace(depth=line.depth + 1) for line in lines)
 
 
 def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:

@@ -8,9 +8,9 @@ from typing import Any
 from olmc.golang import cluster_role_name, role_name
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
-from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
-from olmc.profiles.ownership import CSV_KIND
+from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.permissions import Grant
 from olmc.review.policy import PolicyRule, policy_rules
 from olmc.yaml import locate
@@ -19,28 +19,29 @@ _AS_WRITTEN = ("manifests", "install_plan")
 _RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
-def location(place: Place | None) -> Location | None:
-    """The line and column of a place."""
-    return locate(place.source, place.keys) if place is not None else None
-
-
-def location_of(found: Rendered, cluster: Cluster | None) -> Location | None:
+def location_of(found: Rendered, cluster: Cluster) -> Location | None:
     """Where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for nowhere."""
-    return location(refined(found.identity, found.object, found.provenance, cluster))
+    return _located(_refined(found, cluster))
 
 
-def finder(objects: Iterable[Rendered], cluster: Cluster | None) -> Callable[[Grant], Location | None]:
+def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
     by_identity = {found.identity: found for found in objects}
 
     def find(grant: Grant) -> Location | None:
         found = by_identity.get(grant.source)
-        if found is None:
-            return None
-        place = refined(found.identity, found.object, found.provenance, cluster)
-        return location(_of_rule(place, found, grant.rule))
+        return _located(_of_rule(_refined(found, cluster), found, grant.rule)) if found is not None else None
 
     return find
+
+
+def place_data(place: Location | None) -> dict[str, Any] | None:
+    """A place as data, None for nowhere."""
+    return place._asdict() if place is not None else None
+
+
+def _located(place: Place | None) -> Location | None:
+    return locate(place.source, place.keys) if place is not None else None
 
 
 def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
@@ -54,12 +55,10 @@ def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | N
     return place
 
 
-def refined(
-    key: Identity, obj: Mapping[str, Any], provenance: Provenance, cluster: Cluster | None
-) -> Place | None:
-    """The place of a provenance; for RBAC that is named after an entry of a CSV's permissions, this entry."""
-    place = provenance.place
-    csv = _owner(obj, cluster) if cluster is not None and key.kind in _RBAC_KINDS else None
+def _refined(found: Rendered, cluster: Cluster) -> Place | None:
+    """The place in the provenance; for RBAC that is named after an entry of a CSV's permissions, this entry."""
+    key, place = found.identity, found.provenance.place
+    csv = _owner(found.object, cluster) if key.kind in _RBAC_KINDS else None
     if place is None or place.keys or csv is None or csv.source != place.source:
         return place
     for field, entries in (("permissions", csv.permissions), ("clusterPermissions", csv.cluster_permissions)):
@@ -79,5 +78,5 @@ def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:
     if not _is_owned(obj):
         return None
     labels = obj["metadata"]["labels"]
-    namespace = labels.get("olm.copiedFrom") or labels.get("olm.owner.namespace")
+    namespace = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
     return cluster.csvs.get(Name(str(namespace), str(labels.get("olm.owner"))))

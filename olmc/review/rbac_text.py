@@ -10,7 +10,8 @@ from olmc.model.location import Location
 from olmc.model.objects import Identity
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.holders import Holder, Permission
-from olmc.review.permissions import Grant
+from olmc.review.origins import place_data
+from olmc.review.permissions import Grant, Subject
 from olmc.review.policy import ANY, PolicyRule, merged
 from olmc.review.risks import Level
 from olmc.review.tables import paragraph
@@ -62,11 +63,11 @@ def _block(holder: Holder, find: Finder) -> str:
     lines += _well_known([each for each in holder.permissions if _is_well_known(each)])
     for each in own:
         if each.level >= _LOOKED_AT:
-            lines += _looked_at(each, find)
+            lines += _looked_at(each, holder.subject, find)
     for (risks, namespaces), rules in _summed_up(own).items():
         place = "" if None in namespaces else f", {where(namespaces)}"
         if risks:
-            lines.append(paragraph(f"LOW {risks}", "  ", "      "))
+            lines.append(paragraph(f"{str(Level.LOW).upper()} {risks}", "  ", "      "))
         first = "    " if risks else "  - "
         lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merged(rules)]
     return "".join(lines)
@@ -83,14 +84,15 @@ def _title(holder: Holder) -> str:
     return who + running + (f": {holder.level}" if holder.level else "")
 
 
-def _looked_at(each: Permission, find: Finder) -> Iterator[str]:
+def _looked_at(each: Permission, subject: Subject, find: Finder) -> Iterator[str]:
     head = f"  {str(each.level).upper()} "
     risks = ", ".join(risk.name for risk in each.risks)
     yield paragraph(f"{head}{risks}", "", " " * len(head))
     yield paragraph(f"{in_words(each.rule)}, {where(each.namespaces)}", "    ", "      ")
     for source, grant in {grant.source: grant for grant in reversed(each.grants)}.items():
         place = find(grant)
-        yield paragraph(f"from {source}" + (f" ({place})" if place else ""), "    ", "      ")
+        group = "" if grant.subject == subject else f", for {grant.subject}"
+        yield paragraph(f"from {source}{group}" + (f" ({place})" if place else ""), "    ", "      ")
 
 
 def _is_well_known(each: Permission) -> bool:
@@ -163,7 +165,7 @@ def as_data(
         "version": FORMAT_VERSION,
         "subjects": [_holder(holder, find) for holder in everybody],
         "userRoles": [_holder(holder, find) for holder in gaining],
-        "dangling": [{"binding": identity_data(one), "role": identity_data(other)} for one, other in dangling],
+        "dangling": [{"binding": one._asdict(), "role": other._asdict()} for one, other in dangling],
         "risks": dict(sorted(reasons.items())),
     }
 
@@ -197,18 +199,8 @@ def grant_data(grant: Grant, find: Finder) -> dict[str, Any]:
     return {
         "subject": grant.subject._asdict(),
         "namespace": grant.namespace,
-        "role": identity_data(grant.role),
-        "source": identity_data(grant.source),
-        "binding": identity_data(grant.binding) if grant.binding is not None else None,
+        "role": grant.role._asdict(),
+        "source": grant.source._asdict(),
+        "binding": grant.binding._asdict() if grant.binding is not None else None,
         "place": place_data(find(grant)),
     }
-
-
-def identity_data(key: Identity) -> dict[str, str]:
-    """An object's identity as data."""
-    return key._asdict()
-
-
-def place_data(place: Location | None) -> dict[str, Any] | None:
-    """A place as data, None for nowhere."""
-    return place._asdict() if place is not None else None

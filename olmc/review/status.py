@@ -12,6 +12,7 @@ from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
 from olmc.resolve.resolve import NOT_SATISFIABLE
 from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_plan, plan_of
+from olmc.review.origins import place_data
 from olmc.review.tables import aligned
 from olmc.settle.rest import Settled
 
@@ -53,7 +54,7 @@ def operators(settled: Settled) -> tuple[Operator, ...]:
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
             found.append(_applied(member, cluster))
-    return tuple(sorted(found))
+    return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
 
 
 def package_of(csv: Csv) -> str:
@@ -216,11 +217,4 @@ def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:
 
 def lines_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The lines of an explanation as data."""
-    return [
-        {
-            "depth": line.depth,
-            "text": line.text,
-            "place": line.location._asdict() if line.location is not None else None,
-        }
-        for line in lines
-    ]
+    return [{"depth": line.depth, "text": line.text, "place": place_data(line.location)} for line in lines]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name
@@ -13,8 +13,8 @@ from olmc.resolve.explain import Line
 from olmc.review.absence import why_absent, why_no_csv
 from olmc.review.asked import not_found
 from olmc.review.causes import asked_for, because
-from olmc.review.hindrances import of_csv, of_plan, of_subscription
-from olmc.review.origins import location_of
+from olmc.review.hindrances import deeper, of_csv, of_plan, of_subscription
+from olmc.review.origins import location_of, place_data
 from olmc.review.status import line_text, lines_data, package_of
 from olmc.review.tables import paragraph
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, object_names, subscribing, target
@@ -74,7 +74,7 @@ def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:
         installed = cluster.members.get(Name(key.namespace, subscription.installed))
         if installed is not None and not installed.succeeded:
             yield Line(0, f"{installed.csv.name}, which it installed, is {installed.phase or 'without a phase'}")
-            yield from _deeper(of_csv(installed, cluster))
+            yield from deeper(of_csv(installed, cluster))
     elif key.kind == "InstallPlan":
         for plan in cluster.plans:
             if (plan.namespace, plan.name) == name and plan.given is None:
@@ -106,10 +106,6 @@ def _state(member: Member, hindered: Sequence[Line]) -> Iterator[Line]:
         return
     yield hindered[0]._replace(text=f"{phase}: {hindered[0].text}")
     yield from hindered[1:]
-
-
-def _deeper(lines: Iterable[Line]) -> Iterator[Line]:
-    return (line._replace(depth=line.depth + 1) for line in lines)
 
 
 def _about_package(package: str, scene: Scene) -> Iterator[Answer]:
@@ -179,7 +175,7 @@ def as_data(text: str, answers: Sequence[Answer]) -> dict[str, Any]:
                 "state": answer.state,
                 "pass": answer.stage,
                 "rule": answer.rule,
-                "place": answer.place._asdict() if answer.place is not None else None,
+                "place": place_data(answer.place),
                 "because": lines_data(answer.lines),
             }
             for answer in answers
