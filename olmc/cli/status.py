@@ -46,7 +46,7 @@ def status(
     if output != "prometheus" and (all_metrics or legacy_metrics):
         raise click.UsageError("--all-metrics and --legacy-metrics need -o prometheus.")
     from olmc.review.metrics import as_prometheus
-    from olmc.review.status import as_data, as_table, operators
+    from olmc.review.status import as_data, as_table, operators, untold
 
     done = [compiled(ctx, path, approve=approve, least=Severity.ERROR) for path in roots]
     found = [
@@ -62,8 +62,7 @@ def status(
         click.echo(as_table(found, wide=output == "wide"), nl=False)
         if not found:
             click.echo("olmc: no operators here", err=True)
-    fails = any(operator.fails for _, operator in found)
-    findings = [each for one, _ in done for each in one.diagnostics if each.severity is Severity.FAILURE]
-    if findings and not fails:
-        click.echo(as_text(findings), err=True, nl=False)  # it concerns no operator, so no row says it
-    ctx.exit(FINDINGS if fails or findings else DONE)
+    for one, settled in done:
+        click.echo(as_text(untold(one.diagnostics, operators(settled))), err=True, nl=False)
+    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
+    ctx.exit(FINDINGS if fails else DONE)

@@ -40,9 +40,11 @@ def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple
     from olmc.review.why import why as answers_to
 
     done, settled = compiled(ctx, path, approve=approve, least=Severity.ERROR)
-    bundles = done.workspace.bundles if done.workspace is not None else {}
+    scene = Scene(done.objects, settled, diagnostics=done.diagnostics)
+    if done.workspace is not None:
+        scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:
-        answers = answers_to(target, Scene(done.objects, settled, bundles))
+        answers = answers_to(target, scene)
     except AskedError as error:
         raise click.UsageError(str(error)) from error
     if output == "json":

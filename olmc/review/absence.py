@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
+from olmc.model.objects import identity
+from olmc.model.workspace import Manifest
 from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
 from olmc.review.hindrances import at, deeper, of_csv, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
+from olmc.rules import load as rules
 from olmc.settle.rest import Settled
 
 
@@ -18,6 +21,7 @@ def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
     """Why an object is not there; nothing when nobody would make it."""
     settled = scene.settled
     kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
+    yield from _refused(wanted.name, {kind.kind for kind in wanted.kinds}, scene)
     if (OLM_GROUP, CSV_KIND) in kinds:
         yield from why_no_csv(wanted.namespace, wanted.name, "", scene)
         return
@@ -29,6 +33,14 @@ def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
         yield from _not_made(maker, wanted, scene)
     if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
         yield from _required_by(wanted.name, settled.cluster)
+
+
+def _refused(name: str, kinds: Set[str], scene: Scene) -> Iterator[Line]:
+    """What the API server has against an object that a file of the workspace holds."""
+    for found in scene.diagnostics:
+        kind, _, rest = found.message.partition(" ")
+        if found.code == rules.REFUSED.code and kind in kinds and rest.startswith(f"{name} "):
+            yield Line(0, found.message, found.location)
 
 
 def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
@@ -61,7 +73,10 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator
     followers = [name for name in subscribing(package, cluster) if namespace in ("", name.namespace)]
     for name in followers:
         yield from _not_by(name, csv, scene.settled)
-    if not followers and not elsewhere:
+    refused = [each for each in scene.manifests if _subscribes(each, package, namespace, cluster)]
+    for manifest in refused:
+        yield from _refused(identity(manifest.object).name, {"Subscription"}, scene)
+    if not followers and not elsewhere and not refused:
         where = f" in namespace {namespace}" if namespace else ""
         place = _place_in_catalog(csv, package, cluster)
         yield Line(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
@@ -95,6 +110,18 @@ def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
         first = channels[min(channels)]
         yield Line(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
     yield from deeper(of_subscription(name, settled))
+
+
+def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Cluster) -> bool:
+    """Whether a manifest is a Subscription for a package that the cluster does not have."""
+    key, spec = identity(manifest.object), manifest.object.get("spec")
+    return (
+        (key.group, key.kind) == (OLM_GROUP, "Subscription")
+        and isinstance(spec, dict)
+        and spec.get("name") == package
+        and namespace in ("", key.namespace)
+        and Name(key.namespace, key.name) not in cluster.subscriptions
+    )
 
 
 def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, Subscription
+from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
@@ -14,11 +15,22 @@ from olmc.resolve.resolve import NOT_SATISFIABLE
 from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_plan, plan_of
 from olmc.review.origins import place_data
 from olmc.review.tables import aligned
+from olmc.rules import load as load_rules
+from olmc.rules import resolve as resolve_rules
+from olmc.rules import settle as rules
 from olmc.settle.rest import Settled
 
 FORMAT_VERSION = 1
 UNPACKING = "BundleUnpacking"
 _NOTHING = "-"
+_TOLD = frozenset(
+    rule.code
+    for rule in (
+        rules.FOREIGN_HOME, rules.GROUP_FAILURE, rules.GROUP_PROBLEM, rules.INSTALL_FAILURE, rules.NOT_UNPACKED,
+        rules.NO_GROUP, rules.PENDING, rules.PLAN_FAILED, rules.TWO_GROUPS, rules.UNUSABLE,
+        load_rules.NO_BUNDLE_CONTENT, resolve_rules.NOT_SATISFIABLE, resolve_rules.PREVENTED,
+    )
+)  # fmt: skip
 
 
 class Operator(NamedTuple):
@@ -55,6 +67,12 @@ def operators(settled: Settled) -> tuple[Operator, ...]:
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
             found.append(_applied(member, cluster))
     return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
+
+
+def untold(diagnostics: Iterable[Diagnostic], found: Iterable[Operator]) -> tuple[Diagnostic, ...]:
+    """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
+    told = _TOLD if any(each.fails for each in found) else frozenset()
+    return tuple(each for each in diagnostics if each.severity is Severity.FAILURE and each.code not in told)
 
 
 def package_of(csv: Csv) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Name
-from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.workspace import Bundle
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
@@ -18,11 +20,14 @@ OLM_GROUP = "operators.coreos.com"
 
 
 class Scene(NamedTuple):
-    """What questions are about: the rendered objects, the cluster at rest, and the workspace's bundles by CSV name."""
+    """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
+    manifests, and the findings about them."""
 
     objects: tuple[Rendered, ...]
     settled: Settled
-    bundles: Mapping[str, Bundle]
+    bundles: Mapping[str, Bundle] = MappingProxyType({})
+    manifests: tuple[Manifest, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -110,6 +115,8 @@ def csv_names(scene: Scene) -> Iterator[str]:
     yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
     yield from (name for _, bundles in _served(cluster) for name in bundles)
     yield from scene.bundles
+    refused = (identity(each.object) for each in scene.manifests)
+    yield from (key.name for key in refused if (key.group, key.kind) == (OLM_GROUP, CSV_KIND))
 
 
 def packages(scene: Scene) -> Iterator[str]:

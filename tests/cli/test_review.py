@@ -89,6 +89,17 @@ def test_nothing_to_tell(tmp_path: Path) -> None:
     assert olmc("rbac", tmp_path).stdout == "Nobody is given permissions here.\n"
 
 
+def test_what_no_row_tells_is_told_beside_the_table(tmp_path: Path) -> None:
+    """Two groups without an operator; what the rows tell is not told twice."""
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: %s, namespace: a}\n"
+    text = "---\n".join(["apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", group % "one", group % "two"])
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    result = olmc("status", tmp_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "namespace a has more than one OperatorGroup: one, two [OLMC306]" in result.stderr
+    assert olmc("status", "two-groups").stderr == ""
+
+
 def test_options_come_from_the_environment() -> None:
     assert json.loads(olmc("status", "upgrade", env={"OLMC_STATUS_OUTPUT": "json"}).stdout)["version"] == 1
     assert olmc("rbac", "permissions", env={"OLMC_RBAC_FAIL_ON": "low"}).exit_code == 1
