@@ -28,7 +28,8 @@ class Compilation:
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
-    olmc.lock would hold for this outcome.
+    olmc.lock would hold for this outcome. `suppressed`: the findings that comments and olmc.yaml accept, which are not
+    among the diagnostics.
     """
 
     objects: tuple[Rendered, ...]
@@ -37,6 +38,7 @@ class Compilation:
     settled: Settled | None = None
     workspace: Workspace | None = None
     lock: Lock | None = None
+    suppressed: tuple[Diagnostic, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -81,6 +83,7 @@ def compile(
     options = options or Options()
     folder = scan(path, Report()) if path.is_dir() else None
     workspace: Workspace | None = None
+    config: Mapping[str, Any] = {}
     if folder is not None and is_bundle(folder):
         settled = _settle_bundle(path, folder, options, report)
     else:
@@ -88,12 +91,26 @@ def compile(
         options = _with_config(options, config, given)
         settled = None if _has_errors(report) else settle(workspace, options, report)
     if settled is None or _has_errors(report):
-        return Compilation((), tuple(report), {}, workspace=workspace)
+        kept, suppressed = _told(path, report, config)
+        return Compilation((), kept, {}, workspace=workspace, suppressed=suppressed)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     diagnose(settled, options, report)
     objects = () if _has_errors(report) else generate(settled.cluster, options, report)
-    return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
+    kept, suppressed = _told(path, report, config)
+    return Compilation(objects, kept, _phases(settled.cluster), settled, workspace, lock, suppressed)
+
+
+def _told(
+    path: Path, report: Report, config: Mapping[str, Any]
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """The diagnostics, and those of them that are suppressed."""
+    if not report.found:
+        return (), ()
+    from olmc.load.suppressions import obeyed  # most compilations have nothing to tell
+
+    found = obeyed(path, report, config)
+    return found.kept, found.suppressed
 
 
 def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Lock:

@@ -15,25 +15,35 @@ SHOWN_FROM = Severity.WARNING
 LineOf = Callable[[Location], str | None]
 """Gives the text of the line that a place is in, None where there is none."""
 
+Paint = Callable[[str, str], str]
+"""Gives a text the style with this name."""
+
+_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32"}
 _WIDEST = 100
 """How much of a source line is shown; bundles hold lines of many thousand characters."""
 
 
-def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
-    """The diagnostics from severity `least` on, each with its hint and its related places."""
-    return "".join(_lines(_one(diagnostic)) for diagnostic in diagnostics if diagnostic.severity >= least)
+def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, color: bool = False) -> str:
+    """The diagnostics from severity `least` on, each with its hint and its related places.
+
+    With `color` the text has the escape sequences of terminals, none of them from the files that it is about.
+    """
+    return as_text_with_source(diagnostics, _no_line, least=least, color=color)
 
 
-def as_text_with_source(diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM) -> str:
+def as_text_with_source(
+    diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM, color: bool = False
+) -> str:
     """As `as_text`, with the source line of each diagnostic and a caret under its place."""
+    paint = in_color if color else _plain
     shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
-    return "".join(_lines(_one(diagnostic, line_of)) for diagnostic in shown)
+    return "".join(f"{line}\n" for diagnostic in shown for line in _one(diagnostic, line_of, paint))
 
 
 def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
-    """The diagnostics as a JSON list of objects; line and column are 0 for a whole file, the path "" for no place."""
+    """The diagnostics as in schemas/findings.schema.json."""
     records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
-    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"version": 1, "findings": records}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
@@ -43,22 +53,34 @@ def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM
     return ", ".join(counts) or "no findings"
 
 
-def _one(diagnostic: Diagnostic, line_of: LineOf | None = None) -> Iterator[str]:
+def _one(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
     place = diagnostic.location
-    prefix = f"{place}: " if place else ""
-    yield from f"{prefix}{diagnostic.severity}: {diagnostic.message} [{diagnostic.code}]".split("\n")
-    line = line_of(place) if line_of is not None and place is not None and place.line else None
+    prefix = f"{paint(printable(str(place)), 'bold')}: " if place else ""
+    first, *more = map(printable, diagnostic.message.split("\n"))
+    lines = [f"{prefix}{paint(str(diagnostic.severity), diagnostic.severity.name)}: {first}", *more]
+    lines[-1] += " " + paint(f"[{diagnostic.code}]", "faint")
+    yield from lines
+    line = line_of(place) if place is not None and place.line else None
     if place is not None and line is not None:
-        yield from _excerpt(place, line)
-    yield from (f"  {where}: {text}" for text, where in diagnostic.related)
-    yield from (f"  {hint}" for hint in diagnostic.hint.split("\n") if hint)
+        yield from _excerpt(place, line, paint)
+    yield from (printable(f"  {where}: {text}") for text, where in diagnostic.related)
+    yield from (printable(f"  {hint}") for hint in diagnostic.hint.split("\n") if hint)
 
 
-def _lines(lines: Iterable[str]) -> str:
-    return "".join(f"{printable(line)}\n" for line in lines)
+def _no_line(place: Location) -> str | None:  # noqa: ARG001
+    return None
 
 
-def _excerpt(place: Location, line: str) -> Iterator[str]:
+def in_color(text: str, style: str) -> str:
+    """A text in the style of a severity, `bold`, `faint` or `caret`, for a terminal."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def _plain(text: str, style: str) -> str:  # noqa: ARG001
+    return text
+
+
+def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
     """The line of a place with its number, and a caret below; of a long line the part around the place."""
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
@@ -67,9 +89,9 @@ def _excerpt(place: Location, line: str) -> Iterator[str]:
         return
     before = ("…" if start else "") + shown[: column - start]
     number = str(place.line)
-    yield f"  {number} | {'…' if start else ''}{shown}"
+    yield "  " + paint(f"{number} |", "faint") + f" {'…' if start else ''}{shown}"
     if place.column:
-        yield f"  {' ' * len(number)} | {' ' * _width(before)}^"
+        yield "  " + paint(f"{' ' * len(number)} |", "faint") + " " * (_width(before) + 1) + paint("^", "caret")
 
 
 def printable(text: str) -> str:

@@ -52,7 +52,7 @@ def pinned(cluster: Cluster, package: str, version: str) -> tuple[Source, ...]:
 def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> str:
     """The CSV's name of the entry that a version names, in the Subscription's channel."""
     package = subscription.package
-    entries = tuple(_channel_entries(cluster, subscription))
+    entries = tuple(channel_entries(cluster, subscription))
     fitting = [entry for entry in entries if version in (entry.name, entry.version)]
     if not fitting:
         where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
@@ -82,7 +82,8 @@ def _obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Ca
     return f"{there}its upgrades go to {', then '.join(way[1:])}"
 
 
-def _channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
+def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
+    """What the catalog of a Subscription serves in the channel that it follows."""
     source = cluster.catalogs.get(subscription.catalog)
     channel = str(subscription.spec.get("channel") or "")
     for entry in source.entries if source else ():

@@ -30,6 +30,9 @@ _OPTIONAL = frozenset(
     "PrometheusRule ServiceMonitor PodDisruptionBudget PriorityClass VerticalPodAutoscaler ConsoleYAMLSample "
     "ConsoleQuickStart ConsoleCLIDownload ConsoleLink ConsolePlugin NetworkPolicy".split()
 )
+INSTALLABLE = frozenset({CSV, CRD, "Subscription", *CORE_KINDS, *_OPTIONAL})
+"""The kinds that a plan's step may have, by kind alone (R-CAT-107)."""
+
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 
 

@@ -43,7 +43,7 @@ def good(root: Path, *changes: tuple[str, str, str]) -> Path:
 
 def records(*arguments: str | Path, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """What a check prints as JSON."""
-    found: list[dict[str, Any]] = json.loads(olmc("check", *arguments, "-o", "json", env=env).stdout)
+    found: list[dict[str, Any]] = json.loads(olmc("check", *arguments, "-o", "json", env=env).stdout)["findings"]
     return found
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from olmc.emit.messages import as_counts, as_json, as_text, as_text_with_source
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
+from olmc.resources import schema
 
 PLACE = Location("a/b.yaml", 12, 5)
 HINT = "Fill the kettle.\nThen try again."
@@ -81,18 +83,23 @@ def test_nothing_of_a_file_reaches_the_terminal_as_a_command() -> None:
 
 def test_json() -> None:
     """Every key is always there; nothing but the severity decides what is left out."""
-    assert json.loads(as_json([FAILURE, REMARK], least=Severity.INFO)) == [
-        {
-            "code": "OLMC999", "severity": "failure", "message": "no water",
-            "path": "a/b.yaml", "line": 12, "column": 5, "hint": HINT,
-            "related": [{"message": "tap", "path": "c.yaml", "line": 1, "column": 0}],
-        },
-        {
-            "code": "OLMC998", "severity": "info", "message": "tea time",
-            "path": "", "line": 0, "column": 0, "hint": "", "related": [],
-        },
-    ]  # fmt: skip
-    assert as_json([REMARK]) == "[]\n"
+    data = json.loads(as_json([FAILURE, REMARK], least=Severity.INFO))
+    Draft202012Validator(schema("findings")).validate(data)
+    assert data == {
+        "version": 1,
+        "findings": [
+            {
+                "code": "OLMC999", "severity": "failure", "message": "no water",
+                "path": "a/b.yaml", "line": 12, "column": 5, "hint": HINT,
+                "related": [{"message": "tap", "path": "c.yaml", "line": 1, "column": 0}],
+            },
+            {
+                "code": "OLMC998", "severity": "info", "message": "tea time",
+                "path": "", "line": 0, "column": 0, "hint": "", "related": [],
+            },
+        ],
+    }  # fmt: skip
+    assert json.loads(as_json([REMARK])) == {"version": 1, "findings": []}
 
 
 def test_counts() -> None:

@@ -1,0 +1,45 @@
+"""Diagnostics as annotations of GitHub Actions: workflow commands, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from olmc.emit.messages import SHOWN_FROM, printable
+from olmc.model.diagnostic import Diagnostic, Severity
+
+_COMMANDS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def as_github(diagnostics: Iterable[Diagnostic], titles: Mapping[str, str], *, least: Severity = SHOWN_FROM) -> str:
+    """The diagnostics as `::error file=…,line=…,col=…,title=…::message`, the gravest first.
+
+    GitHub shows ten errors and ten warnings of a step as annotations and the others in its log only, hence the order.
+    `titles` are those of the rules by code. A finding without a line has none in its annotation.
+    """
+    found = sorted((each for each in diagnostics if each.severity >= least), key=lambda each: -each.severity)
+    return "".join(f"{_annotation(each, titles.get(each.code, ''))}\n" for each in found)
+
+
+def _annotation(diagnostic: Diagnostic, title: str) -> str:
+    place = diagnostic.location
+    properties = {
+        "file": place.path if place is not None else "",
+        "line": str(place.line) if place is not None and place.line else "",
+        "col": str(place.column) if place is not None and place.column else "",
+        "title": f"{title} ({diagnostic.code})" if title else diagnostic.code,
+    }
+    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    related = (f"{where}: {text}" for text, where in diagnostic.related)
+    lines = "\n".join(filter(None, (diagnostic.message, *related, diagnostic.hint))).split("\n")
+    text = _data("\n".join(map(printable, lines)))
+    return f"::{_COMMANDS[diagnostic.severity]} {told}::{text}"
+
+
+def _data(text: str) -> str:
+    """A text with what would end the command escaped."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """A value among properties, in which colons and commas mean something as well."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,122 @@
+"""Suppressions: findings that somebody has looked at and accepts, in comments of YAML files and in olmc.yaml.
+
+`# olmc: ignore[OLMC401] reason`, on the line of the finding or above it, accepts the findings of these codes there. An
+entry of `spec.suppress` accepts those of its code in the files that its pattern matches, or anywhere. An error is never
+suppressed: what it stops is not compiled at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.load.files import read_text
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.location import Location
+
+COMMENTED = (".yaml", ".yml")
+"""The files that can hold comments."""
+
+_MARK = "olmc:"
+_COMMENT = re.compile(r"(?:^|\s)#\s*olmc:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)$")
+_NO_CONTENT = re.compile(r"^\s*(#.*)?$|^---\s*(#.*)?$")
+
+
+class Suppression(NamedTuple):
+    """A code that is accepted, why, and where that is said: `place` is in the comment's file, or in olmc.yaml.
+
+    `line` is the line that a comment speaks of. An entry of olmc.yaml has the `number` that it has there, and the
+    `pattern` (as in .gitignore) of the files that it speaks of, "" for everything.
+    """
+
+    code: str
+    reason: str
+    place: Location
+    line: int = 0
+    number: int = -1
+    pattern: str = ""
+
+
+class Obeyed(NamedTuple):
+    """What is left of some diagnostics, what is suppressed, and the suppressions that did it."""
+
+    kept: tuple[Diagnostic, ...]
+    suppressed: tuple[Diagnostic, ...] = ()
+    used: frozenset[Suppression] = frozenset()
+
+
+def comments(path: str, text: str) -> Iterator[Suppression]:
+    """The suppressions in the comments of a YAML file; one without codes has the code ""."""
+    if _MARK not in text:
+        return
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        found = _COMMENT.search(line) if _MARK in line else None
+        if found is None:
+            continue
+        target = number
+        if line.lstrip().startswith("#"):
+            while target <= len(lines) and _NO_CONTENT.match(lines[target - 1].rstrip("\r")):
+                target += 1
+        place = Location(path, number, line.index("#", found.start()) + 1)
+        for code in (found[1] or "").split(","):
+            yield Suppression(code.strip().upper(), found[2].strip(), place, line=target)
+
+
+def entries(config: Mapping[str, Any]) -> tuple[Suppression, ...]:
+    """The suppressions of an olmc.yaml, whose `spec` is given; their place is the file as a whole."""
+    return tuple(
+        Suppression(
+            each["code"], each["reason"].strip(), Location("olmc.yaml"), number=number, pattern=each.get("path") or ""
+        )
+        for number, each in enumerate(config.get("suppress") or ())
+    )
+
+
+def obeyed(root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, Any]) -> Obeyed:
+    """The diagnostics of the workspace at `root` without those that its comments and its configuration suppress."""
+    found = tuple(diagnostics)
+    if all(each.severity is Severity.ERROR for each in found):
+        return Obeyed(found)
+    configured = entries(config)
+
+    @cache
+    def in_file(path: str) -> tuple[Suppression, ...]:
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and (root / path).is_file() else None
+        return tuple(comments(path, text)) if text is not None else ()
+
+    kept: list[Diagnostic] = []
+    suppressed: list[Diagnostic] = []
+    used: set[Suppression] = set()
+    for each in found:
+        by = _suppressing(each, configured, in_file(each.location.path) if each.location is not None else ())
+        (suppressed if by else kept).append(each)
+        used.update(by)
+    return Obeyed(tuple(kept), tuple(suppressed), frozenset(used))
+
+
+def _suppressing(
+    diagnostic: Diagnostic, configured: Sequence[Suppression], commented: Sequence[Suppression]
+) -> list[Suppression]:
+    if diagnostic.severity is Severity.ERROR:
+        return []
+    place = diagnostic.location or Location("")
+    return [
+        *(each for each in commented if each.code == diagnostic.code and each.line == place.line),
+        *(each for each in configured if each.code == diagnostic.code and _matches(each.pattern, place.path)),
+    ]
+
+
+@cache
+def _matches(pattern: str, path: str) -> bool:
+    """Whether a pattern as in .gitignore speaks of a file; it can't speak of no file at all."""
+    if not pattern:
+        return True
+    if not path:
+        return False
+    from pathspec import GitIgnoreSpec  # takes its time to import, and hardly any run needs it
+
+    return GitIgnoreSpec.from_lines([pattern]).match_file(path)

@@ -1,0 +1,163 @@
+"""Everything that is wrong with a directory: what compiling told, the validators, the lints, and the suppressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.emit.messages import LineOf
+from olmc.load.catalogs.content import check_inline_objects
+from olmc.load.config import CONFIG_FILE, options_from, read_config
+from olmc.load.files import read_text, scan
+from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, obeyed
+from olmc.load.validation.settings import OPTIONAL, Settings
+from olmc.load.validation.workspace import validate
+from olmc.load.workspace import load
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.location import Location, Source
+from olmc.model.options import Options
+from olmc.model.workspace import Workspace
+from olmc.review.lints.every import lint
+from olmc.review.lints.subject import Subject
+from olmc.rules import suppressions as rules
+from olmc.rules.catalogue import all_rules
+from olmc.settle.rest import Settled
+from olmc.yaml import locate
+
+_YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
+# What a check can find: not the remarks of other commands, nor those of validators that were not asked for.
+_LOOKED_FOR = re.compile("OLMC(1|2[0-7]|28[0-4]|3[01]|4[0-3]|5)")
+_OPTIONAL = re.compile("OLMC(28[5-9]|29)")
+
+
+class Compiled(NamedTuple):
+    """What compiling a directory gave; `workspace` and `settled` as far as it came."""
+
+    workspace: Workspace | None
+    settled: Settled | None
+    diagnostics: tuple[Diagnostic, ...]
+    suppressed: tuple[Diagnostic, ...] = ()
+
+
+class Checked(NamedTuple):
+    """What was found in the directory `root`, how many bundles were validated, and what is suppressed.
+
+    `shown_as` stands before the paths of files when they are shown.
+    """
+
+    root: Path
+    diagnostics: tuple[Diagnostic, ...]
+    bundles: int = 0
+    suppressed: tuple[Diagnostic, ...] = ()
+    shown_as: str = ""
+
+
+def checked(root: Path, compiled: Compiled, settings: Settings) -> Checked:
+    """Check the directory `root`, which was compiled already."""
+    if not root.is_dir():
+        return Checked(root, compiled.diagnostics)
+    config = read_config(root, Report())
+    ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
+    report = Report([*compiled.diagnostics, *compiled.suppressed])
+    workspace = compiled.workspace
+    if workspace is None:
+        workspace = load(root, Report(), ignored=ignored, edges=edges)
+    validated = validate(root, workspace, settings, report, ignored=ignored)
+    for catalog in workspace.catalogs.values():
+        check_inline_objects(catalog, report)
+    lint(Subject(workspace, compiled.settled, options_from(config, Options(), frozenset())), report)
+    done = obeyed(root, report, config)
+    told = Report(list(done.kept))
+    if report.worst() is not Severity.ERROR:
+        written = tuple(_suppressions(root, ignored, config))
+        for each in _about_suppressions(root, written, done.used, settings):
+            told.add(each)
+    return Checked(root, tuple(told), validated.bundles, done.suppressed)
+
+
+def _suppressions(root: Path, ignored: tuple[str, ...], config: Mapping[str, Any]) -> Iterator[Suppression]:
+    """All suppressions of a workspace."""
+    yield from entries(config)
+    for path in scan(root, Report(), ignored=ignored).walk():
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) else None
+        yield from comments(path, text) if text is not None else ()
+
+
+def _about_suppressions(
+    root: Path, written: Sequence[Suppression], used: frozenset[Suppression], settings: Settings
+) -> Iterator[Diagnostic]:
+    known = [rule.code for rule in all_rules()]
+    everything = settings.optional >= frozenset(OPTIONAL)
+    for each in written:
+        place = _place(root, each)
+        if each.code not in known:
+            close = get_close_matches(each.code, known, n=1, cutoff=0.7) if each.code else []
+            hint = f"; did you mean {close[0]}?" if close else ""
+            cause = f"there is no rule {each.code}{hint}" if each.code else "it names no code"
+            yield rules.MEANINGLESS.finding(place, cause=cause)
+            continue
+        if not each.reason:
+            yield rules.NO_REASON.finding(place, code=each.code)
+        looked_for = _LOOKED_FOR.match(each.code) or (everything and _OPTIONAL.match(each.code))
+        if each not in used and looked_for:
+            yield rules.UNUSED.finding(place, code=each.code)
+
+
+def _place(root: Path, suppression: Suppression) -> Location:
+    if suppression.number < 0:
+        return suppression.place
+    text = read_text(root, CONFIG_FILE, Report()) or ""
+    return locate(Source(CONFIG_FILE, text), ("spec", "suppress", suppression.number))
+
+
+def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> Checked:
+    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked."""
+    wanted, unwanted = (tuple(code.upper() for code in codes) for codes in (select, ignore))
+    kept = (
+        each
+        for each in checked.diagnostics
+        if each.severity is Severity.ERROR
+        or (each.code.startswith(wanted or ("",)) and not each.code.startswith(unwanted or ("-",)))
+    )
+    return checked._replace(diagnostics=tuple(kept))
+
+
+def named(checked: Checked) -> tuple[Diagnostic, ...]:
+    """The diagnostics with what the directory is shown as before the paths of files."""
+
+    def shown(place: Location) -> Location:
+        return place._replace(path=f"{checked.shown_as}{place.path}")
+
+    return tuple(
+        each._replace(
+            location=shown(each.location) if each.location is not None else None,
+            related=tuple((text, shown(place)) for text, place in each.related),
+        )
+        for each in checked.diagnostics
+    )
+
+
+def reader(several: Iterable[Checked]) -> LineOf:
+    """A function that gives the line of a place, read from the file below the directory that was checked."""
+    roots = [(each.shown_as, each.root) for each in several]
+
+    @cache
+    def lines(path: str) -> list[str]:
+        for shown_as, root in roots:
+            if path.startswith(shown_as):
+                try:
+                    text = (root / path.removeprefix(shown_as)).read_text(encoding="utf-8-sig")
+                except (OSError, UnicodeDecodeError):
+                    continue
+                return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+        return []
+
+    def line_of(place: Location) -> str | None:
+        found = lines(place.path)
+        return found[place.line - 1] if 0 < place.line <= len(found) else None
+
+    return line_of

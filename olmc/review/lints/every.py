@@ -1,0 +1,16 @@
+"""All lints in order."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Report
+from olmc.review.lints import catalogs, groups, objects, subscriptions
+from olmc.review.lints.subject import Lint, Subject
+
+LINTS: tuple[Lint, ...] = (*groups.LINTS, *subscriptions.LINTS, *catalogs.LINTS, *objects.LINTS)
+
+
+def lint(subject: Subject, report: Report) -> None:
+    """Report what the lints find."""
+    for each in LINTS:
+        for diagnostic in each(subject):
+            report.add(diagnostic)

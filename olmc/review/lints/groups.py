@@ -1,0 +1,45 @@
+"""OperatorGroups that do something else than they seem to, and objects of OLM without a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.model.diagnostic import Diagnostic
+from olmc.review.lints.subject import Lint, Subject, at, full_name, of_kind
+from olmc.rules import lints as rules
+from olmc.settle.selectors import is_empty
+
+PROVIDED_APIS = "olm.providedAPIs"
+
+
+def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
+    """`targetNamespaces: []`, which targets everything (R-OG-1)."""
+    for manifest in of_kind(subject, "OperatorGroup"):
+        spec: dict[str, Any] = manifest.object.get("spec") or {}
+        if "targetNamespaces" in spec and not spec["targetNamespaces"]:
+            everything = is_empty(spec.get("selector"))
+            effect = "the group targets all namespaces" if everything else "the selector decides"
+            place = at(manifest.source, "spec", "targetNamespaces")
+            yield rules.EMPTY_TARGETS.finding(place, name=full_name(manifest.object), effect=effect)
+
+
+def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
+    """The annotation `olm.providedAPIs` of a group that is not static (R-OG-13)."""
+    for manifest in of_kind(subject, "OperatorGroup"):
+        annotations = manifest.object["metadata"].get("annotations") or {}
+        static = (manifest.object.get("spec") or {}).get("staticProvidedAPIs")
+        if PROVIDED_APIS in annotations and not static:
+            place = at(manifest.source, "metadata", "annotations", PROVIDED_APIS)
+            yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
+
+
+def without_namespace(subject: Subject) -> Iterator[Diagnostic]:
+    """Objects that must be in a namespace, and name none."""
+    for manifest in of_kind(subject, "OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"):
+        if not manifest.object["metadata"].get("namespace"):
+            name, kind = manifest.object["metadata"]["name"], manifest.object["kind"]
+            yield rules.NO_NAMESPACE.finding(at(manifest.source, "metadata"), kind=kind, name=name)
+
+
+LINTS: tuple[Lint, ...] = (empty_targets, kept_apis, without_namespace)

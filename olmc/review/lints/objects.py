@@ -1,0 +1,112 @@
+"""Objects of manifests and bundles: their size, their kind, and texts that Flux takes for variables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from olmc.load.validation.content_checks import SUPPORTED
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.location import Location
+from olmc.model.objects import KubernetesObject, identity
+from olmc.model.workspace import Bundle, Manifest
+from olmc.review.lints.subject import Lint, Subject, at
+from olmc.rules import lints as rules
+from olmc.settle.stock import INSTALLABLE
+
+LIMIT = 262_144
+"""How many bytes the annotations of an object may have, keys and values together."""
+
+_FLUX = "kustomize.toolkit.fluxcd.io/"
+_VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
+_SERVER_SIDE = {
+    "argocd.argoproj.io/sync-options": re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)"),
+}
+
+
+class _Held(NamedTuple):
+    """An object of a file, and the bundle that it belongs to."""
+
+    manifest: Manifest
+    bundle: Bundle | None
+
+
+def _held(subject: Subject) -> Iterator[_Held]:
+    for manifest in subject.workspace.manifests:
+        yield _Held(manifest, None)
+    for _, bundle in sorted(subject.workspace.bundles.items()):
+        for file in bundle.files:
+            yield _Held(file.manifest, bundle)
+
+
+def sizes(subject: Subject) -> Iterator[Diagnostic]:
+    """Annotations that no cluster takes, and objects that client-side apply can't put into an annotation."""
+    applied = subject.options.purpose == "apply"
+    for manifest, bundle in _held(subject):
+        obj = manifest.object
+        if len(manifest.source.text) <= LIMIT:
+            continue
+        annotations = _annotations(obj)
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+        if size > LIMIT:
+            place = at(manifest.source, "metadata", "annotations")
+            yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=LIMIT)
+            continue
+        size += len(json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str).encode("utf-8", "replace"))
+        if size <= LIMIT or any(pattern.search(annotations.get(key, "")) for key, pattern in _SERVER_SIDE.items()):
+            continue
+        rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
+        yield rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=LIMIT)
+
+
+def not_installable(subject: Subject) -> Iterator[Diagnostic]:
+    """Kinds that the validators accept in a bundle and the catalog operator does not (R-CAT-107, R-CAT-705)."""
+    for manifest, bundle in _held(subject):
+        kind = manifest.object.get("kind")
+        if bundle is not None and kind in SUPPORTED and kind not in INSTALLABLE:
+            name = identity(manifest.object).name
+            yield rules.NOT_INSTALLABLE.finding(at(manifest.source, "kind"), bundle=bundle.name, kind=kind, name=name)
+
+
+def variables(subject: Subject) -> Iterator[Diagnostic]:
+    """The first `${…}` of each object: a certain loss where the workspace has a Kustomization with postBuild."""
+    flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)
+    for manifest, _ in _held(subject):
+        source, obj = manifest.source, manifest.object
+        found = _VARIABLE.search(source.text)
+        if found is None or _is_exempt(obj) or _VARIABLE.search(json.dumps(obj, default=str)) is None:
+            continue
+        place = _location(source.path, source.text, found.start())
+        if flux is None:
+            yield rules.SUBSTITUTABLE.finding(place, text=found[0])
+        else:
+            name = f"Kustomization {flux['metadata']['name']}"
+            yield rules.SUBSTITUTED.finding(place, text=found[0], name=found[1], kustomization=name)
+
+
+def _substitutes(obj: KubernetesObject) -> bool:
+    """Whether an object is a Kustomization of Flux that substitutes variables."""
+    spec = obj.get("spec")
+    is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith("kustomize.toolkit.fluxcd.io/")
+    return is_flux and isinstance(spec, dict) and bool(spec.get("postBuild"))
+
+
+def _is_exempt(obj: KubernetesObject) -> bool:
+    metadata = obj.get("metadata")
+    marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
+    return any(isinstance(mark, dict) and mark.get(f"{_FLUX}substitute") == "disabled" for mark in marks)
+
+
+def _annotations(obj: KubernetesObject) -> dict[str, str]:
+    metadata = obj.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _location(path: str, text: str, offset: int) -> Location:
+    return Location(path, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+LINTS: tuple[Lint, ...] = (sizes, not_installable, variables)

@@ -1,0 +1,105 @@
+"""Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Severity
+from olmc.rules.rule import Rule
+
+EMPTY_TARGETS = Rule(
+    "OLMC401", Severity.WARNING, "targetNamespaces is an empty list",
+    "OperatorGroup {name}: targetNamespaces is empty, which is the same as not being there: {effect}",
+    "Remove the key if that is what you want, else list the namespaces.",
+    "An empty list does not mean no namespaces. The API server drops it, so without a selector the group targets all "
+    "namespaces, and a GitOps tool that compares the file with the cluster finds a difference for ever.",
+)
+KEPT_APIS = Rule(
+    "OLMC402", Severity.WARNING, "olm.providedAPIs in a file",
+    "OperatorGroup {name}: OLM writes the annotation olm.providedAPIs itself and overwrites what stands here",
+    "Remove the annotation, or set staticProvidedAPIs: true if the list is to stay as it is.",
+    "The annotation says which APIs the members of a group provide, and OLM keeps it up to date. A copy in Git fights "
+    "with OLM, and an outdated one can keep an operator of another group from being installed (R-CSV-13).",
+)
+STARTS_BELOW = Rule(
+    "OLMC403", Severity.INFO, "startingCSV is no pin",
+    "Subscription {name} starts at {starting}, and OLM goes on to {reached} at once",
+    "Set installPlanApproval: Manual if {starting} is to stay; olmc resolve --pin does it.",
+    "startingCSV says which version is installed first. With automatic approval every upgrade from there is installed "
+    "as well.",
+)
+PIN_OUT_OF_REACH = Rule(
+    "OLMC404", Severity.WARNING, "A pin that can't be reached",
+    "Subscription {name}: startingCSV is {starting}, but no upgrade leads there from {installed}, which is installed",
+    "Remove startingCSV, or name a version that olmc graph {package} --from {installed} passes.",
+    "startingCSV counts only until something is installed. After that OLM follows the channel, so a pin to a version "
+    "that no upgrade reaches, an older one for example, does nothing.",
+)
+DEPRECATED = Rule(
+    "OLMC405", Severity.WARNING, "A Subscription to something deprecated",
+    "Subscription {name} uses {what}, which its catalog calls deprecated: {message}",
+    "Do what the message advises; olmc graph {package} shows the other channels.",
+    "The authors of a catalog mark packages, channels and versions that they will not go on with. OLM installs them "
+    "all the same and says so in a condition of the Subscription.",
+)
+STRANDED = Rule(
+    "OLMC406", Severity.WARNING, "An operator that never gets to the head of its channel",
+    "Subscription {name} comes to rest at {installed}: no upgrade leads from there to {head}, the head of channel "
+    "{channel}",
+    "Install {head} anew, or change to a channel that goes on; olmc graph {package} --from {installed} shows the way.",
+    "Upgrades follow replaces, skips and skipRange. A version from which none of them leads on is stranded: OLM "
+    "reports it as up to date, and it stays as it is for ever.",
+)
+STRANDED_VERSIONS = Rule(
+    "OLMC407", Severity.INFO, "Versions of a channel that never get to its head",
+    "package {package}, channel {channel}: no upgrade leads to {head} from {names}",
+    "Let an entry replace or skip them, or cover them with a skipRange; olmc graph {package} shows the edges.",
+    "Whoever has one of these versions installed gets no more upgrades in this channel, and OLM says nothing about it.",
+)
+SUBSTITUTED = Rule(
+    "OLMC408", Severity.WARNING, "A text that Flux would change",
+    "{text} is a variable for Flux, which {kustomization} tells to substitute; what it does not know becomes an empty "
+    "text",
+    "Write $${{{name}}}, or annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled.",
+    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in what it applies, also in "
+    "scripts, descriptions and dashboards that were never meant for it.",
+)
+SUBSTITUTABLE = Rule(
+    "OLMC409", Severity.INFO, "A text that Flux might change",
+    "{text} looks like a variable to Flux; a Kustomization with postBuild would replace it",
+    "Should Flux apply it with postBuild, annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled.",
+    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in what it applies, also in "
+    "scripts, descriptions and dashboards that were never meant for it.",
+)
+TOO_LARGE_TO_APPLY = Rule(
+    "OLMC410", Severity.WARNING, "An object that kubectl apply refuses",
+    "{identity} has {size:,} bytes as JSON; kubectl apply keeps a copy in an annotation, which holds {limit:,}",
+    "Apply it with kubectl apply --server-side, or in Argo CD with the sync option ServerSideApply=true.",
+    "Client-side apply stores the whole object in the annotation kubectl.kubernetes.io/last-applied-configuration, and "
+    "all annotations of an object together may have 262,144 bytes. OLM itself does not apply objects this way.",
+)
+LARGE_IN_BUNDLE = Rule(
+    "OLMC411", Severity.INFO, "An object of a bundle that kubectl apply would refuse",
+    "{identity} has {size:,} bytes as JSON; kubectl apply keeps a copy in an annotation, which holds {limit:,}",
+    "Without OLM, apply it with --server-side; OLM itself installs it as it is.",
+    "Client-side apply stores the whole object in the annotation kubectl.kubernetes.io/last-applied-configuration, and "
+    "all annotations of an object together may have 262,144 bytes.",
+)
+NOT_INSTALLABLE = Rule(
+    "OLMC412", Severity.FAILURE, "A kind that tools accept and OLM does not install",
+    "bundle {bundle} holds the {kind} {name}, a kind that OLM does not install: its InstallPlan would fail",
+    "Move it out of manifests/ and let the operator create it.",
+    "The tools that check bundles know more kinds than the catalog operator (R-CAT-107). A plan with a step of any "
+    "other kind fails before its first step (R-CAT-705).",
+)
+NO_NAMESPACE = Rule(
+    "OLMC413", Severity.WARNING, "An object of OLM without a namespace",
+    "{kind} {name} has no metadata.namespace; olmc takes it as being in a namespace without a name",
+    "Add metadata.namespace, or compile what kustomize build prints if a kustomization.yaml sets it.",
+    "OperatorGroups, Subscriptions, CatalogSources and CSVs live in namespaces, and which one decides what they do. "
+    "Without it the object ends up wherever it is applied.",
+)
+ANNOTATIONS_TOO_LARGE = Rule(
+    "OLMC418", Severity.FAILURE, "Annotations that the API server refuses",
+    "the annotations of {identity} have {size:,} bytes, and the API server accepts {limit:,}",
+    "Shorten them; in a CSV it is mostly alm-examples.",
+    "All annotations of an object together, keys and values, may have 262,144 bytes.",
+)
