@@ -97,6 +97,20 @@ NO_NAMESPACE = Rule(
     "OperatorGroups, Subscriptions, CatalogSources and CSVs live in namespaces, and which one decides what they do. "
     "Without it the object ends up wherever it is applied.",
 )
+WHOLE_CLUSTER = Rule(
+    "OLMC414", Severity.WARNING, "Permissions that are a way to the whole cluster",
+    "{csv} could make itself master of the cluster with its permissions: {names}",
+    "{why}",
+    "OLM grants an operator whatever its CSV asks for. Whoever gets hold of an operator that may do everything, write "
+    "roles, impersonate others or make tokens has the whole cluster. olmc rbac shows each of these permissions.",
+)
+POWERFUL = Rule(
+    "OLMC415", Severity.INFO, "Permissions worth a look",
+    "{csv} has permissions with power over others: {names}",
+    "olmc rbac shows each of them; ask for less if you write the bundle.",
+    "Wildcards grow with every API that is added to a cluster; secrets, commands in pods and webhooks reach what "
+    "belongs to others. Many operators need some of it, so this is no fault, but worth knowing.",
+)
 ANNOTATIONS_TOO_LARGE = Rule(
     "OLMC418", Severity.FAILURE, "Annotations that the API server refuses",
     "the annotations of {identity} have {size:,} bytes, and the API server accepts {limit:,}",

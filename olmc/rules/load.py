@@ -128,7 +128,8 @@ IMPLIED_NAMESPACE = Rule(
 )
 SNIPPED = Rule(
     "OLMC141", Severity.WARNING, "A label selector with unknown keys",
-    "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them",
+    "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them"
+    "{effect}",
     "Write the labels below matchLabels.",
     "Only matchLabels and matchExpressions are known; what stands beside them is pruned, and an empty selector selects "
     "every namespace (R-OG-2).",

@@ -26,8 +26,10 @@ def stored_group(manifest: Manifest, report: Report) -> KubernetesObject:
     if isinstance(selector, dict):
         unknown = sorted(str(key) for key in selector.keys() - KNOWN_KEYS)
         if unknown:
-            place = locate(manifest.source, ("spec", "selector"))
-            report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=", ".join(unknown)))
+            place, keys = locate(manifest.source, ("spec", "selector")), ", ".join(unknown)
+            everything = is_empty(selector) and not spec.get("targetNamespaces")
+            effect = ", so that the group targets all namespaces" if everything else ""
+            report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=keys, effect=effect))
         spec["selector"] = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
     spec.setdefault("upgradeStrategy", "Default")
     kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}

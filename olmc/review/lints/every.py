@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from olmc.model.diagnostic import Report
-from olmc.review.lints import catalogs, groups, objects, subscriptions
+from olmc.review.lints import catalogs, groups, objects, permissions, subscriptions
 from olmc.review.lints.subject import Lint, Subject
 
-LINTS: tuple[Lint, ...] = (*groups.LINTS, *subscriptions.LINTS, *catalogs.LINTS, *objects.LINTS)
+LINTS: tuple[Lint, ...] = (
+    *groups.LINTS,
+    *subscriptions.LINTS,
+    *catalogs.LINTS,
+    *permissions.LINTS,
+    *objects.LINTS,
+)
 
 
 def lint(subject: Subject, report: Report) -> None:

@@ -71,15 +71,16 @@ def not_installable(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def variables(subject: Subject) -> Iterator[Diagnostic]:
-    """The first `${…}` of each object: a certain loss where the workspace has a Kustomization with postBuild."""
+    """The first `${…}` of a file: a certain loss where a Kustomization of the workspace substitutes what it applies."""
+    applied = subject.options.purpose == "apply"
     flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)
-    for manifest, _ in _held(subject):
+    for manifest, bundle in _held(subject):
         source, obj = manifest.source, manifest.object
         found = _VARIABLE.search(source.text)
         if found is None or _is_exempt(obj) or _VARIABLE.search(json.dumps(obj, default=str)) is None:
             continue
         place = _location(source.path, source.text, found.start())
-        if flux is None:
+        if flux is None or (bundle is not None and not applied):
             yield rules.SUBSTITUTABLE.finding(place, text=found[0])
         else:
             name = f"Kustomization {flux['metadata']['name']}"

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patching import patched, values_of
 
 from olmc.api import load
 from olmc.load.validation.settings import Categories, Platform, Settings
 from olmc.load.validation.workspace import validate
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.resolve.cel import CelError, compile_rule
-from olmc.yaml import dump_one, read
+from olmc.yaml import dump_one
 
 HERE = Path(__file__).parent
 GOOD = HERE / "data" / "good"
@@ -37,14 +38,6 @@ PLATFORMS = dict.fromkeys(
 def value_of(path: Path) -> Any:
     """The value of the first document of a YAML file."""
     return values_of(path)[0]
-
-
-def values_of(path: Path) -> list[Any]:
-    """The values of the documents of a YAML file."""
-    report = Report()
-    documents = read(path.name, path.read_text(encoding="utf-8"), report)
-    assert not list(report), list(report)
-    return [document.value for document in documents]
 
 
 def cases() -> list[Any]:
@@ -76,22 +69,6 @@ def patched_bundle(root: Path, files: Mapping[str, Any]) -> Path:
             text = dump_one(patched(value_of(path) if path.exists() else {}, change))
         path.write_text(text, encoding="utf-8")
     return root
-
-
-def patched(value: Any, patch: Any) -> Any:
-    """A value after a JSON merge patch, in which a mapping with numbers as keys speaks of those items of a list."""
-    if not isinstance(patch, Mapping):
-        return patch
-    if isinstance(value, list):
-        numbered = {str(index): item for index, item in enumerate(value)}
-        return list(patched(numbered, patch).values())
-    made = dict(value) if isinstance(value, Mapping) else {}
-    for key, item in patch.items():
-        if item is None:
-            made.pop(key, None)
-        else:
-            made[key] = patched(made.get(key), item)
-    return made
 
 
 def settings_of(optional: Iterable[str] = (), values: Mapping[str, Any] | None = None) -> Settings:

@@ -1,0 +1,36 @@
+"""The examples of the rules: of each one input that it is about, and one that it is content with.
+
+`examples/CODE.txt` begins with lines `key: value`; then come files, each below a line `-- bad PATH` or `-- good PATH`.
+The keys are `run`, the command that tells the difference (`olmc check --all` unless given), `base`, the name of the
+workspace that the files change, and `none`, why there can be no example.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from olmc.resources import example_text
+
+RUN = "olmc check --all"
+
+_FILE = re.compile(r"^-- (bad|good) (\S+)$", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """The files of both sides, as path and text; with a `base`, a text can be a part of the file that stands there."""
+
+    run: str
+    base: str
+    none: str
+    bad: tuple[tuple[str, str], ...]
+    good: tuple[tuple[str, str], ...]
+
+
+def example_of(code: str) -> Example:
+    """The example of a rule; raises FileNotFoundError for a rule that has none."""
+    head, *parts = _FILE.split(example_text(code))
+    keys = dict(line.partition(": ")[::2] for line in head.splitlines() if line)
+    files = list(zip(parts[::3], parts[1::3], (text.strip("\n") + "\n" for text in parts[2::3]), strict=True))
+    bad, good = (tuple((path, text) for side, path, text in files if side == which) for which in ("bad", "good"))
+    return Example(keys.get("run", RUN), keys.get("base", ""), keys.get("none", ""), bad, good)

@@ -1,0 +1,87 @@
+"""The examples of the rules do what they say: the bad one is found, the good one is not."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from patching import patched, values_of
+
+from olmc.cli.main import main
+from olmc.rules.example import Example, example_of
+from olmc.yaml import dump_one
+
+TESTS = Path(__file__).resolve().parents[1]
+BASES = {
+    "bundle": TESTS / "load" / "validation" / "data" / "good",
+    "catalog": TESTS / "rules" / "bases" / "catalog",
+    "catalog-with-bundles": TESTS / "rules" / "bases" / "catalog-with-bundles",
+    "workspace": TESTS.parent / "fixtures" / "own-namespace",
+}
+LONG = re.compile(r"…(\d+) characters…")
+CODES = sorted(path.stem for path in (TESTS.parent / "examples").iterdir())
+
+
+def written(root: Path, example: Example, files: Iterable[tuple[str, str]]) -> Path:
+    """The workspace of one side: the base with its files changed; a text can stand for a long one."""
+    shutil.copytree(BASES[example.base], root) if example.base else root.mkdir()
+    for name, shown in files:
+        text = LONG.sub(lambda found: "x" * int(found[1]), shown)
+        path = root / name
+        if text == "null\n":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            (change,) = values_of_text(text, root)
+            text = dump_one(patched(values_of(path)[0], change))
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def values_of_text(text: str, root: Path) -> list[object]:
+    """The values of the documents of a YAML text."""
+    path = root.with_suffix(".change.yaml")
+    path.write_text(text, encoding="utf-8")
+    return values_of(path)
+
+
+def output(root: Path, example: Example, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """The exit code of the example's command, run in its workspace, and everything that it prints."""
+    monkeypatch.chdir(root)
+    program, *arguments = shlex.split(example.run)
+    assert program == "olmc"
+    result = CliRunner().invoke(main, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_bad_example_is_found_and_the_good_one_is_not(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = example_of(code)
+    if example.none:
+        assert not example.bad and not example.good
+        return
+    assert example.bad and example.good, "both sides need a file"
+    _, told = output(written(tmp_path / "bad", example, example.bad), example, monkeypatch)
+    assert f"[{code}]" in told, told
+    exit_code, told = output(written(tmp_path / "good", example, example.good), example, monkeypatch)
+    assert f"[{code}]" not in told, told
+    assert exit_code in (0, 1), told
+
+
+def test_examples_are_short_and_say_why_they_are_none() -> None:
+    for code in CODES:
+        example = example_of(code)
+        assert bool(example.none) != bool(example.bad), code
+        for _, text in (*example.bad, *example.good):
+            assert len(text.splitlines()) <= 45, code
+            assert max(map(len, text.splitlines())) <= 110, code
