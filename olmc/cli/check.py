@@ -10,7 +10,9 @@ import click
 
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.talk import progress
 from olmc.cli.validators import settings_of
+from olmc.cli.values import codes, optional_validators
 from olmc.model.diagnostic import Severity
 
 if TYPE_CHECKING:
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
               show_default=True, help="Text with the source line, or a format for machines.")
 @click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
 @click.option("--strict", is_flag=True, help="Warnings are findings, too.")
-@click.option("--select", multiple=True, metavar="CODE", help="Only codes that begin so (may be repeated).")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Not the codes that begin so (may be repeated).")
-@click.option("--optional", multiple=True, metavar="NAME",
+@click.option("--select", multiple=True, metavar="CODE", shell_complete=codes,
+              help="Only codes that begin so (may be repeated).")
+@click.option("--ignore", multiple=True, metavar="CODE", shell_complete=codes,
+              help="Not the codes that begin so (may be repeated).")
+@click.option("--optional", multiple=True, metavar="NAME", shell_complete=optional_validators,
               help="Run an optional validator of bundles, a suite of them, or all (may be repeated).")
 @click.option("--optional-value", "values", multiple=True, metavar="KEY=VALUE",
               help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.")
@@ -52,7 +56,6 @@ def check(
 
     A comment `# olmc: ignore[CODE] reason`, on the line or above it, or an entry in olmc.yaml accepts a finding.
 
-    \b
     Optional validators: operatorhubv2, standardcapabilities, standardcategories (suite operatorframework),
     community, alpha-deprecated-apis, good-practices, multiarch, bundle-objects, operatorhub (deprecated).
     `platforms` is a JSON file that maps images to lists of os/arch, for multiarch.
@@ -64,11 +67,14 @@ def check(
 
     roots = paths or (Path(),)
     done = []
-    for root in roots:
-        made = compile(root)
-        compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
-        found = selected(checked(root, compiled, settings), select, ignore)
-        done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
+    with progress() as doing:
+        for root in roots:
+            doing(f"compiling {root}")
+            made = compile(root)
+            doing(f"checking {root}")
+            compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
+            found = selected(checked(root, compiled, settings), select, ignore)
+            done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE
     _print(done, output, least, failing)

@@ -6,9 +6,11 @@ from difflib import get_close_matches
 
 import click
 
+from olmc.cli.values import codes
+
 
 @click.command()
-@click.argument("code")
+@click.argument("code", shell_complete=codes)
 def explain(code: str) -> None:
     """Say what a code means: why it matters and what to do.
 

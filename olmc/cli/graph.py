@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.emit.messages import as_text
+from olmc.cli.talk import tell
 from olmc.model.diagnostic import Report, Severity
 
 
@@ -57,7 +57,7 @@ def graph(
 
     report = Report()
     shelves = shelves_at(path, report)
-    click.echo(as_text(report, least=Severity.FAILURE), err=True, nl=False)
+    tell(report, least=Severity.FAILURE)
     if report.worst() is Severity.ERROR:
         ctx.exit(BAD_INPUT)
     if not shelves:

@@ -11,9 +11,11 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.emit.messages import as_text
+from olmc.cli.talk import progress, tell, tell_approvals
+from olmc.cli.values import kinds
 from olmc.emit.text import as_json, as_names, as_yaml
 from olmc.golang import is_dns1123_label
+from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
@@ -45,8 +47,10 @@ _FIELDS = {
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
-@click.option("--include", multiple=True, metavar="KIND", help="Only these kinds (may be repeated).")
-@click.option("--exclude", multiple=True, metavar="KIND", help="Not these kinds (may be repeated).")
+@click.option("--include", multiple=True, metavar="KIND", shell_complete=kinds,
+              help="Only these kinds (may be repeated).")
+@click.option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds,
+              help="Not these kinds (may be repeated).")
 @click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
               help="Whether copies of CSVs in target namespaces are shown.")
 @click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
@@ -106,8 +110,15 @@ def render(
         click.echo("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)", err=True)
     default = click.core.ParameterSource.DEFAULT
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
-    done = [compile(path, options, given=given) for path in paths or (Path(),)]
-    _tell(done, Severity.INFO if verbose else Severity.WARNING)
+    done = []
+    with progress() as doing:
+        for path in paths or (Path(),):
+            doing(f"compiling {path}")
+            done.append(compile(path, options, given=given))
+    for one in done:
+        tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
+    tell_approvals(approve, _clusters(done))
+    _check_kinds(done, include, exclude)
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
@@ -122,9 +133,18 @@ def render(
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
-def _tell(done: list[Compilation], least: Severity) -> None:
-    for one in done:
-        click.echo(as_text(one.diagnostics, least=least), err=True, nl=False)
+def _clusters(done: list[Compilation]) -> list[Cluster]:
+    return [one.settled.cluster for one in done if one.settled is not None]
+
+
+def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
+    if not include and not exclude:
+        return
+    from olmc.review.misspelt import misspelt_kinds
+
+    for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
+        option = "--include" if kind in include else "--exclude"
+        raise click.BadParameter(f"nothing is of kind {kind}. Did you mean {meant}?", param_hint=option)
 
 
 def _tell_empty(paths: tuple[Path, ...]) -> None:
@@ -134,7 +154,7 @@ def _tell_empty(paths: tuple[Path, ...]) -> None:
     )
     where = ", ".join(str(path) for path in paths) or "this directory"
     finding = rules.NOTHING_TO_RENDER.finding(None, path=where, hint=hint)
-    click.echo(as_text([finding], least=Severity.INFO), err=True, nl=False)
+    tell([finding], least=Severity.INFO)
 
 
 def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.emit.messages import as_text
+from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 
@@ -45,10 +45,13 @@ def resolve(
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
     given = frozenset({"approve"}) if approve else frozenset()
-    done = compile(path, Options(approve=approve), given=given, obey_lock=not update and pin is None)
-    click.echo(as_text(done.diagnostics), err=True, nl=False)
+    with progress() as doing:
+        doing(f"resolving {path}")
+        done = compile(path, Options(approve=approve), given=given, obey_lock=not update and pin is None)
+    tell(done.diagnostics)
     if done.failed or done.settled is None:
         ctx.exit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
+    tell_approvals(approve, [done.settled.cluster])
     if pin is not None:
         ctx.exit(_pin(path, done, pin))
     if update:
@@ -108,7 +111,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     try:
         edited = pinned(done.settled.beginning, package, version)
     except PinError as error:
-        click.echo(as_text([error.diagnostic]), err=True, nl=False)
+        tell([error.diagnostic])
         return BAD_INPUT
     for source in edited:
         (path / source.path).write_text(source.text, encoding="utf-8", newline="")

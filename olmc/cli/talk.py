@@ -1,0 +1,72 @@
+"""What commands say to people on stderr: diagnostics, and how far long work has come."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+import click
+
+from olmc.emit.messages import SHOWN_FROM, as_text
+from olmc.model.cluster import Cluster
+from olmc.model.diagnostic import Diagnostic, Severity
+
+PATIENCE = 0.7
+"""Seconds before anything is said: most work is done by then."""
+
+_EVERY = 0.2
+_ERASE = "\r\x1b[K"
+
+
+def tell(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> None:
+    """Print diagnostics on stderr, in color on a terminal."""
+    click.echo(as_text(diagnostics, least=least, color=True), err=True, nl=False)
+
+
+def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
+    """Say on stderr which approvals approve nothing, and what was probably meant."""
+    if not approve:
+        return
+    from olmc.review.misspelt import unknown_approvals
+
+    for name, meant in unknown_approvals(approve, clusters):
+        hint = f" Did you mean {meant}?" if meant else ""
+        click.echo(f"olmc: --approve {name}: there is no such InstallPlan.{hint}", err=True)
+
+
+@contextmanager
+def progress(stream: TextIO | None = None, *, patience: float = PATIENCE) -> Iterator[Callable[[str], None]]:
+    """Say on a terminal what is being done and for how long, until it is done; anything else hears nothing.
+
+    Gives a function that takes what is being done from now on.
+    """
+    out = stream if stream is not None else sys.stderr
+    if not out.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda _: None
+        return
+    doing, done = [""], threading.Event()
+
+    def shown() -> None:
+        begin = time.monotonic()
+        wait = patience
+        said = False
+        while not done.wait(wait):
+            wait, said = _EVERY, True
+            out.write(f"{_ERASE}olmc: {doing[0]} … {time.monotonic() - begin:.0f} s")
+            out.flush()
+        if said:
+            out.write(_ERASE)
+            out.flush()
+
+    thread = threading.Thread(target=shown, daemon=True)
+    thread.start()
+    try:
+        yield lambda text: doing.__setitem__(0, text)
+    finally:
+        done.set()
+        thread.join()

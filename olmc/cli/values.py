@@ -1,0 +1,26 @@
+"""What shells complete for the values of options; imported where a shell asks for it."""
+
+from __future__ import annotations
+
+import click
+
+
+def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The codes of rules."""
+    from olmc.rules.catalogue import all_rules
+
+    return [rule.code for rule in all_rules() if rule.code.startswith(incomplete.upper())]
+
+
+def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The kinds that every cluster with OLM has."""
+    from olmc.settle.builtin import builtin_kinds
+
+    return [kind for kind in sorted({kind for _, kind in builtin_kinds()}) if kind.lower().startswith(incomplete.lower())]
+
+
+def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The names of optional validators and of suites of them."""
+    from olmc.load.validation.settings import OPTIONAL, SUITES
+
+    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]

@@ -1,0 +1,233 @@
+"""What all commands offer: color, completion, examples first, environment variables, and what was probably meant."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from commands import olmc
+
+from olmc.cli.group import examples_first, variable
+from olmc.cli.main import COMMANDS, main
+from olmc.cli.talk import progress
+
+NAMES = sorted(COMMANDS)
+
+
+def command(name: str) -> click.Command:
+    """The command as the group gives it."""
+    found = main.get_command(click.Context(main), name)
+    assert found is not None
+    return found
+
+
+def colored(*arguments: str, env: dict[str, str] | None = None) -> bool:
+    """Whether what a command prints has escape sequences."""
+    environment = {"NO_COLOR": "", "FORCE_COLOR": "", "OLMC_COLOR": "", "TERM": "xterm", **(env or {})}
+    result = CliRunner().invoke(main, arguments, env=environment)
+    assert result.exit_code == 1
+    return "\x1b[" in result.output
+
+
+def test_color_is_for_terminals() -> None:
+    """In a pipe there is none, unless somebody asks for it."""
+    assert not colored("check", "two-groups")
+    assert colored("check", "two-groups", "--color", "always")
+    assert colored("--color", "always", "check", "two-groups")
+    assert not colored("--color", "always", "check", "two-groups", "--color", "never")
+    assert colored("--color", "always", "render", "two-groups")
+
+
+def test_color_by_the_environment() -> None:
+    """NO_COLOR and FORCE_COLOR are what they are elsewhere; OLMC_COLOR is --color, which wins."""
+    assert colored("check", "two-groups", env={"FORCE_COLOR": "1"})
+    assert not colored("check", "two-groups", env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    assert not colored("check", "two-groups", env={"FORCE_COLOR": "0"})
+    assert colored("check", "two-groups", env={"OLMC_COLOR": "always", "NO_COLOR": "1"})
+    assert colored("check", "two-groups", "--color", "always", env={"NO_COLOR": "1"})
+    assert not colored("check", "two-groups", "--color", "never", env={"FORCE_COLOR": "1"})
+    assert not colored("check", "two-groups", "--color", "auto", env={"TERM": "dumb"})
+
+
+def on_a_terminal(*arguments: str, cwd: Path) -> str:
+    """What a process prints on a terminal of its own."""
+    mine, its = pty.openpty()
+    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "olmc", *arguments],
+        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env={**environment, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(its)
+    told = b""
+    while True:
+        try:
+            part = os.read(mine, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        told += part
+    process.wait()
+    os.close(mine)
+    return told.decode()
+
+
+def test_color_on_a_terminal(project: Path) -> None:
+    told = on_a_terminal("check", "two-groups", cwd=project / "fixtures")
+    assert "\x1b[31mfailure\x1b[0m: namespace harbour has more than one OperatorGroup" in told
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while it is said what is being done, and in the end it is gone."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress(stream, patience=0.01) as doing:
+        doing("boiling water")
+        deadline = time.monotonic() + 10
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "olmc: boiling water … 0 s" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress(stream, patience=60) as doing:
+        doing("nothing much")
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_no_progress_in_a_pipe_or_on_a_dumb_terminal(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    stream = Terminal() if term == "dumb" else io.StringIO()
+    with progress(stream, patience=0) as doing:
+        doing("boiling water")
+        time.sleep(0.05)
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("rendre", "render"), ("chek", "check"), ("resolv", "resolve")])
+def test_a_command_that_was_probably_meant(typed: str, meant: str) -> None:
+    result = olmc(typed)
+    assert result.exit_code == 2
+    assert f"No such command '{typed}'. Did you mean {meant}?" in result.stderr
+
+
+def test_a_command_like_no_other() -> None:
+    result = olmc("xyz")
+    assert result.exit_code == 2
+    assert f"No such command 'xyz'. There is {', '.join(NAMES)}." in " ".join(result.stderr.split())
+
+
+def test_an_option_that_was_probably_meant() -> None:
+    result = olmc("check", "--strct")
+    assert result.exit_code == 2
+    assert "--strict" in result.stderr
+
+
+def test_a_kind_that_was_probably_meant() -> None:
+    for option in ("--include", "--exclude"):
+        result = olmc("render", "own-namespace", option, "Deploymnt")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{option}: nothing is of kind Deploymnt. Did you mean Deployment?" in result.stderr
+
+
+def test_an_approval_that_was_probably_meant() -> None:
+    """It is only said: another workspace, or a later version, may have such a plan."""
+    for name in ("render", "resolve"):
+        result = olmc(name, "manual-approval", "--approve", "harbour/becon.v1.0.0")
+        assert result.exit_code == 0
+        told = "--approve harbour/becon.v1.0.0: there is no such InstallPlan. Did you mean harbour/beacon.v1.0.0?"
+        assert told in result.stderr
+        assert "--approve" not in olmc(name, "manual-approval", "--approve", "harbour/beacon.v1.0.0").stderr
+
+
+def test_kinds_of_the_workspace_are_known() -> None:
+    """A CRD's kind is no misspelling, nor is a kind in another case, nor one that is like no other."""
+    for kind in ("Beacon", "deployment", "Zebra"):
+        assert olmc("render", "own-namespace", "--exclude", kind, "-o", "name").exit_code == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_examples_first_and_fits(name: str) -> None:
+    """Behind the first sentence; no line is longer than a terminal of 100 columns."""
+    result = CliRunner().invoke(main, [name, "--help"], env={"COLUMNS": "100"}, terminal_width=100)
+    lines = [line for line in result.stdout.splitlines() if line]
+    assert max(map(len, lines)) <= 100
+    if "Examples:" in result.stdout:
+        assert lines[2].strip() == "Examples:"
+    assert "--color [auto|always|never]" in result.stdout
+
+
+def test_examples_move_and_everything_stays() -> None:
+    text = "One.\n\nTwo.\n\n\b\nExamples:\n  olmc a\n  olmc b\n\nThree."
+    assert examples_first(text) == "One.\n\n\b\nExamples:\n  olmc a\n  olmc b\n\nTwo.\n\nThree."
+    assert examples_first("One.\n\n\b\nExamples:\n  olmc a") == "One.\n\n\b\nExamples:\n  olmc a"
+    assert examples_first("One.\n\nTwo.") == "One.\n\nTwo."
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_an_environment_variable(name: str) -> None:
+    """Named after the command and the option's long form, and the help says so."""
+    options = [each for each in command(name).params if isinstance(each, click.Option) and each.name != "color"]
+    assert all(each.envvar == variable(name, each) for each in options)
+    if options:
+        assert f"{options[0].envvar} is --" in olmc(name, "--help").stdout
+
+
+def test_environment_variables_work() -> None:
+    """Flags take true and false, options that may be repeated a list."""
+    assert olmc("check", "bare-bundle", env={"OLMC_CHECK_STRICT": "1"}).exit_code == 1
+    assert olmc("check", "bare-bundle", env={"OLMC_CHECK_STRICT": "false"}).exit_code == 0
+    told = olmc("check", "bare-bundle", env={"OLMC_CHECK_IGNORE": "OLMC270 OLMC272"}).stdout
+    assert told.startswith("no findings")
+    assert olmc("check", "manual-approval", env={"OLMC_CHECK_ALL": "true"}).stdout.startswith("info: ")
+    assert olmc("render", "own-namespace", env={"OLMC_RENDER_OUTPUT": "name"}).stdout.startswith("Namespace/")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    result = olmc("completion", shell)
+    assert result.exit_code == 0
+    assert f"_OLMC_COMPLETE={shell}_complete" in result.stdout
+
+
+def completed(words: str, project: Path) -> list[str]:
+    """What bash is offered for the last of these words."""
+    environment = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_OLMC_COMPLETE": "bash_complete"}
+    result = subprocess.run(
+        [sys.executable, "-m", "olmc"],
+        cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return [line.partition(",")[2] for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("olmc che", ["check"]),
+        ("olmc explain OLMC44", ["OLMC440", "OLMC441", "OLMC442"]),
+        ("olmc render --include CatalogS", ["CatalogSource"]),
+        ("olmc check --optional oper", ["operatorhub", "operatorhubv2", "operatorframework"]),
+        ("olmc check -o sa", ["sarif"]),
+    ],
+)
+def test_what_is_completed(words: str, expected: list[str], project: Path) -> None:
+    assert completed(words, project) == expected
