@@ -20,6 +20,8 @@ def explain(code: str) -> None:
       olmc explain 301        the number alone will do
     """
     from olmc.rules.catalogue import all_rules, hint_of, message_of
+    from olmc.rules.example import as_text as examples_as_text
+    from olmc.rules.example import example_of
 
     rules = {rule.code: rule for rule in all_rules()}
     wanted = code.strip().upper()
@@ -32,7 +34,8 @@ def explain(code: str) -> None:
     click.echo(f"{rule.code} ({rule.severity}): {rule.title}")
     click.echo(f"\n  {message_of(rule)}\n")
     click.echo(_wrapped(rule.explanation))
-    click.echo(_wrapped(f"What to do: {hint_of(rule)}"))
+    click.echo(_wrapped(f"What to do: {hint_of(rule)}"), nl=False)
+    click.echo(examples_as_text(example_of(rule.code)), nl=False)
 
 
 def _wrapped(text: str) -> str:

@@ -8,11 +8,14 @@ workspace that the files change, and `none`, why there can be no example.
 from __future__ import annotations
 
 import re
+from textwrap import indent
 from typing import NamedTuple
 
 from olmc.resources import example_text
 
 RUN = "olmc check --all"
+REMOVED = "null\n"
+"""The text of a file that is taken away from the base."""
 
 _FILE = re.compile(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
@@ -26,6 +29,16 @@ class Example(NamedTuple):
     bad: tuple[tuple[str, str], ...]
     good: tuple[tuple[str, str], ...]
 
+    @property
+    def shown_bad(self) -> tuple[tuple[str, str], ...]:
+        """The files in which the bad side differs; all of them if it is that it lacks one."""
+        return tuple(file for file in self.bad if file not in self.good) or self.bad
+
+    @property
+    def shown_good(self) -> tuple[tuple[str, str], ...]:
+        """The files in which the good side differs; all of them if it is that it lacks one."""
+        return tuple(file for file in self.good if file not in self.bad) or self.good
+
 
 def example_of(code: str) -> Example:
     """The example of a rule; raises FileNotFoundError for a rule that has none."""
@@ -34,3 +47,14 @@ def example_of(code: str) -> Example:
     files = list(zip(parts[::3], parts[1::3], (text.strip("\n") + "\n" for text in parts[2::3]), strict=True))
     bad, good = (tuple((path, text) for side, path, text in files if side == which) for which in ("bad", "good"))
     return Example(keys.get("run", RUN), keys.get("base", ""), keys.get("none", ""), bad, good)
+
+
+def as_text(example: Example) -> str:
+    """An example for a terminal: each file below its name, indented."""
+    if example.none:
+        return f"\nNo example: {example.none}\n"
+    found = f"\nFound by {example.run}.\n" if example.run != RUN else ""
+    for title, files in (("Bad", example.shown_bad), ("Good", example.shown_good)):
+        for path, text in files:
+            found += f"\n{title}, {path}" + (" is not there.\n" if text == REMOVED else f":\n\n{indent(text, '  ')}")
+    return found

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from textwrap import fill
 
 from olmc.rules.catalogue import chapters, hint_of, message_of
+from olmc.rules.example import REMOVED, RUN, Example, example_of
 from olmc.rules.rule import Rule
 
 _INTRODUCTION = """\
@@ -16,6 +17,10 @@ _INTRODUCTION = """\
 Each finding carries the code of its rule. `olmc explain CODE` prints the same text as this page, which is made of the
 rules themselves by `python -m olmc.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs from
 finding to finding.
+
+Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the
+parts that matter; there a number as a key means that item of a list. The folder `examples` has them with all that
+belongs to them, and tests compile them.
 
 | severity | what it means |
 |---|---|
@@ -50,8 +55,25 @@ def _section(rule: Rule) -> str:
         _wrapped(_text(rule.explanation)),
         "",
         _wrapped(f"*What to do:* {_text(hint_of(rule))}"),
+        *_examples(example_of(rule.code)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _examples(example: Example) -> Iterator[str]:
+    if example.none:
+        yield from ("", _wrapped(f"*No example:* {example.none}"))
+        return
+    if example.run != RUN:
+        yield from ("", f"Found by `{example.run}`.")
+    for title, files in (("Bad", example.shown_bad), ("Good", example.shown_good)):
+        for number, (path, text) in enumerate(files):
+            start = f"{title}, " if number == 0 else "and "
+            if text == REMOVED:
+                yield from ("", f"{start}`{path}` is not there.")
+                continue
+            fence = "```json" if path.endswith(".json") else "```yaml" if path.endswith(("yaml", "yml")) else "```"
+            yield from ("", f"{start}`{path}`:", "", fence, text.rstrip("\n"), "```")
 
 
 def _wrapped(text: str) -> str:

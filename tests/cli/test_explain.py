@@ -24,7 +24,7 @@ def test_a_rule(code: str) -> None:
     assert text.startswith(f"OLMC277 (failure): {CRD.title}\n\n  {{text}}\n\n")
     words = " ".join(text.split())
     assert CRD.explanation in words
-    assert words.endswith(f"What to do: {CRD.hint}")
+    assert f"What to do: {CRD.hint} Bad, manifests/kettles.crd.yaml: spec: scope: Kitchen Good, " in words
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -13,18 +13,20 @@ from click.testing import CliRunner
 from patching import patched, values_of
 
 from olmc.cli.main import main
+from olmc.rules.catalogue import all_rules
 from olmc.rules.example import Example, example_of
 from olmc.yaml import dump_one
 
 TESTS = Path(__file__).resolve().parents[1]
 BASES = {
     "bundle": TESTS / "load" / "validation" / "data" / "good",
+    "bundles": TESTS / "rules" / "bases" / "bundles",
     "catalog": TESTS / "rules" / "bases" / "catalog",
     "catalog-with-bundles": TESTS / "rules" / "bases" / "catalog-with-bundles",
     "workspace": TESTS.parent / "fixtures" / "own-namespace",
 }
 LONG = re.compile(r"…(\d+) characters…")
-CODES = sorted(path.stem for path in (TESTS.parent / "examples").iterdir())
+CODES = [rule.code for rule in all_rules()]
 
 
 def written(root: Path, example: Example, files: Iterable[tuple[str, str]]) -> Path:
@@ -78,10 +80,25 @@ def test_the_bad_example_is_found_and_the_good_one_is_not(
     assert exit_code in (0, 1), told
 
 
+def test_there_is_an_example_for_every_rule_and_none_besides(project: Path) -> None:
+    assert sorted(path.name for path in (project / "examples").iterdir()) == [f"{code}.txt" for code in CODES]
+
+
 def test_examples_are_short_and_say_why_they_are_none() -> None:
     for code in CODES:
         example = example_of(code)
         assert bool(example.none) != bool(example.bad), code
         for _, text in (*example.bad, *example.good):
             assert len(text.splitlines()) <= 45, code
-            assert max(map(len, text.splitlines())) <= 110, code
+            assert max(map(len, text.splitlines())) <= 120, code
+
+
+def test_what_is_shown_are_the_differences() -> None:
+    """Files that are the same on both sides only set the scene, and are shown where one side lacks a file."""
+    example = Example("olmc check", "", "", (("a", "1"), ("b", "2")), (("a", "1"), ("b", "3")))
+    assert (example.shown_bad, example.shown_good) == ((("b", "2"),), (("b", "3"),))
+    lacking = example._replace(good=(("a", "1"), ("b", "2"), ("c", "4")))
+    assert (lacking.shown_bad, lacking.shown_good) == (lacking.bad, (("c", "4"),))
+    for code in CODES:
+        example = example_of(code)
+        assert example.none or example.shown_bad != example.shown_good, code
