@@ -58,13 +58,13 @@ def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> s
         where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
         known = [entry.version for entry in entries] + [entry.name for entry in entries]
         raise _error(subscription, package, version, f"{where} has no such entry", known, version)
-    obstacle = _obstacle(cluster, subscription, entries, fitting[0].name)
-    if obstacle:
-        raise _error(subscription, package, version, obstacle, (), "")
+    hindrance = obstacle(cluster, subscription, entries, fitting[0].name)
+    if hindrance:
+        raise _error(subscription, package, version, hindrance, (), "")
     return fitting[0].name
 
 
-def _obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Candidate], goal: str) -> str:
+def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Candidate], goal: str) -> str:
     """Why upgrades don't lead from what is installed to `goal`, "" if they do or nothing is installed."""
     if not subscription.installed:
         return ""

@@ -28,7 +28,7 @@ STARTS_BELOW = Rule(
 )
 PIN_OUT_OF_REACH = Rule(
     "OLMC404", Severity.WARNING, "A pin that can't be reached",
-    "Subscription {name}: startingCSV is {starting}, but no upgrade leads there from {installed}, which is installed",
+    "Subscription {name}: startingCSV is {starting}, but {why}",
     "Remove startingCSV, or name a version that olmc graph {package} --from {installed} passes.",
     "startingCSV counts only until something is installed. After that OLM follows the channel, so a pin to a version "
     "that no upgrade reaches, an older one for example, does nothing.",

@@ -213,7 +213,7 @@ def completed(words: str, project: Path) -> list[str]:
     """What bash is offered for the last of these words."""
     environment = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_OLMC_COMPLETE": "bash_complete"}
     result = subprocess.run(
-        [sys.executable, "-m", "olmc"],
+        [sys.executable, "-c", "import sys; sys.argv = ['olmc']; from olmc.__main__ import run; run()"],
         cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return [line.partition(",")[2] for line in result.stdout.splitlines()]

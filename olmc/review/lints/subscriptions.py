@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from olmc.model.catalog import Package
 from olmc.model.cluster import Name, Subscription
 from olmc.model.diagnostic import Diagnostic
-from olmc.resolve.reach import is_reachable
 from olmc.review.graph import Lane, upgrade_graph
 from olmc.review.lints.subject import Lint, Subject, at
-from olmc.review.pins import channel_entries
+from olmc.review.pins import channel_entries, obstacle
 from olmc.rules import lints as rules
 from olmc.settle.rest import Settled
 
@@ -26,11 +25,10 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
         place = at(before.source, "spec", "startingCSV")
         if before.installed and before.installed != starting:
             entries = tuple(channel_entries(settled.beginning, before))
-            csv = settled.beginning.csvs.get(Name(name.namespace, before.installed))
-            version = str(csv.spec.get("version") or "") if csv else ""
-            if entries and not is_reachable(entries, before.installed, version, starting):
+            why = obstacle(settled.beginning, before, entries, starting) if entries else ""
+            if why:
                 yield rules.PIN_OUT_OF_REACH.finding(
-                    place, name=name, starting=starting, installed=before.installed, package=before.package
+                    place, name=name, starting=starting, why=why, installed=before.installed, package=before.package
                 )
         elif after.installed not in ("", starting) and before.spec.get("installPlanApproval") != "Manual":
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
