@@ -8,7 +8,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT
-from olmc.emit.messages import as_text
+from olmc.cli.talk import progress, tell
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 from olmc.settle.rest import Settled
@@ -25,8 +25,10 @@ def compiled(
     Ends the command if the path can't be compiled.
     """
     given = _EVERYTHING | ({"approve"} if approve else frozenset())
-    done = compile(path, Options(approve=approve), given=given)
-    click.echo(as_text(done.diagnostics, least=least), err=True, nl=False)
+    with progress() as doing:
+        doing(f"compiling {path}")
+        done = compile(path, Options(approve=approve), given=given)
+    tell(done.diagnostics, least=least)
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)
     return done, done.settled

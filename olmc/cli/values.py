@@ -16,7 +16,8 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
     """The kinds that every cluster with OLM has."""
     from olmc.settle.builtin import builtin_kinds
 
-    return [kind for kind in sorted({kind for _, kind in builtin_kinds()}) if kind.lower().startswith(incomplete.lower())]
+    known = sorted({kind for _, kind in builtin_kinds()})
+    return [kind for kind in known if kind.lower().startswith(incomplete.lower())]
 
 
 def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001

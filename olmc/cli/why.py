@@ -27,7 +27,7 @@ def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple
 
     \b
     Examples:
-      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, and who asked for it
+      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, who asked for it
       olmc why deploy/beacon-controller my-workspace    short names will do
       olmc why beacon.v1.2.0                            why is this version (not) installed?
       olmc why beacon                                   everything about a package
