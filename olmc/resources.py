@@ -1,4 +1,4 @@
-"""The files of `schemas/`, `templates/` and `examples/`, wherever olmc is installed."""
+"""The files of `schemas/` and `templates/`, wherever olmc is installed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,3 @@ def schema(name: str) -> dict[str, Any]:
 def template_text(name: str) -> str:
     """The text of `templates/NAME`; raises FileNotFoundError."""
     return (_folder("templates") / name).read_text(encoding="utf-8")
-
-
-def example_text(code: str) -> str:
-    """The text of `examples/CODE.txt`; raises FileNotFoundError."""
-    return (_folder("examples") / f"{code}.txt").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import click
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.talk import progress
-from olmc.cli.validators import settings_of
+from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
 from olmc.model.diagnostic import Severity
 
@@ -63,6 +63,7 @@ def check(
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
     settings = settings_of(optional, values)
+    check_codes(("--select", select), ("--ignore", ignore))
     from olmc.review.check import Compiled, checked, selected
 
     roots = paths or (Path(),)

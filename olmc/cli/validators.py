@@ -1,10 +1,11 @@
-"""The options of `olmc check` that speak to the optional validators."""
+"""The options of `olmc check` whose values have to be known names: codes, and what the optional validators take."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,21 @@ def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
         platforms=_platforms(given["platforms"]) if "platforms" in given else {},
         cel_problem=_cel_problem,
     )
+
+
+def check_codes(*given: tuple[str, Sequence[str]]) -> None:
+    """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
+    if not any(codes for _, codes in given):
+        return
+    from olmc.rules.catalogue import all_rules
+
+    known = [rule.code for rule in all_rules()]
+    for option, codes in given:
+        for code in codes:
+            if not any(each.startswith(code.upper()) for each in known):
+                close = get_close_matches(code.upper(), known, n=3, cutoff=0.7)
+                hint = f" Did you mean {' or '.join(close)}?" if close else " docs/rules.md lists all of them."
+                raise click.BadParameter(f"no rule begins with {code}.{hint}", param_hint=option)
 
 
 def _given_file(key: str, path: str) -> str:

@@ -8,15 +8,15 @@ workspace that the files change, and `none`, why there can be no example.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from textwrap import indent
 from typing import NamedTuple
-
-from olmc.resources import example_text
 
 RUN = "olmc check --all"
 REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
+_FOLDER = Path(__file__).with_name("examples")
 _FILE = re.compile(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ class Example(NamedTuple):
 
 def example_of(code: str) -> Example:
     """The example of a rule; raises FileNotFoundError for a rule that has none."""
-    head, *parts = _FILE.split(example_text(code))
+    head, *parts = _FILE.split((_FOLDER / f"{code}.txt").read_text(encoding="utf-8"))
     keys = dict(line.partition(": ")[::2] for line in head.splitlines() if line)
     files = list(zip(parts[::3], parts[1::3], (text.strip("\n") + "\n" for text in parts[2::3]), strict=True))
     bad, good = (tuple((path, text) for side, path, text in files if side == which) for which in ("bad", "good"))

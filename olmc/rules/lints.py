@@ -111,6 +111,13 @@ POWERFUL = Rule(
     "Wildcards grow with every API that is added to a cluster; secrets, commands in pods and webhooks reach what "
     "belongs to others. Many operators need some of it, so this is no fault, but worth knowing.",
 )
+BAD_WAVE = Rule(
+    "OLMC416", Severity.WARNING, "A sync wave that is no number",
+    "{identity}: {text!r} is no integer, so Argo CD takes the object as one of wave 0",
+    "Write an integer in quotes.",
+    "Argo CD applies the objects of an application wave by wave, by the integer in the annotation "
+    "argocd.argoproj.io/sync-wave, and silently ignores any other text.",
+)
 ANNOTATIONS_TOO_LARGE = Rule(
     "OLMC418", Severity.FAILURE, "Annotations that the API server refuses",
     "the annotations of {identity} have {size:,} bytes, and the API server accepts {limit:,}",

@@ -19,8 +19,8 @@ rules themselves by `python -m olmc.rules.page > docs/rules.md`. In messages, `{
 finding to finding.
 
 Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the
-parts that matter; there a number as a key means that item of a list. The folder `examples` has them with all that
-belongs to them, and tests compile them.
+parts that matter; there a number as a key means that item of a list. The folder `olmc/rules/examples` has them with all
+that belongs to them, and tests compile them.
 
 | severity | what it means |
 |---|---|

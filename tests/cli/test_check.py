@@ -117,6 +117,14 @@ def test_selecting_and_ignoring() -> None:
     assert codes("bare-bundle", "--select", "OLMC5") == []
 
 
+def test_a_code_that_no_rule_has() -> None:
+    """Not to be taken for one that found nothing."""
+    for option in ("--select", "--ignore"):
+        result = olmc("check", "bare-bundle", option, "OLMC2777")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{option}: no rule begins with OLMC2777. Did you mean OLMC277 or " in " ".join(result.stderr.split())
+
+
 def test_what_is_not_selected_does_not_count() -> None:
     assert olmc("check", "two-groups", "--select", "OLMC27").exit_code == 0
     assert olmc("check", "two-groups", "--ignore", "OLMC30").exit_code == 0

@@ -81,7 +81,8 @@ def test_the_bad_example_is_found_and_the_good_one_is_not(
 
 
 def test_there_is_an_example_for_every_rule_and_none_besides(project: Path) -> None:
-    assert sorted(path.name for path in (project / "examples").iterdir()) == [f"{code}.txt" for code in CODES]
+    there = sorted(path.name for path in (project / "olmc" / "rules" / "examples").iterdir())
+    assert there == [f"{code}.txt" for code in CODES]
 
 
 def test_examples_are_short_and_say_why_they_are_none() -> None:

@@ -21,9 +21,9 @@ LIMIT = 262_144
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
-_SERVER_SIDE = {
-    "argocd.argoproj.io/sync-options": re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)"),
-}
+_OPTIONS, _WAVE = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"
+_NOT_CLIENT_SIDE = re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
+_INTEGER = re.compile("[+-]?[0-9]+")
 
 
 class _Held(NamedTuple):
@@ -55,10 +55,19 @@ def sizes(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=LIMIT)
             continue
         size += len(json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str).encode("utf-8", "replace"))
-        if size <= LIMIT or any(pattern.search(annotations.get(key, "")) for key, pattern in _SERVER_SIDE.items()):
+        if size <= LIMIT or _NOT_CLIENT_SIDE.search(annotations.get(_OPTIONS, "")):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
         yield rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=LIMIT)
+
+
+def waves(subject: Subject) -> Iterator[Diagnostic]:
+    """Sync waves of Argo CD that are no integers."""
+    for manifest in subject.workspace.manifests:
+        text = _annotations(manifest.object).get(_WAVE, "0")
+        if not _INTEGER.fullmatch(text):
+            place = at(manifest.source, "metadata", "annotations", _WAVE)
+            yield rules.BAD_WAVE.finding(place, identity=identity(manifest.object), text=text)
 
 
 def not_installable(subject: Subject) -> Iterator[Diagnostic]:
@@ -110,4 +119,4 @@ def _location(path: str, text: str, offset: int) -> Location:
     return Location(path, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-LINTS: tuple[Lint, ...] = (sizes, not_installable, variables)
+LINTS: tuple[Lint, ...] = (sizes, waves, not_installable, variables)
