@@ -51,13 +51,15 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
+    from olmc.load.config import read_config
+    from olmc.load.suppressions import obeyed
     from olmc.review.graph_answer import drawing, way  # takes long to import, as all that reads catalogs does
     from olmc.review.graph_catalogs import shelf_with, shelves_at
     from olmc.review.walk import AskedError
 
     report = Report()
     shelves = shelves_at(path, report)
-    tell(report, least=Severity.FAILURE)
+    tell(obeyed(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
     if report.worst() is Severity.ERROR:
         ctx.exit(BAD_INPUT)
     if not shelves:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any
@@ -43,6 +42,8 @@ class Commands(click.Group):
         """As click does, but a name that there is not is answered with those that are like it."""
         name = args[0]
         if name not in self.names and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             close = get_close_matches(name, self.names, n=2, cutoff=0.6)
             hint = f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(self.names)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)

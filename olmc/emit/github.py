@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from olmc.emit.messages import SHOWN_FROM, printable
 from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.location import Location
 
 _COMMANDS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -14,18 +15,19 @@ def as_github(diagnostics: Iterable[Diagnostic], titles: Mapping[str, str], *, l
     """The diagnostics as `::error file=…,line=…,col=…,title=…::message`, the gravest first.
 
     GitHub shows ten errors and ten warnings of a step as annotations and the others in its log only, hence the order.
-    `titles` are those of the rules by code. A finding without a line has none in its annotation.
+    `titles` are those of the rules by code. A finding about a whole file is put at its first line, since without a line
+    it would not be shown among the changed files.
     """
     found = sorted((each for each in diagnostics if each.severity >= least), key=lambda each: -each.severity)
     return "".join(f"{_annotation(each, titles.get(each.code, ''))}\n" for each in found)
 
 
 def _annotation(diagnostic: Diagnostic, title: str) -> str:
-    place = diagnostic.location
+    path, line, column = diagnostic.location or Location("")
     properties = {
-        "file": place.path if place is not None else "",
-        "line": str(place.line) if place is not None and place.line else "",
-        "col": str(place.column) if place is not None and place.column else "",
+        "file": path,
+        "line": str(line or 1) if path else "",
+        "col": str(column or ""),
         "title": f"{title} ({diagnostic.code})" if title else diagnostic.code,
     }
     told = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)

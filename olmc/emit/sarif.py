@@ -140,12 +140,11 @@ def _result(diagnostic: Diagnostic, number: int, mark: str) -> dict[str, Any]:
 
 
 def _location(place: Location | None) -> dict[str, Any]:
-    physical: dict[str, Any] = {
-        "artifactLocation": {"uri": quote(place.path) if place is not None and place.path else ".", "uriBaseId": _ROOT}
-    }
-    if place is not None and place.line:
-        physical["region"] = {"startLine": place.line, **({"startColumn": place.column} if place.column else {})}
-    return {"physicalLocation": physical}
+    """A place with a line, as code scanning demands: a whole file is shown at its first one."""
+    path, line, column = place if place is not None else Location("")
+    region = {"startLine": line or 1, **({"startColumn": column} if column else {})}
+    artifact = {"uri": quote(path) if path else ".", "uriBaseId": _ROOT}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
 def _fingerprints(found: Iterable[Diagnostic], line_of: LineOf) -> list[str]:

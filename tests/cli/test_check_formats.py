@@ -95,3 +95,14 @@ def test_other_commands_obey(tmp_path: Path) -> None:
     (tmp_path / "olmc.yaml").write_text(f"{CONFIG}  - code: OLMC306\n    reason: on purpose\n", encoding="utf-8")
     result = olmc("render", tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_graphs_obey_as_well(tmp_path: Path) -> None:
+    """What is wrong with a catalog is told where it is drawn, unless somebody has accepted it."""
+    catalog = tmp_path / "catalogs" / "tea" / "catalog.yaml"
+    catalog.parent.mkdir(parents=True)
+    catalog.write_text("schema: olm.package\nname: tea\n", encoding="utf-8")
+    assert "[OLMC233]" in olmc("graph", "tea", tmp_path).stderr
+    entries = "  - {code: OLMC233, reason: so}\n  - {code: OLMC234, reason: so}\n"
+    (tmp_path / "olmc.yaml").write_text(CONFIG + entries, encoding="utf-8")
+    assert "[OLMC23" not in olmc("graph", "tea", tmp_path).stderr

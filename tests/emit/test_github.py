@@ -36,5 +36,11 @@ def test_what_would_end_a_command_is_escaped() -> None:
     )
 
 
+def test_a_finding_about_a_file_is_put_at_its_first_line() -> None:
+    """Without a line it would not be shown among the changed files."""
+    finding = Diagnostic("OLMC532", Severity.WARNING, "m", Location("olmc.lock"))
+    assert as_github([finding], {}) == "::warning file=olmc.lock,line=1,title=OLMC532::m\n"
+
+
 def test_a_finding_without_a_place() -> None:
     assert as_github([Diagnostic("OLMC311", Severity.ERROR, "m")], {}) == "::error title=OLMC311::m\n"

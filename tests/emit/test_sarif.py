@@ -53,11 +53,12 @@ def test_a_run_is_valid_and_complete() -> None:
 
 def test_places_are_relative_and_encoded() -> None:
     """Relative to a base without an absolute path; every result has a place, as code scanning demands."""
-    first, _, last = run_of(FAILURE, WARNING, REMARK)["results"]
+    first, whole, last = run_of(FAILURE, WARNING, REMARK)["results"]
     physical = first["locations"][0]["physicalLocation"]
     assert physical["artifactLocation"] == {"uri": "a%20b/%C3%BC%25.yaml", "uriBaseId": "%SRCROOT%"}
     assert physical["region"] == {"startLine": 12, "startColumn": 5}
     assert first["relatedLocations"][0]["physicalLocation"]["region"] == {"startLine": 1}
+    assert whole["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
     assert last["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "."
     assert run_of(FAILURE)["originalUriBaseIds"]["%SRCROOT%"].keys() == {"description"}
 
