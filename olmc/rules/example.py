@@ -8,6 +8,7 @@ workspace that the files change, and `none`, why there can be no example.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import indent
 from typing import NamedTuple
@@ -30,14 +31,23 @@ class Example(NamedTuple):
     good: tuple[tuple[str, str], ...]
 
     @property
-    def shown_bad(self) -> tuple[tuple[str, str], ...]:
-        """The files in which the bad side differs; all of them if it is that it lacks one."""
-        return tuple(file for file in self.bad if file not in self.good) or self.bad
+    def only_bad(self) -> tuple[tuple[str, str], ...]:
+        """The files that the good side does not have as they are here."""
+        return tuple(file for file in self.bad if file not in self.good)
 
     @property
-    def shown_good(self) -> tuple[tuple[str, str], ...]:
-        """The files in which the good side differs; all of them if it is that it lacks one."""
-        return tuple(file for file in self.good if file not in self.bad) or self.good
+    def only_good(self) -> tuple[tuple[str, str], ...]:
+        """The files that the bad side does not have as they are here."""
+        return tuple(file for file in self.good if file not in self.bad)
+
+
+class Part(NamedTuple):
+    """A file to be shown: what is said before its path and behind it, and its text, "" if there is none to show."""
+
+    before: str
+    path: str
+    behind: str
+    text: str
 
 
 def example_of(code: str) -> Example:
@@ -49,12 +59,27 @@ def example_of(code: str) -> Example:
     return Example(keys.get("run", RUN), keys.get("base", ""), keys.get("none", ""), bad, good)
 
 
+def parts(example: Example) -> Iterator[Part]:
+    """What there is to show: where both sides differ, or if one side only lacks a file, all of the bad one."""
+    bad, good = example.only_bad, example.only_good
+    for number, (path, text) in enumerate(bad if bad and good else example.bad):
+        yield _part("and " if number else "Bad, ", path, ":", text)
+    for number, (path, text) in enumerate(good):
+        yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " besides:", text)
+    if not good:
+        yield Part("Good, without ", bad[0][0], ".", "")
+
+
+def _part(before: str, path: str, behind: str, text: str) -> Part:
+    return Part(before, path, " is not there.", "") if text == REMOVED else Part(before, path, behind, text)
+
+
 def as_text(example: Example) -> str:
     """An example for a terminal: each file below its name, indented."""
     if example.none:
         return f"\nNo example: {example.none}\n"
     found = f"\nFound by {example.run}.\n" if example.run != RUN else ""
-    for title, files in (("Bad", example.shown_bad), ("Good", example.shown_good)):
-        for path, text in files:
-            found += f"\n{title}, {path}" + (" is not there.\n" if text == REMOVED else f":\n\n{indent(text, '  ')}")
+    for part in parts(example):
+        found += f"\n{part.before}{part.path}{part.behind}\n"
+        found += f"\n{indent(part.text, '  ')}" if part.text else ""
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from textwrap import fill
 
 from olmc.rules.catalogue import chapters, hint_of, message_of
-from olmc.rules.example import REMOVED, RUN, Example, example_of
+from olmc.rules.example import RUN, Example, example_of, parts
 from olmc.rules.rule import Rule
 
 _INTRODUCTION = """\
@@ -66,14 +66,12 @@ def _examples(example: Example) -> Iterator[str]:
         return
     if example.run != RUN:
         yield from ("", f"Found by `{example.run}`.")
-    for title, files in (("Bad", example.shown_bad), ("Good", example.shown_good)):
-        for number, (path, text) in enumerate(files):
-            start = f"{title}, " if number == 0 else "and "
-            if text == REMOVED:
-                yield from ("", f"{start}`{path}` is not there.")
-                continue
-            fence = "```json" if path.endswith(".json") else "```yaml" if path.endswith(("yaml", "yml")) else "```"
-            yield from ("", f"{start}`{path}`:", "", fence, text.rstrip("\n"), "```")
+    for part in parts(example):
+        yield from ("", f"{part.before}`{part.path}`{part.behind}")
+        if part.text:
+            kind = part.path.rpartition(".")[2]
+            yield from ("", f"```{'json' if kind == 'json' else 'yaml' if kind in ('yaml', 'yml') else ''}")
+            yield from (part.text.rstrip("\n"), "```")
 
 
 def _wrapped(text: str) -> str:

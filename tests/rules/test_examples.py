@@ -14,7 +14,7 @@ from patching import patched, values_of
 
 from olmc.cli.main import main
 from olmc.rules.catalogue import all_rules
-from olmc.rules.example import Example, example_of
+from olmc.rules.example import REMOVED, Example, as_text, example_of, parts
 from olmc.yaml import dump_one
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -94,12 +94,24 @@ def test_examples_are_short_and_say_why_they_are_none() -> None:
             assert max(map(len, text.splitlines())) <= 120, code
 
 
+def shown(example: Example) -> list[str]:
+    """What is said about the files that are shown."""
+    return [f"{part.before}{part.path}{part.behind}" for part in parts(example)]
+
+
 def test_what_is_shown_are_the_differences() -> None:
-    """Files that are the same on both sides only set the scene, and are shown where one side lacks a file."""
-    example = Example("olmc check", "", "", (("a", "1"), ("b", "2")), (("a", "1"), ("b", "3")))
-    assert (example.shown_bad, example.shown_good) == ((("b", "2"),), (("b", "3"),))
-    lacking = example._replace(good=(("a", "1"), ("b", "2"), ("c", "4")))
-    assert (lacking.shown_bad, lacking.shown_good) == (lacking.bad, (("c", "4"),))
-    for code in CODES:
-        example = example_of(code)
-        assert example.none or example.shown_bad != example.shown_good, code
+    """Files that are the same on both sides only set the scene, unless one side just lacks a file."""
+    a, b, c = ("a", "1\n"), ("b", "2\n"), ("c", "3\n")
+    example = Example("olmc check", "", "", (a, b), (a, ("b", "4\n")))
+    assert shown(example) == ["Bad, b:", "Good, b:"]
+    assert shown(example._replace(good=(a, c))) == ["Bad, b:", "Good, c:"]
+    assert shown(example._replace(good=(a, b, c))) == ["Bad, a:", "and b:", "Good, with c besides:"]
+    assert shown(example._replace(good=(a,))) == ["Bad, a:", "and b:", "Good, without b."]
+    assert shown(example._replace(bad=(("a", REMOVED),))) == ["Bad, a is not there.", "Good, a:", "and b:"]
+
+
+def test_examples_on_a_terminal() -> None:
+    """Indented below their names; a command that is not the usual one is named."""
+    example = Example("olmc render", "", "", (("a", "x: 1\n"),), (("a", "x: 2\n"),))
+    assert as_text(example) == "\nFound by olmc render.\n\nBad, a:\n\n  x: 1\n\nGood, a:\n\n  x: 2\n"
+    assert as_text(example._replace(none="It is a link.")) == "\nNo example: It is a link.\n"
