@@ -118,6 +118,14 @@ BAD_WAVE = Rule(
     "Argo CD applies the objects of an application wave by wave, by the integer in the annotation "
     "argocd.argoproj.io/sync-wave, and silently ignores any other text.",
 )
+MANY_COPIES = Rule(
+    "OLMC417", Severity.INFO, "Copies of a CSV that take much room",
+    "{csv} is copied into {count} namespaces, {size} MB in all",
+    "Set spec.features.disableCopiedCSVs of the OLMConfig cluster if nobody looks at the copies, or target fewer "
+    "namespaces.",
+    "OLM puts a copy of an operator's CSV into every namespace that it watches, so that people find it there. The "
+    "copies stand in etcd, and in the memory of OLM and of everything else that watches CSVs.",
+)
 ANNOTATIONS_TOO_LARGE = Rule(
     "OLMC418", Severity.FAILURE, "Annotations that the API server refuses",
     "the annotations of {identity} have {size:,} bytes, and the API server accepts {limit:,}",

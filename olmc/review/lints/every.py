@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from olmc.model.diagnostic import Report
-from olmc.review.lints import catalogs, groups, objects, permissions, subscriptions
+from olmc.review.lints import catalogs, copies, groups, objects, permissions, subscriptions
 from olmc.review.lints.subject import Lint, Subject
 
 LINTS: tuple[Lint, ...] = (
     *groups.LINTS,
     *subscriptions.LINTS,
     *catalogs.LINTS,
+    *copies.LINTS,
     *permissions.LINTS,
     *objects.LINTS,
 )
