@@ -122,7 +122,7 @@ def who_can(
     from olmc.review.asked import AskedError
     from olmc.review.origins import finder
     from olmc.review.permissions import permissions
-    from olmc.review.who_can import as_data, as_table, asked, who
+    from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
 
     done, settled = compiled(ctx, path, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
@@ -130,11 +130,14 @@ def who_can(
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
     except AskedError as error:
         raise click.UsageError(str(error)) from error
+    remark = namespace_remark(namespace, found, settled.cluster.namespaces)
+    if remark:
+        click.echo(f"olmc: {remark}", err=True)
     answer = who(question, found)
     if output == "json":
         click.echo(json.dumps(as_data(question, answer, find), indent=2, ensure_ascii=False))
     else:
         click.echo(as_table(answer, find), nl=False)
         if not answer:
-            click.echo(f"olmc: nobody can {question.in_words}", err=True)
+            click.echo(printable(f"olmc: nobody can {question.in_words}"), err=True)
     ctx.exit(DONE)

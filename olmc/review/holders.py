@@ -12,7 +12,7 @@ from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
 from olmc.review.policy import PolicyRule
-from olmc.review.risks import Level, Risk, level_of, risks_of
+from olmc.review.risks import Level, Risk, risks_of
 
 
 class Permission(NamedTuple):
@@ -102,10 +102,9 @@ def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
     namespaces = sorted({grant.namespace for grant in grants}, key=lambda name: (name is not None, name or ""))
     if "" in namespaces:
         namespaces = [""]
-    widest = namespaces[0]
-    return Permission(
-        rule, tuple(namespaces), level_of(rule, widest), risks_of(rule, widest), tuple(grants)
-    )
+    risks = risks_of(rule, namespaces[0])
+    level = risks[0].level(namespaces[0]) if risks else Level.NONE
+    return Permission(rule, tuple(namespaces), level, risks, tuple(grants))
 
 
 def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:

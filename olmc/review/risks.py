@@ -36,12 +36,16 @@ class Risk(NamedTuple):
     name: str
     cluster: Level
     namespaced: Level
-    verbs: str
+    verbs: tuple[str, ...]
     group: str
-    resources: str
+    resources: tuple[str, ...]
     why: str
-    named: bool = False
-    wildcard: str = ""
+    named: bool
+    wildcard: str
+
+    def level(self, namespace: str | None) -> Level:
+        """The level where a rule holds: in a namespace, "" for the whole cluster, None as in Grant."""
+        return self.cluster if namespace == "" else self.namespaced
 
 
 _NONE, _LOW, _MEDIUM, _HIGH, _CRITICAL = Level
@@ -58,67 +62,75 @@ _WORKLOADS = "Starts containers of any image under any ServiceAccount of the nam
 _ROLES = "May change what others who are bound to these roles may do, up to what it may do itself."
 _BINDINGS = "May pass on whatever it may do itself, and together with bind everything at all."
 
+
+def _risk(
+    name: str, cluster: Level, namespaced: Level, verbs: str, group: str, resources: str, why: str,
+    named: bool = False, wildcard: str = "",
+) -> Risk:  # fmt: skip
+    return Risk(name, cluster, namespaced, tuple(verbs.split()), group, tuple(resources.split()), why, named, wildcard)
+
+
 RISKS: tuple[Risk, ...] = (
-    Risk("everything", _CRITICAL, _HIGH, ANY, ANY, ANY,
-         "May do anything with any resource, which is what cluster-admin may."),
-    Risk("escalate", _CRITICAL, _HIGH, "escalate", RBAC, "roles", _ESCALATE, named=True),
-    Risk("escalate", _CRITICAL, _NONE, "escalate", RBAC, "clusterroles", _ESCALATE, named=True),
-    Risk("bind", _CRITICAL, _HIGH, "bind", RBAC, "clusterroles roles",
-         "May bind anybody, itself included, to roles that allow more than it may do itself.", named=True),
-    Risk("impersonate", _CRITICAL, _NONE, "impersonate", _CORE, "users groups", _IMPERSONATE, named=True),
-    Risk("impersonate", _CRITICAL, _HIGH, "impersonate", _CORE, "serviceaccounts", _IMPERSONATE, named=True),
-    Risk("serviceaccounts/token", _CRITICAL, _HIGH, "create", _CORE, "serviceaccounts/token",
-         "Gets a token of any ServiceAccount there, and with it all that this account may do."),
-    Risk("nodes/proxy", _CRITICAL, _NONE, "get create update patch", _CORE, "nodes/proxy",
-         "Reaches the kubelets: runs commands in every pod of a node, past admission and the audit log.", named=True),
-    Risk("CSR approval", _CRITICAL, _NONE, "update patch", _CSR, "certificatesigningrequests/approval",
-         "May approve client certificates for any name of a user or group.", named=True),
-    Risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
-         "May approve client certificates for any name of a user or group.", named=True),
-    Risk("installing operators", _CRITICAL, _HIGH, _WRITE, "operators.coreos.com",
-         "catalogsources installplans operatorgroups subscriptions",
-         "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
-    Risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION,
-         "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings",
-         "May see and change every object on its way into the cluster."),
-    Risk("security context constraints", _CRITICAL, _NONE, _WRITE, _SCC, "securitycontextconstraints",
-         "Decides which privileges pods may have, its own included.", named=True),
-    Risk("privileged pods", _HIGH, _MEDIUM, "use", _SCC, "securitycontextconstraints",
-         "May start pods with the privileges that these constraints allow, up to those of the node.", named=True),
-    Risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION,
-         "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings",
-         "May read every object on its way into the cluster, refuse it, or switch off what others check."),
-    Risk("API services", _HIGH, _NONE, _WRITE, "apiregistration.k8s.io", "apiservices",
-         "May send the requests for a whole API group, credentials included, to a server of its own."),
-    Risk("secrets", _HIGH, _MEDIUM, "get list watch", _CORE, "secrets",
-         "Reads passwords, keys and tokens; list and watch show the contents as well."),
-    Risk("pods/exec", _HIGH, _MEDIUM, "create get", _CORE, "pods/attach pods/exec pods/portforward pods/proxy",
-         "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
-    Risk("pods/exec", _HIGH, _MEDIUM, "update patch", _CORE, "pods/ephemeralcontainers",
-         "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
-    Risk("host storage", _HIGH, _NONE, "create", _CORE, "persistentvolumes",
-         "May make volumes of directories on the nodes, whatever pod security allows."),
-    Risk("role bindings", _MEDIUM, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDINGS),
-    Risk("role bindings", _MEDIUM, _MEDIUM, _WRITE, RBAC, "rolebindings", _BINDINGS),
-    Risk("roles", _MEDIUM, _NONE, _WRITE, RBAC, "clusterroles", _ROLES),
-    Risk("roles", _MEDIUM, _MEDIUM, _WRITE, RBAC, "roles", _ROLES),
-    Risk("workloads", _MEDIUM, _LOW, _WRITE, _CORE, "pods podtemplates replicationcontrollers", _WORKLOADS),
-    Risk("workloads", _MEDIUM, _LOW, _WRITE, "apps", "daemonsets deployments replicasets statefulsets", _WORKLOADS),
-    Risk("workloads", _MEDIUM, _LOW, _WRITE, "batch", "cronjobs jobs", _WORKLOADS),
-    Risk("nodes", _MEDIUM, _NONE, "update patch delete deletecollection", _CORE, "nodes nodes/status",
-         "May draw pods to a node or drive them away."),
-    Risk("namespaces", _MEDIUM, _NONE, "update patch", _CORE, "namespaces",
-         "May relax pod security, which is a label of the namespace, or move it into what selects by label."),
-    Risk("custom resource definitions", _MEDIUM, _NONE, _CHANGE, "apiextensions.k8s.io", "customresourcedefinitions",
-         "May change any custom API, send its objects through a webhook, or delete it with all its objects."),
-    Risk("every API group", _MEDIUM, _LOW, "", "", "",
-         "Includes every API of the cluster, those of operators that come later as well.", True, "groups"),
-    Risk("every URL", _MEDIUM, _NONE, "", "", "",
-         "Includes metrics, logs and profiles of the API server.", True, "urls"),
-    Risk("every resource", _LOW, _LOW, "", "", "",
-         "Includes every resource of the group, those of later versions as well.", True, "resources"),
-    Risk("every verb", _LOW, _LOW, "", "", "",
-         "Includes deletecollection, and verbs that only later versions know.", True, "verbs"),
+    _risk("everything", _CRITICAL, _HIGH, ANY, ANY, ANY,
+          "May do anything with any resource, which is what cluster-admin may."),
+    _risk("escalate", _CRITICAL, _HIGH, "escalate", RBAC, "roles", _ESCALATE, named=True),
+    _risk("escalate", _CRITICAL, _NONE, "escalate", RBAC, "clusterroles", _ESCALATE, named=True),
+    _risk("bind", _CRITICAL, _HIGH, "bind", RBAC, "clusterroles roles",
+          "May bind anybody, itself included, to roles that allow more than it may do itself.", named=True),
+    _risk("impersonate", _CRITICAL, _NONE, "impersonate", _CORE, "users groups", _IMPERSONATE, named=True),
+    _risk("impersonate", _CRITICAL, _HIGH, "impersonate", _CORE, "serviceaccounts", _IMPERSONATE, named=True),
+    _risk("serviceaccounts/token", _CRITICAL, _HIGH, "create", _CORE, "serviceaccounts/token",
+          "Gets a token of any ServiceAccount there, and with it all that this account may do."),
+    _risk("nodes/proxy", _CRITICAL, _NONE, "get create update patch", _CORE, "nodes/proxy",
+          "Reaches the kubelets: runs commands in every pod of a node, past admission and the audit log.", named=True),
+    _risk("CSR approval", _CRITICAL, _NONE, "update patch", _CSR, "certificatesigningrequests/approval",
+          "May approve client certificates for any name of a user or group.", named=True),
+    _risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
+          "May approve client certificates for any name of a user or group.", named=True),
+    _risk("installing operators", _CRITICAL, _HIGH, _WRITE, "operators.coreos.com",
+          "catalogsources installplans operatorgroups subscriptions",
+          "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
+    _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION,
+          "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings",
+          "May see and change every object on its way into the cluster."),
+    _risk("security context constraints", _CRITICAL, _NONE, _WRITE, _SCC, "securitycontextconstraints",
+          "Decides which privileges pods may have, its own included.", named=True),
+    _risk("privileged pods", _HIGH, _MEDIUM, "use", _SCC, "securitycontextconstraints",
+          "May start pods with the privileges that these constraints allow, up to those of the node.", named=True),
+    _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION,
+          "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings",
+          "May read every object on its way into the cluster, refuse it, or switch off what others check."),
+    _risk("API services", _HIGH, _NONE, _WRITE, "apiregistration.k8s.io", "apiservices",
+          "May send the requests for a whole API group, credentials included, to a server of its own."),
+    _risk("secrets", _HIGH, _MEDIUM, "get list watch", _CORE, "secrets",
+          "Reads passwords, keys and tokens; list and watch show the contents as well."),
+    _risk("pods/exec", _HIGH, _MEDIUM, "create get", _CORE, "pods/attach pods/exec pods/portforward pods/proxy",
+          "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
+    _risk("pods/exec", _HIGH, _MEDIUM, "update patch", _CORE, "pods/ephemeralcontainers",
+          "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
+    _risk("host storage", _HIGH, _NONE, "create", _CORE, "persistentvolumes",
+          "May make volumes of directories on the nodes, whatever pod security allows."),
+    _risk("role bindings", _MEDIUM, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDINGS),
+    _risk("role bindings", _MEDIUM, _MEDIUM, _WRITE, RBAC, "rolebindings", _BINDINGS),
+    _risk("roles", _MEDIUM, _NONE, _WRITE, RBAC, "clusterroles", _ROLES),
+    _risk("roles", _MEDIUM, _MEDIUM, _WRITE, RBAC, "roles", _ROLES),
+    _risk("workloads", _MEDIUM, _LOW, _WRITE, _CORE, "pods podtemplates replicationcontrollers", _WORKLOADS),
+    _risk("workloads", _MEDIUM, _LOW, _WRITE, "apps", "daemonsets deployments replicasets statefulsets", _WORKLOADS),
+    _risk("workloads", _MEDIUM, _LOW, _WRITE, "batch", "cronjobs jobs", _WORKLOADS),
+    _risk("nodes", _MEDIUM, _NONE, "update patch delete deletecollection", _CORE, "nodes nodes/status",
+          "May draw pods to a node or drive them away."),
+    _risk("namespaces", _MEDIUM, _NONE, "update patch", _CORE, "namespaces",
+          "May relax pod security, which is a label of the namespace, or move it into what selects by label."),
+    _risk("custom resource definitions", _MEDIUM, _NONE, _CHANGE, "apiextensions.k8s.io", "customresourcedefinitions",
+          "May change any custom API, send its objects through a webhook, or delete it with all its objects."),
+    _risk("every API group", _MEDIUM, _LOW, "", "", "",
+          "Includes every API of the cluster, those of operators that come later as well.", True, "groups"),
+    _risk("every URL", _MEDIUM, _NONE, "", "", "",
+          "Includes metrics, logs and profiles of the API server.", True, "urls"),
+    _risk("every resource", _LOW, _LOW, "", "", "",
+          "Includes every resource of the group, those of later versions as well.", True, "resources"),
+    _risk("every verb", _LOW, _LOW, "", "", "",
+          "Includes deletecollection, and verbs that only later versions know.", True, "verbs"),
 )  # fmt: skip
 
 
@@ -129,20 +141,16 @@ def risks_of(rule: PolicyRule, namespace: str | None) -> tuple[Risk, ...]:
     """
     found: dict[str, Risk] = {}
     for risk in RISKS:
-        if _level(risk, namespace) and risk.name not in found and _has(rule, risk):
+        if risk.level(namespace) and risk.name not in found and _has(rule, risk):
             found[risk.name] = risk
     if "everything" in found:
         return (found["everything"],)
-    return tuple(sorted(found.values(), key=lambda risk: -_level(risk, namespace)))
+    return tuple(sorted(found.values(), key=lambda risk: -risk.level(namespace)))
 
 
 def level_of(rule: PolicyRule, namespace: str | None) -> Level:
     """The level of a rule's gravest risk where it holds, NONE for a harmless one."""
-    return max((_level(risk, namespace) for risk in risks_of(rule, namespace)), default=Level.NONE)
-
-
-def _level(risk: Risk, namespace: str | None) -> Level:
-    return risk.cluster if namespace == "" else risk.namespaced
+    return max((risk.level(namespace) for risk in risks_of(rule, namespace)), default=Level.NONE)
 
 
 def _has(rule: PolicyRule, risk: Risk) -> bool:
@@ -151,7 +159,7 @@ def _has(rule: PolicyRule, risk: Risk) -> bool:
     if risk.wildcard:
         return ANY in getattr(rule, risk.wildcard)
     return (
-        any(has_value(rule.verbs, verb) for verb in risk.verbs.split())
-        and has_value(rule.groups, risk.group)
-        and any(has_resource(rule.resources, resource) for resource in risk.resources.split())
+        has_value(rule.groups, risk.group)
+        and any(has_value(rule.verbs, verb) for verb in risk.verbs)
+        and any(has_resource(rule.resources, resource) for resource in risk.resources)
     )

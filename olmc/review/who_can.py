@@ -53,7 +53,7 @@ def asked(
     words = " ".join(filter(None, (verb, resource, name, f"in {namespace}" if namespace else "")))
     rules = [grant.rule for grant in (*found.grants, *found.gains)]
     verbs = {*_VERBS, ANY, *(each for rule in rules for each in rule.verbs)}
-    verbs |= {each for risk in RISKS for each in risk.verbs.split()}
+    verbs |= {each for risk in RISKS for each in risk.verbs}
     if verb not in verbs:
         raise not_found(f"There is no verb {verb}", verb, sorted(verbs))
     if resource.startswith("/"):
@@ -68,6 +68,17 @@ def asked(
     name = "" if verb in _NAMELESS and not subresource else name
     requests = [Request(verb, group, f"{plural}{slash}{subresource}", name) for plural, group, _ in meant]
     return Question(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
+
+
+def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iterable[str]) -> str:
+    """What to say about a namespace that neither the workspace nor a permission has, "" about any other.
+
+    It may be there in a cluster all the same, so this is no error.
+    """
+    known = {*namespaces, *(grant.namespace for grant in found.grants if grant.namespace)}
+    if not namespace or namespace in known:
+        return ""
+    return str(not_found(f"There is no namespace {namespace} here", namespace, sorted(known)))
 
 
 def _meant(wanted: str, known: Iterable[KnownKind], found: Permissions) -> list[tuple[str, str, bool]]:
@@ -91,7 +102,7 @@ def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
             for group in grant.rule.groups:
                 yield resource.partition("/")[0], group, True
     for risk in RISKS:
-        for resource in risk.resources.split():
+        for resource in risk.resources:
             yield resource.partition("/")[0], risk.group, bool(risk.namespaced)
 
 
