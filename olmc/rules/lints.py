@@ -106,7 +106,7 @@ WHOLE_CLUSTER = Rule(
 )
 POWERFUL = Rule(
     "OLMC415", Severity.INFO, "Permissions worth a look",
-    "{csv} has permissions with power over others: {names}",
+    "{csv} asks for permissions that are worth a look: {names}",
     "olmc rbac shows each of them; ask for less if you write the bundle.",
     "Wildcards grow with every API that is added to a cluster; secrets, commands in pods and webhooks reach what "
     "belongs to others. Many operators need some of it, so this is no fault, but worth knowing.",
