@@ -14,6 +14,7 @@ from olmc.cli.talk import progress
 from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
 from olmc.model.diagnostic import Severity
+from olmc.model.options import Options
 
 if TYPE_CHECKING:
     from olmc.review.check import Checked
@@ -67,14 +68,14 @@ def check(
     from olmc.review.check import Compiled, checked, selected
 
     roots = paths or (Path(),)
-    done = []
+    options, given, done = Options(), frozenset[str](), []
     with progress() as doing:
         for root in roots:
             doing(f"compiling {root}")
-            made = compile(root)
+            made = compile(root, options, given=given)
             doing(f"checking {root}")
             compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
-            found = selected(checked(root, compiled, settings), select, ignore)
+            found = selected(checked(root, compiled, settings, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE

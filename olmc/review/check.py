@@ -28,6 +28,8 @@ from olmc.rules.catalogue import all_rules
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
 
+DEFAULTS = Options()
+
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
 # What a check can find: not the remarks of other commands, nor those of validators that were not asked for.
 _LOOKED_FOR = re.compile("OLMC(1|2[0-7]|28[0-4]|3[01]|4[0-3]|5)")
@@ -56,8 +58,14 @@ class Checked(NamedTuple):
     shown_as: str = ""
 
 
-def checked(root: Path, compiled: Compiled, settings: Settings) -> Checked:
-    """Check the directory `root`, which was compiled already."""
+def checked(
+    root: Path,
+    compiled: Compiled,
+    settings: Settings,
+    options: Options = DEFAULTS,
+    given: frozenset[str] = frozenset(),
+) -> Checked:
+    """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
     if not root.is_dir():
         return Checked(root, compiled.diagnostics)
     config = read_config(root, Report())
@@ -69,7 +77,7 @@ def checked(root: Path, compiled: Compiled, settings: Settings) -> Checked:
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
         check_inline_objects(catalog, report)
-    lint(Subject(workspace, compiled.settled, options_from(config, Options(), frozenset())), report)
+    lint(Subject(workspace, compiled.settled, options_from(config, options, given)), report)
     done = obeyed(root, report, config)
     told = Report(list(done.kept))
     if report.worst() is not Severity.ERROR:
