@@ -50,9 +50,12 @@ class Part(NamedTuple):
     text: str
 
 
-def example_of(code: str) -> Example:
-    """The example of a rule; raises FileNotFoundError for a rule that has none."""
-    head, *parts = _FILE.split((_FOLDER / f"{code}.txt").read_text(encoding="utf-8"))
+def example_of(code: str) -> Example | None:
+    """The example of a rule, None for one that has none: what `olmc check` can't find need not have one."""
+    file = _FOLDER / f"{code}.txt"
+    if not file.is_file():
+        return None
+    head, *parts = _FILE.split(file.read_text(encoding="utf-8"))
     keys = dict(line.partition(": ")[::2] for line in head.splitlines() if line)
     files = list(zip(parts[::3], parts[1::3], (text.strip("\n") + "\n" for text in parts[2::3]), strict=True))
     bad, good = (tuple((path, text) for side, path, text in files if side == which) for which in ("bad", "good"))
@@ -74,8 +77,10 @@ def _part(before: str, path: str, behind: str, text: str) -> Part:
     return Part(before, path, " is not there.", "") if text == REMOVED else Part(before, path, behind, text)
 
 
-def as_text(example: Example) -> str:
-    """An example for a terminal: each file below its name, indented."""
+def as_text(example: Example | None) -> str:
+    """An example for a terminal: each file below its name, indented; "" for none."""
+    if example is None:
+        return ""
     if example.none:
         return f"\nNo example: {example.none}\n"
     found = f"\nFound by {example.run}.\n" if example.run != RUN else ""

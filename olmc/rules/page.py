@@ -60,7 +60,9 @@ def _section(rule: Rule) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _examples(example: Example) -> Iterator[str]:
+def _examples(example: Example | None) -> Iterator[str]:
+    if example is None:
+        return
     if example.none:
         yield from ("", _wrapped(f"*No example:* {example.none}"))
         return
