@@ -71,14 +71,16 @@ SUBSTITUTABLE = Rule(
 )
 TOO_LARGE_TO_APPLY = Rule(
     "OLMC410", Severity.WARNING, "An object that kubectl apply refuses",
-    "{identity} has {size:,} bytes as JSON; kubectl apply keeps a copy in an annotation, which holds {limit:,}",
+    "{identity} would have {size:,} bytes of annotations with the copy that kubectl apply keeps in one; {limit:,} are "
+    "allowed",
     "Apply it with kubectl apply --server-side, or in Argo CD with the sync option ServerSideApply=true.",
     "Client-side apply stores the whole object in the annotation kubectl.kubernetes.io/last-applied-configuration, and "
     "all annotations of an object together may have 262,144 bytes. OLM itself does not apply objects this way.",
 )
 LARGE_IN_BUNDLE = Rule(
     "OLMC411", Severity.INFO, "An object of a bundle that kubectl apply would refuse",
-    "{identity} has {size:,} bytes as JSON; kubectl apply keeps a copy in an annotation, which holds {limit:,}",
+    "{identity} would have {size:,} bytes of annotations with the copy that kubectl apply keeps in one; {limit:,} are "
+    "allowed",
     "Without OLM, apply it with --server-side; OLM itself installs it as it is.",
     "Client-side apply stores the whole object in the annotation kubectl.kubernetes.io/last-applied-configuration, and "
     "all annotations of an object together may have 262,144 bytes.",

@@ -19,6 +19,9 @@ from olmc.settle.stock import INSTALLABLE
 LIMIT = 262_144
 """How many bytes the annotations of an object may have, keys and values together."""
 
+# As JSON a text takes hardly more than twice its characters, each of at most four bytes.
+_SURELY_SMALL = LIMIT // 8
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
 _OPTIONS, _WAVE = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"
@@ -46,15 +49,16 @@ def sizes(subject: Subject) -> Iterator[Diagnostic]:
     applied = subject.options.purpose == "apply"
     for manifest, bundle in _held(subject):
         obj = manifest.object
-        if len(manifest.source.text) <= LIMIT:
+        if len(manifest.source.text) < _SURELY_SMALL:
             continue
         annotations = _annotations(obj)
-        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+        size = sum(len(f"{key}{value}".encode("utf-8", "replace")) for key, value in annotations.items())
         if size > LIMIT:
             place = at(manifest.source, "metadata", "annotations")
             yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=LIMIT)
             continue
-        size += len(json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str).encode("utf-8", "replace"))
+        text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str)
+        size += len(_LAST_APPLIED) + len(text.encode("utf-8", "replace"))
         if size <= LIMIT or _NOT_CLIENT_SIDE.search(annotations.get(_OPTIONS, "")):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE

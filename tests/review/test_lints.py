@@ -1,0 +1,211 @@
+"""What the lints say, and above all of what they say nothing; olmc/rules/examples has one example of each as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import write_workspace
+
+import olmc
+from olmc.load.config import options_from, read_config
+from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.options import Options
+from olmc.review.lints.every import lint
+from olmc.review.lints.subject import Subject
+
+OLM = "operators.coreos.com"
+CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {%s}\n"
+FLUX = {
+    "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+    "kind": "Kustomization",
+    "metadata": {"name": "all", "namespace": "flux"},
+}
+BIG = "x" * 300_000
+
+
+def found(root: Path, **case: Any) -> list[Diagnostic]:
+    """What the lints say about a workspace, described as in tests/settle/README.md."""
+    write_workspace(root, case)
+    made = olmc.compile(root)
+    assert made.workspace is not None, made.diagnostics
+    report = Report()
+    options = options_from(read_config(root, Report()), Options(), frozenset())
+    lint(Subject(made.workspace, made.settled, options), report)
+    return list(report)
+
+
+def codes(root: Path, **case: Any) -> list[str]:
+    """The codes of what they say, apart from permissions."""
+    return [each.code for each in found(root, **case)]
+
+
+def config_map(text: str, **metadata: Any) -> dict[str, Any]:
+    """A ConfigMap that holds a text."""
+    named = {"name": "c", "namespace": "ns", **metadata}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": {"a": text}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "effect"),
+    [
+        ({"targetNamespaces": []}, "the group targets all namespaces"),
+        ({"targetNamespaces": [], "selector": {"matchLabels": {"a": "b"}}}, "the selector decides"),
+    ],
+)
+def test_empty_targets_r_og_1(spec: dict[str, Any], effect: str, tmp_path: Path) -> None:
+    (diagnostic,) = found(tmp_path, groups={"ns/og": spec})
+    assert diagnostic.code == "OLMC401"
+    assert diagnostic.message.endswith(effect)
+
+
+@pytest.mark.parametrize("group", ["all", "own", ["a", "b"], {"selector": {}}])
+def test_groups_that_say_what_they_mean(group: Any, tmp_path: Path) -> None:
+    assert codes(tmp_path, namespaces={"a": {}, "b": {}}, groups={"ns/og": group}) == []
+
+
+def test_provided_apis_of_a_static_group_are_the_users_own_r_og_13(tmp_path: Path) -> None:
+    static = {"apis": "A.v1.example.com", "staticProvidedAPIs": True}
+    assert codes(tmp_path / "static", groups={"ns/og": static}) == []
+    assert codes(tmp_path / "not", groups={"ns/og": {"apis": ""}}) == ["OLMC402"]
+
+
+UPGRADE = ["kettle.v1.0.0", {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0"}]
+
+
+def subscribed(**spec: Any) -> dict[str, Any]:
+    """Two versions of an operator and a Subscription with further fields in its spec."""
+    first = {"name": "kettle.v1.0.0", "subscription": {"spec": spec}}
+    return {"groups": {"ns/og": "own"}, "operators": [first, UPGRADE[1]]}
+
+
+def test_starting_csv(tmp_path: Path) -> None:
+    """It is a pin with manual approval, and where there is nothing to go on to."""
+    assert codes(tmp_path / "a", **subscribed(startingCSV="kettle.v1.0.0")) == ["OLMC403"]
+    assert codes(tmp_path / "b", **subscribed(startingCSV="kettle.v1.0.0", installPlanApproval="Manual")) == []
+    assert codes(tmp_path / "c", **subscribed(startingCSV="kettle.v1.1.0")) == []
+    assert codes(tmp_path / "d", **subscribed()) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"), [("olm.package", ""), ("olm.channel", "stable"), ("olm.bundle", "kettle.v1.1.0")]
+)
+def test_what_is_used_is_deprecated(schema: str, name: str, tmp_path: Path) -> None:
+    reference = {"schema": schema, **({"name": name} if name else {})}
+    blob = {"schema": "olm.deprecations", "package": "kettle", "entries": [{"reference": reference, "message": "old"}]}
+    last = {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0", "deprecations": blob}
+    (diagnostic,) = found(tmp_path, groups={"ns/og": "own"}, operators=["kettle.v1.0.0", last])
+    assert diagnostic.code == "OLMC405"
+    assert diagnostic.message.endswith("which its catalog calls deprecated: old")
+
+
+def test_other_versions_may_be_deprecated(tmp_path: Path) -> None:
+    reference = {"schema": "olm.bundle", "name": "kettle.v1.0.0"}
+    blob = {"schema": "olm.deprecations", "package": "kettle", "entries": [{"reference": reference, "message": "old"}]}
+    last = {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0", "deprecations": blob}
+    assert codes(tmp_path, groups={"ns/og": "own"}, operators=["kettle.v1.0.0", last]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("${A}", ["OLMC408"]), ("${A:=b}", ["OLMC408"]), ("$${A}", []), ("$A", []), ("${1}", []), ("{A}", [])],
+)
+def test_variables_of_flux(text: str, expected: list[str], tmp_path: Path) -> None:
+    substituting = {**FLUX, "spec": {"postBuild": {"substitute": {"B": "c"}}}}
+    assert codes(tmp_path, manifests=[substituting, config_map(text)]) == expected
+
+
+def test_flux_may_be_told_to_leave_an_object_alone(tmp_path: Path) -> None:
+    exempt = {"kustomize.toolkit.fluxcd.io/substitute": "disabled"}
+    for number, field in enumerate(("labels", "annotations")):
+        root = tmp_path / str(number)
+        assert codes(root, manifests=[config_map("${A}", **{field: exempt})]) == []
+
+
+def test_without_a_substituting_kustomization_it_is_a_remark(tmp_path: Path) -> None:
+    assert codes(tmp_path / "none", manifests=[config_map("${A}")]) == ["OLMC409"]
+    assert codes(tmp_path / "plain", manifests=[{**FLUX, "spec": {}}, config_map("${A}")]) == ["OLMC409"]
+
+
+def test_flux_sees_of_bundles_what_is_rendered_for_it(tmp_path: Path) -> None:
+    """Whoever has OLM install the bundle gets it as it is."""
+    case = {
+        "groups": {"ns/og": "own"},
+        "operators": [{"name": "kettle.v1.0.0", "files": {"c.yaml": config_map("${A}")}}],
+        "manifests": [{**FLUX, "spec": {"postBuild": {"substitute": {}, "substituteFrom": []}}}],
+    }
+    assert codes(tmp_path / "review", **case) == ["OLMC409"]
+    assert codes(tmp_path / "apply", **case, files={"olmc.yaml": CONFIG % "for: apply"}) == ["OLMC408"]
+
+
+def test_sizes(tmp_path: Path) -> None:
+    """A warning for what is applied, a remark for what OLM installs, nothing for server-side apply."""
+    server_side = {"argocd.argoproj.io/sync-options": "Prune=false, ServerSideApply=true"}
+    bundle = {
+        "groups": {"ns/og": "own"},
+        "operators": [{"name": "kettle.v1.0.0", "files": {"c.yaml": config_map(BIG)}}],
+    }
+    assert codes(tmp_path / "a", manifests=[config_map(BIG)]) == ["OLMC410"]
+    assert codes(tmp_path / "b", manifests=[config_map(BIG, annotations=server_side)]) == []
+    assert codes(tmp_path / "c", **bundle) == ["OLMC411"]
+    assert codes(tmp_path / "d", **bundle, files={"olmc.yaml": CONFIG % "for: apply"}) == ["OLMC410"]
+    assert codes(tmp_path / "e", manifests=[config_map(BIG[:261_000])]) == []
+    assert codes(tmp_path / "f", manifests=[config_map("", annotations={"a": BIG})]) == ["OLMC418"]
+
+
+def test_a_size_counts_in_bytes(tmp_path: Path) -> None:
+    """Of 100,000 characters each takes three; YAML is shorter than the JSON that is kept."""
+    (tmp_path / "a").mkdir()
+    assert codes(tmp_path / "a", manifests=[config_map("茶" * 100_000)]) == ["OLMC410"]
+    listed = "[" + "a," * 70_000 + "]"
+    widget = f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {listed}\n"
+    assert codes(tmp_path / "b", files={"w.yaml": widget}) == ["OLMC410"]
+
+
+@pytest.mark.parametrize(
+    ("field", "rule", "expected"),
+    [
+        ("clusterPermissions", "escalate roles.rbac.authorization.k8s.io", ["OLMC414"]),
+        ("permissions", "escalate roles.rbac.authorization.k8s.io", ["OLMC415"]),
+        ("clusterPermissions", "* *.*", ["OLMC414"]),
+        ("permissions", "* *.*", ["OLMC415"]),
+        ("clusterPermissions", "get secrets", ["OLMC415"]),
+        ("clusterPermissions", "get secrets:mine", []),
+        ("clusterPermissions", "create pods/exec", ["OLMC415"]),
+        ("clusterPermissions", "get configmaps", []),
+        ("permissions", "list kettles.kettle.example.com", []),
+    ],
+)
+def test_permissions(field: str, rule: str, expected: list[str], tmp_path: Path) -> None:
+    """Grave in the whole cluster, less so where the OperatorGroup's targets are, harmless for named objects."""
+    operator = {"name": "kettle.v1.0.0", field: {"brewer": [rule]}}
+    assert codes(tmp_path, groups={"ns/og": "own"}, operators=[operator]) == expected
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("PodMonitor", ["OLMC412"]), ("ServiceMonitor", []), ("Pod", [])])
+def test_kinds_that_only_the_tools_take_r_cat_107(kind: str, expected: list[str], tmp_path: Path) -> None:
+    """What the tools refuse as well is OLMC264."""
+    monitor = {"apiVersion": "monitoring.coreos.com/v1", "kind": kind, "metadata": {"name": "m"}}
+    operator = {"name": "kettle.v1.0.0", "files": {"m.yaml": monitor}}
+    assert codes(tmp_path, groups={"ns/og": "own"}, operators=[operator]) == expected
+
+
+@pytest.mark.parametrize(
+    ("wave", "expected"), [("1", []), ("-5", []), ("+2", []), ("1.5", ["OLMC416"]), ("", ["OLMC416"])]
+)
+def test_sync_waves(wave: str, expected: list[str], tmp_path: Path) -> None:
+    annotations = {"argocd.argoproj.io/sync-wave": wave}
+    assert codes(tmp_path, manifests=[config_map("", annotations=annotations)]) == expected
+
+
+def test_objects_of_olm_need_a_namespace(tmp_path: Path) -> None:
+    """Other kinds of the same name, and cluster-wide ones of OLM, do not."""
+    spec = {"name": "x", "source": "y", "sourceNamespace": "olm"}
+    without = [
+        {"apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription", "metadata": {"name": "s"}, "spec": spec},
+        {"apiVersion": "messaging.knative.dev/v1", "kind": "Subscription", "metadata": {"name": "s"}, "spec": {}},
+        {"apiVersion": f"{OLM}/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}, "spec": {}},
+    ]
+    (diagnostic,) = found(tmp_path, manifests=without)
+    assert (diagnostic.code, diagnostic.message.startswith("Subscription s has no")) == ("OLMC413", True)
