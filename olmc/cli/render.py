@@ -52,7 +52,7 @@ _FIELDS = {
 @click.option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds,
               help="Not these kinds (may be repeated).")
 @click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
-              help="Whether copies of CSVs in target namespaces are shown.")
+              help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.")
 @click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
               help="For apply: who issues serving certificates.")
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")

@@ -14,6 +14,7 @@ from olmc.generate.provided_apis import provided_apis
 from olmc.generate.rbac import lifted_rbac, tenant_rbac
 from olmc.generate.stock import catalog_sources, stock
 from olmc.generate.subscriptions import install_plans, subscriptions
+from olmc.generate.surrogates import owned_by_surrogates, surrogates
 from olmc.generate.webhooks import apiservices, crds, webhooks
 from olmc.generate.world import Pass, world
 from olmc.model.cluster import Cluster
@@ -40,6 +41,7 @@ PASSES: tuple[Pass, ...] = (
     tenant_rbac,
     conditions,
     copied_csvs,
+    surrogates,
 )
 
 # What has to exist before what: a file applied from top to bottom works.
@@ -66,7 +68,7 @@ def generate(cluster: Cluster, options: Options, report: Report) -> tuple[Render
     for one in PASSES:
         for found in one(scene):
             made.setdefault(found.identity, found)
-    objects: Iterable[Rendered] = adopted(scene, list(made.values()))
+    objects: Iterable[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
     if options.purpose == "apply":
         from olmc.generate.apply import for_apply  # review output needs none of it
 

@@ -12,10 +12,12 @@ from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
+from olmc.rules import installed as installed_rules
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate
 
 OLM_GROUP = "operators.coreos.com"
+PACKAGES_GROUP = "packages.operators.coreos.com"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 # Read by tools, never applied to a cluster.
@@ -74,6 +76,9 @@ def _flatten(manifest: Manifest, report: Report) -> Iterator[Manifest]:
 def _is_sound(manifest: Manifest, report: Report) -> bool:
     """Whether an object has a name and, for the kinds of OLM, the shape that the API server asks for."""
     obj, source = manifest.object, manifest.source
+    if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):
+        report.add(installed_rules.READ_ONLY.finding(locate(source, ())))
+        return False
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not name:

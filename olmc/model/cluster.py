@@ -166,7 +166,8 @@ class Cluster(NamedTuple):
     became of them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose
     ClusterRoles were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted. `seeded`: what
     was left of the groups' annotations after their first sync. `approved`: CSVs, as `namespace/name`, whose waiting
-    plan the workspace approves. CSVs stand in the order in which they arrived.
+    plan the workspace approves. `copies`: copied CSVs that the workspace has, with the namespace each is from. CSVs
+    stand in the order in which they arrived.
     """
 
     namespaces: Mapping[str, Mapping[str, str]]
@@ -183,6 +184,7 @@ class Cluster(NamedTuple):
     adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
+    copies: Mapping[Name, str] = MappingProxyType({})
 
     def groups_in(self, namespace: str) -> tuple[Group, ...]:
         """The OperatorGroups of a namespace."""

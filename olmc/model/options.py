@@ -21,7 +21,7 @@ class Options(NamedTuple):
 
     `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
     `certificates`: who issues serving certificates in apply output.
-    `copied_csvs`: whether copies of CSVs are part of the output.
+    `copied_csvs`: whether CSVs are copied to their target namespaces, or have surrogates there (R-INST-11).
     `include`, `exclude`: kinds to keep or to leave out.
     `kube_version`: the version of the cluster, with its leading `v`.
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
@@ -13,6 +13,7 @@ from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenanc
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
+from olmc.profiles.ownership import COPIED_FROM
 from olmc.rules import load as rules
 from olmc.settle.groups import parse_apis, stored_group
 from olmc.yaml import locate
@@ -59,6 +60,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
             members={
                 key_of(csv): Member(csv, None, "Succeeded", "", "") for csv, obj in arrived if _has_succeeded(obj)
             },
+            copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
         )
     )
 
@@ -105,7 +107,7 @@ def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
 def _csv(manifest: Manifest, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
-    if _mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy:
+    if _is_copy(obj):
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
@@ -118,6 +120,17 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
         return None
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
+
+
+def _is_copy(obj: KubernetesObject) -> bool:
+    return _mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy
+
+
+def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
+    """The copied CSVs among the manifests, each with the namespace that it is from."""
+    for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
+        labels = csv.object["metadata"].get("labels") or {}
+        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace") or ""
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:

@@ -141,10 +141,12 @@ def test_some_kinds_are_left_out() -> None:
     ]
 
 
-def test_copied_csvs_can_be_left_out() -> None:
+def test_copied_csvs_can_be_replaced_by_surrogates() -> None:
     copies = {f"ClusterServiceVersion/{place}/ferry.v1.0.0" for place in ("north-pier", "south-pier")}
     shown, hidden = names("multi-namespace"), names("multi-namespace", "--no-copied-csvs")
     assert set(shown) - set(hidden) == copies
+    surrogates = {f"ConfigMap/{place}/olm-surrogate.ferry.v1.0.0" for place in ("north-pier", "south-pier")}
+    assert set(hidden) - set(shown) == surrogates
     assert names("multi-namespace", "--copied-csvs") == shown
     assert "ClusterServiceVersion/harbour/ferry.v1.0.0" in hidden
 

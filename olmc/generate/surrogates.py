@@ -1,0 +1,62 @@
+"""Instead of copied CSVs: a ConfigMap in each target namespace that owns what a copy would own (R-INST-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from olmc.generate.csvs import copy_targets
+from olmc.generate.world import World, rendered
+from olmc.model.cluster import Name
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, MANAGED_LABELS, owner_labels, owner_reference
+
+RULE = "R-INST-11"
+PREFIX = "olm-surrogate."
+
+
+def surrogates(world: World) -> Iterator[Rendered]:
+    """A surrogate for each copied CSV that there would be, or that the workspace has."""
+    if _has_copies(world):
+        return
+    for name, home in sorted(_homes(world).items()):
+        original = world.cluster.csvs.get(Name(home, name.name))
+        yield rendered(_surrogate(name, home), "surrogates", RULE, original.source if original else None)
+
+
+def owned_by_surrogates(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+    """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
+    homes = {} if _has_copies(world) else _homes(world)
+    return [_repointed(found, homes.keys()) for found in objects] if homes else objects
+
+
+def _has_copies(world: World) -> bool:
+    """Whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
+    return world.options.copied_csvs or world.options.purpose == "apply"
+
+
+def _homes(world: World) -> dict[Name, str]:
+    """The copies that surrogates stand for, each with the namespace of the original."""
+    homes = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
+    for name, member in world.cluster.members.items():
+        homes |= {Name(target, name.name): name.namespace for target in copy_targets(world, member)}
+    return homes
+
+
+def _surrogate(name: Name, home: str) -> KubernetesObject:
+    labels = {COPIED_FROM: home, **owner_labels(name.name, home), **MANAGED_LABELS}
+    metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def _repointed(found: Rendered, replaced: Collection[Name]) -> Rendered:
+    metadata = found.object["metadata"]
+    references = metadata.get("ownerReferences") or ()
+    namespace = metadata.get("namespace") or ""
+    mine = [r.get("kind") == CSV_KIND and Name(namespace, r.get("name") or "") in replaced for r in references]
+    if not any(mine):
+        return found
+    changed = [
+        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_mine else reference
+        for reference, is_mine in zip(references, mine, strict=True)
+    ]
+    return found._replace(object={**found.object, "metadata": {**metadata, "ownerReferences": changed}})

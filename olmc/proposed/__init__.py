@@ -1,0 +1,1 @@
+"""The APIs that OLM's design documents propose: what olmc makes of them."""

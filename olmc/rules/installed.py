@@ -1,0 +1,40 @@
+"""Rules about what is shown of installed operators and of packages."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Severity
+from olmc.rules.rule import Rule
+
+READ_ONLY = Rule(
+    "OLMC650", Severity.ERROR, "Installed resources can't be given",
+    "Installed resources are read-only: the server does not allow this method on the requested resource",
+    "Remove the object from the workspace; olmc get installed makes it from CSVs and Subscriptions.",
+    "An Installed resource says what OLM made of other objects, so nobody can create one: `kubectl create` of it is "
+    "refused by the API server as well.",
+)
+HIDDEN = Rule(
+    "OLMC651", Severity.WARNING, "One installed operator hides another",
+    "installed operator {name} from namespace {home} is hidden in namespace {namespace}",
+    "Give the OperatorGroups different targets, so that one operator of this name watches namespace {namespace}.",
+    "An Installed resource has the name of its CSV. Where two CSVs of one name watch a namespace, the one that is "
+    "installed there is shown, else the one of the lowest namespace.",
+)
+NOT_FOUND = Rule(
+    "OLMC652", Severity.FAILURE, "There is no such resource",
+    '{resource} "{name}" not found in namespace {namespace}',
+    "{hint}",
+    "`olmc get` shows what a namespace would have, as `kubectl get` would; this name is not among it.",
+)
+NO_NAMESPACE = Rule(
+    "OLMC653", Severity.WARNING, "The namespace does not exist",
+    "namespace {namespace} does not exist in the workspace",
+    "Did you mean one of these? {names}",
+    "An operator that watches all namespaces watches every namespace that may come, so it is shown all the same.",
+)
+NO_CHANNELS = Rule(
+    "OLMC654", Severity.WARNING, "A package has no PackageManifest",
+    "package {package} of catalog {catalog}: packagemanifest has no valid channels",
+    "Give the bundle at the head of a channel a property olm.csv.metadata; opm render writes it.",
+    "OLM shows a package only with what the CSV at the head of a channel says, and it takes that from the catalog: "
+    "from olm.bundle.object or olm.csv.metadata, never from the image of the bundle.",
+)
