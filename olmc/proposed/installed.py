@@ -196,17 +196,17 @@ def installed_in(found: Installations, namespace: str) -> tuple[Listed, ...]:
 
     As the proposed API server does, it answers for any namespace, whether or not it exists.
     """
-    return tuple(_listed(each, namespace) for _, each in sorted(_winners(found, namespace).items()))
+    return tuple(listed(each, namespace) for _, each in sorted(winners_in(found, namespace).items()))
 
 
 def hidden_in(found: Installations, namespace: str) -> tuple[Hidden, ...]:
     """The operators that lose their place in a namespace to one of the same name (R-INST-3)."""
-    winners = _winners(found, namespace)
+    winners = winners_in(found, namespace)
     losers = (o for o in found.operators if o.watches(namespace) and winners[o.name] is not o)
     return tuple(Hidden(namespace, each.name, each.home) for each in losers)
 
 
-def _winners(found: Installations, namespace: str) -> dict[str, Installation]:
+def winners_in(found: Installations, namespace: str) -> dict[str, Installation]:
     """Of operators of one name, the one installed in the namespace itself, else that of the lowest namespace."""
     winners: dict[str, Installation] = {}
     for each in found.operators:
@@ -220,7 +220,7 @@ def all_installed(found: Installations) -> tuple[Listed, ...]:
     return tuple(one for namespace in found.namespaces for one in installed_in(found, namespace))
 
 
-def _listed(each: Installation, namespace: str) -> Listed:
+def listed(each: Installation, namespace: str) -> Listed:
     """R-INST-1, R-INST-4 … R-INST-6."""
     status: dict[str, Any] = {"subscription": each.subscription} if each.subscription is not None else {}
     status["clusterServiceVersion"] = each.csv

@@ -61,8 +61,13 @@ def offers(cluster: Cluster, report: Report) -> tuple[Offer, ...]:
     return tuple(sorted(found, key=lambda offer: (offer.listed.name, *offer.key)))
 
 
-def offers_in(found: tuple[Offer, ...], namespace: str, global_namespace: str) -> tuple[Offer, ...]:
-    """What a namespace sees: its own catalogs and the global ones, as if they were its own (R-CAT-801)."""
+def offers_in(found: tuple[Offer, ...], namespace: str | None, global_namespace: str) -> tuple[Offer, ...]:
+    """What a namespace sees: its own catalogs and the global ones, as if they were its own (R-CAT-801).
+
+    For all namespaces (None) every offer in its own one. By namespace, name and catalog.
+    """
+    if namespace is None:
+        return tuple(sorted(found, key=lambda each: (each.listed.namespace, each.listed.name, each.key)))
     seen = (each for each in found if each.listed.namespace in (namespace, global_namespace))
     if namespace == global_namespace:
         return tuple(seen)

@@ -21,7 +21,7 @@ class Column(NamedTuple):
 class Resource(NamedTuple):
     """A namespaced, read-only resource: what discovery and clients call it, and how it is shown.
 
-    `fields` are the labels that field selectors may use, `verbs` what can be done with it.
+    `verbs` is what can be done with it, `fields` what field selectors may use, `parts` are its sub-resources.
     """
 
     version: str
@@ -32,6 +32,7 @@ class Resource(NamedTuple):
     columns: tuple[Column, ...]
     verbs: tuple[str, ...]
     fields: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
@@ -97,6 +98,7 @@ PACKAGE_MANIFESTS = Resource(
     ),
     ("get", "list"),
     ("metadata.name",),
+    ("icon",),
 )
 RESOURCES = (PACKAGE_MANIFESTS, INSTALLED)
 

@@ -49,21 +49,14 @@ def items_in(view: View, resource: Resource, namespace: str | None) -> tuple[Lis
     """The objects of a resource in a namespace, or in all of them (None), by namespace and name."""
     if resource is INSTALLED:
         return all_installed(view.installations) if namespace is None else installed_in(view.installations, namespace)
-    return tuple(offer.listed for offer in offers_seen(view, namespace))
-
-
-def offers_seen(view: View, namespace: str | None) -> tuple[Offer, ...]:
-    """The packages that a namespace sees, or all of them (None), by namespace and name (R-CAT-801)."""
-    if namespace is None:
-        return tuple(sorted(view.offers, key=lambda each: (each.listed.namespace, each.listed.name, each.key)))
-    return offers_in(view.offers, namespace, view.global_namespace)
+    return tuple(offer.listed for offer in offers_in(view.offers, namespace, view.global_namespace))
 
 
 def item_called(view: View, resource: Resource, name: Name) -> Listed | None:
     """The object of a resource with this namespace and name, None when there is none."""
     if resource is INSTALLED:
         return next((each for each in installed_in(view.installations, name.namespace) if each.name == name.name), None)
-    offer = first_called(offers_seen(view, name.namespace), name.name)
+    offer = first_called(offers_in(view.offers, name.namespace, view.global_namespace), name.name)
     return offer.listed if offer is not None else None
 
 

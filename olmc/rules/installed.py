@@ -38,3 +38,34 @@ NO_CHANNELS = Rule(
     "OLM shows a package only with what the CSV at the head of a channel says, and it takes that from the catalog: "
     "from olm.bundle.object or olm.csv.metadata, never from the image of the bundle.",
 )
+NOT_SERVED = Rule(
+    "OLMC655", Severity.WARNING, "The workspace can't be compiled any more",
+    "{path} can't be compiled as it is now; the state before the change is still served",
+    "Correct what is reported above; the server looks at every change.",
+    "`olmc serve` shows the last state of the workspace that could be compiled, so that a half-written file does not "
+    "make operators vanish for those who watch.",
+)
+NO_SERVER = Rule(
+    "OLMC656", Severity.ERROR, "The libraries of the API server are missing",
+    "olmc serve needs more than olmc alone: {cause}",
+    "Install it with pip install 'olmc[serve]'.",
+    "The API server brings a web server, TLS and the watching of files, which no other command needs.",
+)
+NO_CERTIFICATE = Rule(
+    "OLMC657", Severity.ERROR, "The certificate can't be used",
+    "the certificate {certificate} with the key {key} can't be used: {cause}",
+    "Give a certificate (chain) and its key without a password, both as PEM; without them olmc serve makes its own.",
+    "The API server speaks TLS with the certificate that it is given.",
+)
+NO_ADDRESS = Rule(
+    "OLMC658", Severity.ERROR, "The address can't be served",
+    "{host}:{port} can't be served: {cause}",
+    "Choose another --port (0 takes any that is free) or --host.",
+    "Another program may use the port, or the address is not one of this machine.",
+)
+NO_KUBECONFIG = Rule(
+    "OLMC659", Severity.ERROR, "The kubeconfig is not written",
+    "{path} is not written: {cause}",
+    "Choose another file: olmc serve writes over nothing but its own.",
+    "With --kubeconfig the server writes a file by which kubectl finds it and trusts its certificate.",
+)

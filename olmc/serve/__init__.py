@@ -1,0 +1,1 @@
+"""The extension API server: what `olmc get` shows, for kubectl and other clients of Kubernetes."""

@@ -1,0 +1,143 @@
+"""What OpenAPI says about the resources, in versions 2 and 3, with the schemas of `schemas/packages.schema.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.proposed.resources import GROUP, RESOURCES, Resource
+from olmc.resources import schema
+from olmc.version import __version__
+
+_PREFIX = "com.coreos.operators.packages."
+_REFERENCE = "#/$defs/"
+_PARAMETERS = {
+    "labelSelector": "string",
+    "fieldSelector": "string",
+    "limit": "integer",
+    "continue": "string",
+    "resourceVersion": "string",
+    "resourceVersionMatch": "string",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
+    "allowWatchBookmarks": "boolean",
+    "sendInitialEvents": "boolean",
+}
+
+
+def index_v3() -> dict[str, Any]:
+    """Where the documents of each group version are; the hash in an address changes with the document."""
+    paths = {}
+    for resource in RESOURCES:
+        digest = hashlib.sha512(json.dumps(document_v3(resource), sort_keys=True).encode()).hexdigest()
+        address = f"/openapi/v3/apis/{resource.api_version}?hash={digest.upper()}"
+        paths[f"apis/{resource.api_version}"] = {"serverRelativeURL": address}
+    return {"paths": paths}
+
+
+def document_v3(resource: Resource) -> dict[str, Any]:
+    """The OpenAPI 3 document of a resource's group version."""
+    prefix = "#/components/schemas/"
+
+    def answer(name: str) -> dict[str, Any]:
+        shown = {"schema": {"$ref": f"{prefix}{_PREFIX}{name}"}}
+        return {"200": {"description": "OK", "content": {"application/json": shown}}}
+
+    def parameter(place: str, name: str, kind: str) -> dict[str, Any]:
+        return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
+
+    paths = {path: _operations(resource, path, name, answer, parameter) for path, name in _paths(resource)}
+    schemas = {f"{_PREFIX}{name}": found for name, found in _schemas(resource, prefix)}
+    return {"openapi": "3.0.0", "info": _info(), "paths": paths, "components": {"schemas": schemas}}
+
+
+def document_v2() -> dict[str, Any]:
+    """The OpenAPI 2 document of everything."""
+    prefix = "#/definitions/"
+
+    def answer(name: str) -> dict[str, Any]:
+        return {"200": {"description": "OK", "schema": {"$ref": f"{prefix}{_PREFIX}{name}"}}}
+
+    def parameter(place: str, name: str, kind: str) -> dict[str, Any]:
+        return {"name": name, "in": place, "required": place == "path", "type": kind}
+
+    paths = {
+        path: _operations(resource, path, name, answer, parameter)
+        for resource in RESOURCES
+        for path, name in _paths(resource)
+    }
+    definitions = {
+        f"{_PREFIX}{name}": found for resource in RESOURCES for name, found in _schemas(resource, prefix)
+    }
+    return {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
+
+
+def _info() -> dict[str, str]:
+    return {"title": "olmc", "version": __version__}
+
+
+def _paths(resource: Resource) -> Iterator[tuple[str, str]]:
+    """The paths of a resource and the kind that each answers with."""
+    base = f"/apis/{resource.api_version}"
+    yield f"{base}/{resource.plural}", resource.list_kind
+    yield f"{base}/namespaces/{{namespace}}/{resource.plural}", resource.list_kind
+    yield f"{base}/namespaces/{{namespace}}/{resource.plural}/{{name}}", resource.kind
+
+
+def _operations(resource: Resource, path: str, kind: str, answer: Any, parameter: Any) -> dict[str, Any]:
+    """The one method of a path, with its action and kind as clients look for them."""
+    in_path = [parameter("path", name, "string") for name in ("namespace", "name") if f"{{{name}}}" in path]
+    in_query = [] if kind == resource.kind else [parameter("query", *each) for each in _PARAMETERS.items()]
+    scope = "Namespaced" if "{namespace}" in path else "ForAllNamespaces"
+    action = "read" if kind == resource.kind else "list"
+    version = resource.version.capitalize()
+    get = {
+        "description": resource.description,
+        "operationId": f"{action}{GROUP.title().replace('.', '')}{version}{scope}{resource.kind}",
+        "parameters": in_query,
+        "responses": answer(kind),
+        "x-kubernetes-action": "get" if action == "read" else "list",
+        "x-kubernetes-group-version-kind": _identity(resource, resource.kind),
+    }
+    return {"get": get, "parameters": in_path}
+
+
+def _identity(resource: Resource, kind: str) -> dict[str, str]:
+    return {"group": GROUP, "kind": kind, "version": resource.version}
+
+
+def _schemas(resource: Resource, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The schemas that a resource and its list need, by name, with references that begin with `prefix`."""
+    known = schema("packages")["$defs"]
+    waiting, done = [resource.list_kind, resource.kind], set()
+    while waiting:
+        name = waiting.pop()
+        if name not in done:
+            done.add(name)
+            found = _converted(known[name], prefix, waiting)
+            if name in (resource.kind, resource.list_kind):
+                found["x-kubernetes-group-version-kind"] = [_identity(resource, name)]
+            yield name, found
+
+
+def _converted(part: Any, prefix: str, used: list[str]) -> Any:
+    """A JSON Schema as OpenAPI has it: other references, and no lists of types."""
+    if isinstance(part, list):
+        return [_converted(each, prefix, used) for each in part]
+    if not isinstance(part, dict):
+        return part
+    made = {key: _converted(value, prefix, used) for key, value in part.items()}
+    if isinstance(part.get("$ref"), str):
+        name = part["$ref"].removeprefix(_REFERENCE)
+        used.append(name)
+        reference = {"$ref": f"{prefix}{_PREFIX}{name}"}
+        # OpenAPI 3 has nothing beside a reference; version 2 of Kubernetes has.
+        beside = {key: value for key, value in made.items() if key != "$ref"}
+        return {**beside, "allOf": [reference]} if beside and "components" in prefix else {**beside, **reference}
+    if isinstance(part.get("type"), list):
+        made["type"] = part["type"][0]
+    if made.get("type") == "object" and not {"properties", "additionalProperties"} & made.keys():
+        made["x-kubernetes-preserve-unknown-fields"] = True
+    return made

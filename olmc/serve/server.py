@@ -1,0 +1,188 @@
+"""The server as a process: its socket, its certificate, its beginning and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import ssl
+import tempfile
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from olmc.emit.messages import as_text
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.options import Options
+from olmc.rules import installed as rules
+from olmc.serve.app import application
+from olmc.serve.certificates import KeyPair, self_signed
+from olmc.serve.feed import Feed, feed_of
+from olmc.serve.guard import Limits, Say, guarded
+from olmc.serve.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
+from olmc.serve.protocol import Protocol
+from olmc.serve.workspace import compiled, follow, state_of
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_PATIENCE_SECONDS = 10
+
+
+class Place(NamedTuple):
+    """Where to serve: `certificate` and `key` are files, None for a certificate of its own; `tls` False: plain HTTP."""
+
+    host: str
+    port: int
+    tls: bool = True
+    certificate: Path | None = None
+    key: Path | None = None
+    kubeconfig: Path | None = None
+
+
+class RefusedError(Exception):
+    """The server can't begin; `diagnostics` say why."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(as_text(diagnostics))
+        self.diagnostics = diagnostics
+
+
+def serve(root: Path, place: Place, options: Options, say: Say) -> None:
+    """Serve the workspace at `root` until a signal ends it; `say` takes what there is to tell, in whole lines.
+
+    Raises RefusedError when the workspace can't be compiled or the address not be served.
+    """
+    pair = _key_pair(place) if place.tls else None
+    _check_kubeconfig(place)
+    seen = state_of(root)
+    first = compiled(root, options)
+    say(as_text(first.diagnostics))
+    if first.view is None:
+        raise RefusedError([])
+    feed = feed_of(first.view)
+    gc.collect()
+    listening = _bound(place)
+    address = _address(place, listening)
+    if place.kubeconfig is not None:
+        write_kubeconfig(place.kubeconfig, kubeconfig(address, pair.certificate if pair else None))
+    hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
+    app = guarded(application(feed, options.kube_version), feed, Limits(hosts=hosts), say)
+    with _pem_files(pair) as (certificate, key):
+        server = uvicorn.Server(_config(app, certificate, key))
+        say(_greeting(root, address, place))
+        asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say)))
+    say("olmc: stopped\n")
+
+
+async def _until_the_end(
+    server: uvicorn.Server, listening: socket.socket, feed: Feed, following: Coroutine[Any, Any, None]
+) -> None:
+    """Serve and follow the files until a signal comes; then end the watches, which would not end by themselves."""
+    follower = asyncio.create_task(following)
+    ender = asyncio.create_task(_end_watches(server, feed))
+    try:
+        await server.serve([listening])
+    finally:
+        feed.close()
+        for task in (follower, ender):
+            task.cancel()
+        await asyncio.gather(follower, ender, return_exceptions=True)
+
+
+async def _end_watches(server: uvicorn.Server, feed: Feed) -> None:
+    """uvicorn has no signal of its end but this flag, which it looks at as often itself."""
+    while not server.should_exit:
+        await asyncio.sleep(0.1)
+    feed.close()
+
+
+def _config(app: ASGIApp, certificate: str | None, key: str | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_PATIENCE_SECONDS,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+
+
+def _key_pair(place: Place) -> KeyPair:
+    """The certificate and the key that are given, else new ones; RefusedError when they can't be used."""
+    if place.certificate is None or place.key is None:
+        return self_signed(place.host)
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        # Without a password, so that a key that has one is refused instead of asking for it on the terminal.
+        context.load_cert_chain(place.certificate, place.key, password="")
+        return KeyPair(place.certificate.read_bytes(), place.key.read_bytes())
+    except (OSError, ssl.SSLError) as error:
+        finding = rules.NO_CERTIFICATE.finding(
+            None, certificate=place.certificate, key=place.key, cause=error.strerror or error
+        )
+        raise RefusedError([finding]) from error
+
+
+@contextmanager
+def _pem_files(pair: KeyPair | None) -> Iterator[tuple[str | None, str | None]]:
+    """The pair as files in a folder that nobody else can read, while the server runs; nothing without a pair."""
+    if pair is None:
+        yield None, None
+        return
+    with tempfile.TemporaryDirectory(prefix="olmc-serve-") as folder:
+        names = [str(Path(folder, name)) for name in ("tls.crt", "tls.key")]
+        for name, text in zip(names, pair, strict=True):
+            Path(name).write_bytes(text)
+        yield names[0], names[1]
+
+
+def _bound(place: Place) -> socket.socket:
+    """The socket of the address; RefusedError when it can't be had."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+        except BaseException:
+            made.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        cause = getattr(error, "strerror", None) or error
+        finding = rules.NO_ADDRESS.finding(None, host=place.host, port=place.port, cause=cause)
+        raise RefusedError([finding]) from error
+    return made
+
+
+def _address(place: Place, listening: socket.socket) -> str:
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    return f"{'https' if place.tls else 'http'}://{host}:{listening.getsockname()[1]}"
+
+
+def _check_kubeconfig(place: Place) -> None:
+    if place.kubeconfig is None:
+        return
+    try:
+        check_kubeconfig(place.kubeconfig)
+    except OSError as error:
+        finding = rules.NO_KUBECONFIG.finding(None, path=place.kubeconfig, cause=error.strerror or error)
+        raise RefusedError([finding]) from error
+
+
+def _greeting(root: Path, address: str, place: Place) -> str:
+    lines = [f"olmc: serving {root} on {address}, read-only; stop with Ctrl-C"]
+    if place.host not in LOOPBACK:
+        lines.append("olmc: whoever can reach this address can read everything; nobody is asked who they are")
+    if place.kubeconfig is not None:
+        lines.append(f"olmc: try kubectl --kubeconfig {place.kubeconfig} get installed")
+    return "".join(f"{line}\n" for line in lines)

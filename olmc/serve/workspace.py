@@ -1,0 +1,118 @@
+"""The workspace that is served: compiled once, and again whenever one of its files changes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from watchfiles import Change, awatch
+
+from olmc.api import compile
+from olmc.emit.messages import as_text
+from olmc.load.files import scan
+from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.options import Options
+from olmc.proposed.view import View, view_of, viewing
+from olmc.rules import installed as rules
+from olmc.serve.feed import Feed, updated
+from olmc.serve.guard import Say
+from olmc.serve.snapshots import Snapshot, changes
+
+LOOK_AGAIN_SECONDS = 5
+"""How often files are looked at although the operating system tells of no change; not every file system does."""
+_CALM_MILLISECONDS = 200
+
+State = tuple[tuple[str, int, int, int], ...]
+
+
+class Compiled(NamedTuple):
+    """What a workspace shows, None when it can't be compiled; and what there is to say about it."""
+
+    view: View | None
+    diagnostics: Sequence[Diagnostic]
+
+
+def compiled(root: Path, base: Options) -> Compiled:
+    """Compile the workspace at `root`, with the options that it has itself."""
+    options = viewing(root, base)
+    done = compile(root, options, given=frozenset(Options._fields))
+    if done.failed or done.settled is None:
+        return Compiled(None, done.diagnostics)
+    return Compiled(view_of(done.settled, done.objects, done.workspace, options), done.diagnostics)
+
+
+def state_of(root: Path) -> State:
+    """What tells whether a file has changed: path, time of change, size and number of each; () without the folder."""
+    found = []
+    try:
+        for path in scan(root, Report()).walk():
+            facts = (root / path).stat()
+            found.append((path, facts.st_mtime_ns, facts.st_size, facts.st_ino))
+    except OSError:  # a file went away meanwhile: that is a change, and the next look finds what came of it
+        return (("", 0, 0, 0), *found)
+    return tuple(found)
+
+
+async def follow(feed: Feed, root: Path, base: Options, seen: State, say: Say) -> None:
+    """Keep a feed up to date with the files below `root`, until the feed closes.
+
+    `seen` is the state of the files that the feed shows. A workspace that can't be compiled leaves the feed as it is;
+    `say` hears of it, and of every change.
+    """
+    async for _ in _looks(root, feed):
+        now = await asyncio.to_thread(state_of, root)
+        if now == seen:
+            continue
+        seen = now
+        found = await asyncio.to_thread(_recompiled, root, base)
+        if found.view is None:
+            say(as_text(found.diagnostics) + as_text([rules.NOT_SERVED.finding(None, path=root)]))
+            continue
+        before = feed.current
+        feed.publish(*await asyncio.to_thread(updated, before, feed.packages, found.view))
+        if feed.current is not before:
+            say(_told(before, feed.current))
+
+
+async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
+    """Something now and then: whenever a file has changed, and every few seconds in any case."""
+    polling = False
+    while not feed.closing.is_set():
+        try:
+            async for changes in awatch(
+                root,
+                watch_filter=_is_of_interest,
+                debounce=_CALM_MILLISECONDS,
+                stop_event=feed.closing,
+                rust_timeout=LOOK_AGAIN_SECONDS * 1000,
+                yield_on_timeout=True,
+                force_polling=polling or None,
+            ):
+                yield changes
+        except OSError:  # no more watches to be had from the operating system, or the folder is gone for the moment
+            polling = True
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+
+def _is_of_interest(_: Change, path: str) -> bool:
+    """Whether a change may matter: hidden folders are not read (that of git changes often)."""
+    return not any(part.startswith(".") for part in Path(path).parts[:-1])
+
+
+def _recompiled(root: Path, base: Options) -> Compiled:
+    """A new compilation; what the one before left behind is collected, as a server lives long."""
+    try:
+        return compiled(root, base)
+    finally:
+        gc.collect()
+
+
+def _told(before: Snapshot, after: Snapshot) -> str:
+    """What a change did to all namespaces, for the log."""
+    counts = Counter(event.type.lower() for event in changes(before, after, None, lambda _: True))
+    shown = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    return f"{after.version}: {shown or 'nothing that an existing namespace shows'}\n"
