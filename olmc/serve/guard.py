@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from olmc.emit.messages import printable
 from olmc.model.objects import KubernetesObject
 from olmc.serve.feed import Feed
 from olmc.serve.shapes import encoded
@@ -17,12 +18,13 @@ Say = Callable[[str], None]
 
 
 class Limits(NamedTuple):
-    """What a request may take: bytes of its address and its body, seconds, and how many there may be at once.
+    """What a request may take: bytes of its address, headers and body, seconds, and how many there may be at once.
 
     `hosts` are the names that a request may call the server by, () for any.
     """
 
     address: int = 16 * 1024
+    headers: int = 64 * 1024
     body: int = 3 * 1024 * 1024
     seconds: float = 60.0
     requests: int = 400
@@ -49,7 +51,8 @@ def guarded(app: ASGIApp, feed: Feed, limits: Limits, say: Say) -> ASGIApp:
         except TimeoutError:
             await answer.fail(status(504, "the request did not complete in time"))
         except Exception as error:
-            say(f"internal error: {type(error).__name__}: {error} ({scope['method']} {scope['path']})")
+            where = f"{scope['method']} {scope['path']}"
+            say(printable(f"olmc: internal error: {type(error).__name__}: {error} ({where})") + "\n")
             await answer.fail(status(500, "an error on the server prevented the request from succeeding"))
         finally:
             feed.requests -= 1
@@ -85,8 +88,9 @@ def _check(scope: Scope, feed: Feed, limits: Limits) -> None:
         raise too_many("too many requests, please try again later")
     if len(scope["raw_path"]) + len(scope["query_string"]) > limits.address:
         raise StatusError(status(414, "the address of the request is too long"))
-    named = _header(scope, b"host")
-    if limits.hosts and _host(named) not in limits.hosts:
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > limits.headers:
+        raise StatusError(status(431, "the headers of the request are too large"))
+    if limits.hosts and _host(_header(scope, b"host")) not in limits.hosts:
         raise StatusError(status(403, "this server answers only to the names of the local machine"))
 
 

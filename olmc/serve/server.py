@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import socket
 import ssl
 import tempfile
@@ -70,11 +71,22 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
         write_kubeconfig(place.kubeconfig, kubeconfig(address, pair.certificate if pair else None))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
     app = guarded(application(feed, options.kube_version), feed, Limits(hosts=hosts), say)
-    with _pem_files(pair) as (certificate, key):
+    with _pem_files(pair) as (certificate, key), _signals_survived():
         server = uvicorn.Server(_config(app, certificate, key))
         say(_greeting(root, address, place))
         asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say)))
     say("olmc: stopped\n")
+
+
+@contextmanager
+def _signals_survived() -> Iterator[None]:
+    """uvicorn raises the signal that ended it once more; it should not end this process before all is tidied up."""
+    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 async def _until_the_end(

@@ -1,0 +1,43 @@
+"""States of a workspace, made by hand: operators, what they watch, and their phases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from olmc.proposed.installed import TRACKED, Installation, Installations
+from olmc.proposed.view import View
+from olmc.serve.feed import Feed, feed_of, updated
+
+
+def operator(
+    name: str, home: str = "ns", targets: Sequence[str] = ("",), phase: str = "Succeeded", subscription: str = ""
+) -> Installation:
+    """An operator that watches some namespaces."""
+    labels = {"operatorframework.io/os.linux": "supported"}
+    csv: dict[str, Any] = {"metadata": {"name": name, "namespace": home, "labels": labels}, "status": {"phase": phase}}
+    sub: dict[str, Any] | None = {"metadata": {"name": subscription, "namespace": home}} if subscription else None
+    cells = (name, home, "stable", "1.0.0", "1.0.0", phase, "", subscription or "<none>", "")
+    return Installation(home, name, tuple(targets), csv, sub, cells)
+
+
+def view(
+    *operators: Installation, namespaces: Sequence[str] = ("a", "b", "ns"), versions: Mapping[str, int] | None = None
+) -> View:
+    """A view with these operators and without packages."""
+    ordered = tuple(sorted(operators, key=lambda each: (each.home, each.name)))
+    counted = versions or dict.fromkeys(TRACKED, 0)
+    return View(Installations(ordered, tuple(sorted(namespaces)), counted), (), (), "olm")
+
+
+def feed(*views: View) -> Feed:
+    """A feed that has gone through these views."""
+    made = feed_of(views[0])
+    for each in views[1:]:
+        advance(made, each)
+    return made
+
+
+def advance(made: Feed, shown: View) -> None:
+    """The next state of a feed."""
+    made.publish(*updated(made.current, made.packages, shown))
