@@ -90,16 +90,18 @@ def _installation(
 ) -> Installation:
     csv = member.csv
     subscription = _subscription_of(member, cluster)
-    final = None
+    tracked = None
     if subscription is not None:
-        final = _without_fields(finals[Identity(OLM, "Subscription", csv.namespace, subscription.name.name)])
+        identity = Identity(OLM, "Subscription", csv.namespace, subscription.name.name)
+        tracked = _without_fields(finals.get(identity, subscription.object))
+    final = finals.get(Identity(OLM, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
     return Installation(
         csv.namespace,
         csv.name,
         targets,
-        _sanitised(finals[Identity(OLM, "ClusterServiceVersion", csv.namespace, csv.name)]),
-        final,
+        _sanitised(final),
+        tracked,
         _cells(member, subscription, cluster, channels),
     )
 
@@ -119,14 +121,14 @@ def _cells(
 ) -> tuple[str, ...]:
     """The cells of INSTALLED.columns (R-INST-7)."""
     csv = member.csv
-    version = str(csv.spec.get("version") or NONE)
+    version = str(csv.spec.get("version") or "")
     channel, target, source = NONE, version, NONE
     if subscription is not None:
         channel = _channel(subscription, cluster, channels)
         target = _target(subscription, cluster) if subscription.current not in ("", csv.name) else version
         source = f"{subscription.catalog.namespace}/{subscription.catalog.name}"
     by = subscription.name.name if subscription is not None else NONE
-    return (csv.name, csv.namespace, channel, version, target, member.phase or NONE, member.reason or NONE, by, source)
+    return (csv.name, csv.namespace, channel, version, target, member.phase, member.reason, by, source)
 
 
 def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[Name, str]) -> str:
@@ -152,7 +154,7 @@ def _target(subscription: Subscription, cluster: Cluster) -> str:
     """The version of the CSV that the Subscription is going to install."""
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.current))
     if csv is not None:
-        return str(csv.spec.get("version") or NONE)
+        return str(csv.spec.get("version") or "")
     source = cluster.catalogs.get(subscription.catalog)
     package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
     bundle = package.bundles.get(subscription.current) if package else None

@@ -13,7 +13,7 @@ from olmc.model.catalog import Channel, Package
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
-from olmc.proposed.installed import NONE, UNKNOWN
+from olmc.proposed.installed import UNKNOWN
 from olmc.proposed.resources import PACKAGE_MANIFESTS, Listed
 from olmc.rules import installed as rules
 from olmc.yaml import locate
@@ -163,7 +163,7 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> O
         "status": status,
     }
     current = str(main.csv["metadata"].get("name") or "")
-    cells = (package.name, status["catalogSourceDisplayName"] or NONE, UNKNOWN, default, current)
+    cells = (package.name, status["catalogSourceDisplayName"], UNKNOWN, default, current)
     icons = {head.channel.name: tuple(head.spec.get("icon") or ()) for head in found}
     return Offer(source.key.name, Listed(obj, cells), icons)
 

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from olmc.emit.messages import as_text
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.options import Options
+from olmc.proposed.view import viewing
 from olmc.rules import installed as rules
 from olmc.serve.app import application
 from olmc.serve.certificates import KeyPair, self_signed
@@ -30,6 +31,7 @@ from olmc.serve.workspace import compiled, follow, state_of
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _PATIENCE_SECONDS = 10
+_BACKLOG = 2048
 
 
 class Place(NamedTuple):
@@ -70,7 +72,7 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
     if place.kubeconfig is not None:
         write_kubeconfig(place.kubeconfig, kubeconfig(address, pair.certificate if pair else None))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
-    app = guarded(application(feed, options.kube_version), feed, Limits(hosts=hosts), say)
+    app = guarded(application(feed, viewing(root, options).kube_version), feed, Limits(hosts=hosts), say)
     with _pem_files(pair) as (certificate, key), _signals_survived():
         server = uvicorn.Server(_config(app, certificate, key))
         say(_greeting(root, address, place))
@@ -122,6 +124,7 @@ def _config(app: ASGIApp, certificate: str | None, key: str | None) -> uvicorn.C
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        backlog=_BACKLOG,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_PATIENCE_SECONDS,
         ssl_certfile=certificate,
@@ -166,6 +169,7 @@ def _bound(place: Place) -> socket.socket:
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(address)
+            made.listen(_BACKLOG)  # who connects as soon as the address is told has to wait, but is not refused
         except BaseException:
             made.close()
             raise

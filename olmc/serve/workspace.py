@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from watchfiles import Change, awatch
+from watchfiles import awatch
 
 from olmc.api import compile
 from olmc.emit.messages import as_text
@@ -85,7 +85,7 @@ async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
         try:
             async for changes in awatch(
                 root,
-                watch_filter=_is_of_interest,
+                watch_filter=lambda _, path: is_of_interest(root.resolve(), Path(path)),
                 debounce=_CALM_MILLISECONDS,
                 stop_event=feed.closing,
                 rust_timeout=LOOK_AGAIN_SECONDS * 1000,
@@ -98,9 +98,10 @@ async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
 
-def _is_of_interest(_: Change, path: str) -> bool:
-    """Whether a change may matter: hidden folders are not read (that of git changes often)."""
-    return not any(part.startswith(".") for part in Path(path).parts[:-1])
+def is_of_interest(root: Path, path: Path) -> bool:
+    """Whether the change of a file may matter: hidden folders are not read, and that of git changes often."""
+    inside = path.relative_to(root) if path.is_relative_to(root) else path
+    return not any(part.startswith(".") for part in inside.parts[:-1])
 
 
 def _recompiled(root: Path, base: Options) -> Compiled:

@@ -186,7 +186,7 @@ def test_the_table_of_packages_r_cat_809(real: Feed) -> None:
     shown = [column["name"] for column in table["columnDefinitions"] if not column["priority"]]
     assert shown == ["Name", "Catalog", "Age"]
     assert [row["cells"][:3] for row in table["rows"]][:2] == [
-        ["crane", "<none>", "<unknown>"], ["crane", "Tea Things", "<unknown>"],
+        ["crane", "", "<unknown>"], ["crane", "Tea Things", "<unknown>"],
     ]  # fmt: skip
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import socket
 import ssl
 import stat
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 import yaml
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives import serialization
@@ -23,6 +27,7 @@ from processes import Served, serving, until
 from olmc.cli.main import main
 from olmc.serve.certificates import self_signed
 from olmc.serve.kubeconfig import MARK
+from olmc.serve.protocol import Protocol
 
 LIST = "/apis/packages.operators.coreos.com/v2alpha1/installed"
 
@@ -154,6 +159,49 @@ def test_the_folder_may_go_and_come_back(workspace: Path, tmp_path: Path) -> Non
         assert server.stop() == 0
 
 
+def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection without a request is closed; one with a request is not."""
+    monkeypatch.setattr("olmc.serve.protocol.FIRST_REQUEST_SECONDS", 0.1)
+
+    async def answer(_: object, __: object, send: Any) -> None:
+        await asyncio.sleep(0.3)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def scene() -> tuple[bytes, bytes]:
+        config = uvicorn.Config(answer, log_config=None, lifespan="off")
+        state = uvicorn.server.ServerState()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        silent, unused = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        nothing = await asyncio.wait_for(silent.read(), 5)
+        reply = await asyncio.wait_for(reader.readuntil(b"ok"), 5)
+        for each in (unused, writer):
+            each.close()
+            await each.wait_closed()
+        server.close()
+        await server.wait_closed()
+        return nothing, reply
+
+    nothing, reply = asyncio.run(scene())
+    assert nothing == b""
+    assert reply.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_the_version_is_that_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(workspace, tmp_path / "workspace")
+    config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {kubeVersion: v1.30.1}\n"
+    (copy / "olmc.yaml").write_text(config, encoding="utf-8")
+    with serving(copy, tmp_path, "--http") as server:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+        connection.request("GET", "/version")
+        assert json.loads(connection.getresponse().read())["gitVersion"].startswith("v1.30.1+olmc-")
+        connection.close()
+
+
 # What it refuses to begin with
 
 
@@ -203,6 +251,14 @@ def test_a_workspace_that_can_not_be_compiled(tmp_path: Path) -> None:
     result = refused(tmp_path, "--http", "--port", "0")
     assert (result.exit_code, "broken.yaml:1:5: error: " in result.stderr) == (3, True)
     assert refused(tmp_path / "nowhere").exit_code == 3
+
+
+def test_without_the_libraries(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "olmc.serve.server", None)
+    result = refused(workspace)
+    assert result.exit_code == 3
+    assert result.stderr.startswith("error: olmc serve needs more than olmc alone: ")
+    assert "Install it with pip install 'olmc[serve]'." in result.stderr
 
 
 def test_wrong_usage(workspace: Path, tmp_path: Path) -> None:

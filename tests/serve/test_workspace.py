@@ -1,0 +1,109 @@
+"""The files of a workspace, followed in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmc.model.options import Options
+from olmc.serve import workspace
+from olmc.serve.feed import Feed, feed_of
+from olmc.serve.workspace import compiled, follow, is_of_interest, state_of
+
+
+@pytest.fixture
+def root(project: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(project / "fixtures" / "installed", tmp_path / "workspace")
+
+
+def first(root: Path) -> Feed:
+    view = compiled(root, Options()).view
+    assert view is not None
+    return feed_of(view)
+
+
+def test_the_state_of_files_changes_with_them(root: Path) -> None:
+    before = state_of(root)
+    assert state_of(root) == before
+    (root / "new.yaml").write_text("", encoding="utf-8")
+    added = state_of(root)
+    (root / "new.yaml").write_text("a: b\n", encoding="utf-8")
+    assert len({before, added, state_of(root)}) == 3
+    (root / "new.yaml").unlink()
+    assert state_of(root) == before
+    shutil.rmtree(root)
+    assert state_of(root) != before
+
+
+def test_hidden_folders_do_not_matter_unless_the_workspace_is_in_one() -> None:
+    root = Path("/home/.me/workspace")
+    assert is_of_interest(root, root / "a" / "b.yaml")
+    assert is_of_interest(root, root / ".olmcignore")
+    assert not is_of_interest(root, root / ".git" / "index")
+
+
+def followed(feed: Feed, root: Path, looks: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is said while files are followed, with `looks` instead of the operating system."""
+    said: list[str] = []
+    monkeypatch.setattr(workspace, "awatch", looks)
+    monkeypatch.setattr(workspace, "LOOK_AGAIN_SECONDS", 0.01)
+    asyncio.run(follow(feed, root, Options(), state_of(root), said.append))
+    return said
+
+
+def test_only_what_is_different_is_published(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look without a change, a change that means nothing, one that can't be compiled, and one that counts."""
+    feed = first(root)
+
+    async def looks(*_: object, **__: object) -> AsyncIterator[object]:
+        yield "no change"
+        (root / "README.md").write_text("other words\n", encoding="utf-8")
+        yield "a change that means nothing"
+        (root / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+        yield "a broken file"
+        (root / "broken.yaml").unlink()
+        (root / "operators.yaml").unlink()
+        yield "nobody watches any more"
+        feed.close()
+
+    said = followed(feed, root, looks, monkeypatch)
+    assert [text.splitlines()[0].partition(" ")[0] for text in said] == [
+        "broken.yaml:1:5:", "clusterserviceversions:1,subscriptions:1:",
+    ]  # fmt: skip
+    assert "OLMC655" in said[0]
+    assert said[1].endswith(": 2 deleted\n")
+    assert len(feed.history) == 2
+
+
+def test_without_help_of_the_operating_system_files_are_polled(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = first(root)
+    polled: list[object] = []
+
+    async def looks(*_: object, force_polling: bool | None, **__: object) -> AsyncIterator[object]:
+        polled.append(force_polling)
+        if not force_polling:
+            raise OSError("no watches left")
+        feed.close()
+        yield "once"
+
+    assert followed(feed, root, looks, monkeypatch) == []
+    assert polled == [None, True]
+
+
+def test_packages_have_a_generation_of_their_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = first(root)
+    catalog = root / "catalogs" / "harbour" / "catalog.yaml"
+
+    async def looks(*_: object, **__: object) -> AsyncIterator[object]:
+        text = catalog.read_text(encoding="utf-8").replace("Lights that ships see.", "Lights.")
+        catalog.write_text(text, encoding="utf-8")
+        yield "another description"
+        feed.close()
+
+    assert followed(feed, root, looks, monkeypatch) == []
+    assert (feed.packages.generation, len(feed.history)) == (2, 1)
