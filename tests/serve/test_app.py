@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asgi import Reply, ask
+from asgi_client import Reply, ask
 from jsonschema import Draft202012Validator
-from states import advance, feed, operator, view
+from serve_states import advance, feed, operator, view
 
 import olmc
 from olmc.model.options import Options

@@ -7,11 +7,11 @@ import string
 from typing import Any
 
 import pytest
-from asgi import Reply, ask, request
+from asgi_client import Reply, ask, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serve_states import feed, operator, view
 from starlette.types import ASGIApp
-from states import feed, operator, view
 
 from olmc.proposed.resources import RESOURCES
 from olmc.serve.app import application

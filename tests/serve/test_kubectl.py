@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from processes import Served, needs_kubectl, serving, until
+from serve_processes import Served, needs_kubectl, serving, until
 
 from olmc.cli.main import main
 

@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives import serialization
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from processes import Served, serving, until
+from serve_processes import Served, serving, until
 
 from olmc.cli.main import main
 from olmc.serve.certificates import self_signed

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from states import operator, view
+from serve_states import operator, view
 
 from olmc.model.cluster import Name
 from olmc.proposed.installed import TRACKED

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from asgi import Reply, ask, request
-from states import advance, feed, operator, view
+from asgi_client import Reply, ask, request
+from serve_states import advance, feed, operator, view
 
 from olmc.proposed.resources import INSTALLED
 from olmc.serve.app import application

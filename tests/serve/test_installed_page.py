@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from processes import needs_kubectl
+from serve_processes import needs_kubectl
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = "5443"
