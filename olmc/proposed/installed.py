@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.workspace import Workspace
@@ -93,7 +94,7 @@ def _installation(
     tracked = None
     if subscription is not None:
         identity = Identity(OLM, "Subscription", csv.namespace, subscription.name.name)
-        tracked = _without_fields(finals.get(identity, subscription.object))
+        tracked = _without_managed_fields(finals.get(identity, subscription.object))
     final = finals.get(Identity(OLM, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
     return Installation(
@@ -135,9 +136,13 @@ def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[Nam
     """What the Subscription asks for, else where the resolver found the bundle, else the package's default channel."""
     asked = str(subscription.spec.get("channel") or "")
     resolved = channels.get(Name(subscription.name.namespace, subscription.installed), "")
-    source = cluster.catalogs.get(subscription.catalog)
-    package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
+    package = _package(subscription, cluster)
     return asked or resolved or (package.default_channel if package else "") or NONE
+
+
+def _package(subscription: Subscription, cluster: Cluster) -> Package | None:
+    source = cluster.catalogs.get(subscription.catalog)
+    return source.catalog.packages.get(subscription.package) if source and source.catalog else None
 
 
 def _channels(settled: Settled) -> dict[Name, str]:
@@ -155,8 +160,7 @@ def _target(subscription: Subscription, cluster: Cluster) -> str:
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.current))
     if csv is not None:
         return str(csv.spec.get("version") or "")
-    source = cluster.catalogs.get(subscription.catalog)
-    package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
+    package = _package(subscription, cluster)
     bundle = package.bundles.get(subscription.current) if package else None
     return bundle.version if bundle is not None and bundle.version else UNKNOWN
 
@@ -166,10 +170,10 @@ def _sanitised(csv: KubernetesObject) -> KubernetesObject:
     metadata = csv["metadata"]
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _SENSITIVE}
     shown = {**metadata, "annotations": annotations} if annotations else _without(metadata, "annotations")
-    return _without_fields({**csv, "metadata": shown})
+    return _without_managed_fields({**csv, "metadata": shown})
 
 
-def _without_fields(obj: KubernetesObject) -> KubernetesObject:
+def _without_managed_fields(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "metadata": _without(obj["metadata"], "managedFields")}
 
 

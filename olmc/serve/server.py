@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 import tempfile
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
     Raises RefusedError when the workspace can't be compiled or the address not be served.
     """
     pair = _key_pair(place) if place.tls else None
-    _check_kubeconfig(place)
+    _with_kubeconfig(place, check_kubeconfig)
     seen = state_of(root)
     first = compiled(root, options)
     say(as_text(first.diagnostics))
@@ -69,8 +69,8 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
     gc.collect()
     listening = _bound(place)
     address = _address(place, listening)
-    if place.kubeconfig is not None:
-        write_kubeconfig(place.kubeconfig, kubeconfig(address, pair.certificate if pair else None))
+    text = kubeconfig(address, pair.certificate if pair else None)
+    _with_kubeconfig(place, lambda path: write_kubeconfig(path, text))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
     app = guarded(application(feed, viewing(root, options).kube_version), feed, Limits(hosts=hosts), say)
     with _pem_files(pair) as (certificate, key), _signals_survived():
@@ -185,11 +185,12 @@ def _address(place: Place, listening: socket.socket) -> str:
     return f"{'https' if place.tls else 'http'}://{host}:{listening.getsockname()[1]}"
 
 
-def _check_kubeconfig(place: Place) -> None:
+def _with_kubeconfig(place: Place, act: Callable[[Path], None]) -> None:
+    """Do something with the kubeconfig that is asked for, if there is one; RefusedError when it can't be done."""
     if place.kubeconfig is None:
         return
     try:
-        check_kubeconfig(place.kubeconfig)
+        act(place.kubeconfig)
     except OSError as error:
         finding = rules.NO_KUBECONFIG.finding(None, path=place.kubeconfig, cause=error.strerror or error)
         raise RefusedError([finding]) from error

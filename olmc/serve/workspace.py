@@ -12,7 +12,7 @@ from typing import NamedTuple
 from watchfiles import awatch
 
 from olmc.api import compile
-from olmc.emit.messages import as_text
+from olmc.emit.messages import as_text, printable
 from olmc.load.files import scan
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.options import Options
@@ -46,7 +46,7 @@ def compiled(root: Path, base: Options) -> Compiled:
 
 
 def state_of(root: Path) -> State:
-    """What tells whether a file has changed: path, time of change, size and number of each; () without the folder."""
+    """What tells whether a file has changed: path, time of change, size and number of each."""
     found = []
     try:
         for path in scan(root, Report()).walk():
@@ -68,7 +68,12 @@ async def follow(feed: Feed, root: Path, base: Options, seen: State, say: Say) -
         if now == seen:
             continue
         seen = now
-        found = await asyncio.to_thread(_recompiled, root, base)
+        try:
+            found = await asyncio.to_thread(_recompiled, root, base)
+        except Exception as error:  # a bug, or files that go away while they are read: the next look may fare better
+            seen = ()
+            say(printable(f"olmc: internal error: {type(error).__name__}: {error}") + "\n")
+            continue
         if found.view is None:
             say(as_text(found.diagnostics) + as_text([rules.NOT_SERVED.finding(None, path=root)]))
             continue
@@ -94,7 +99,7 @@ async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
             ):
                 yield changes
         except OSError:  # no more watches to be had from the operating system, or the folder is gone for the moment
-            polling = True
+            polling = root.is_dir()
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
 

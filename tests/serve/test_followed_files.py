@@ -95,6 +95,31 @@ def test_without_help_of_the_operating_system_files_are_polled(root: Path, monke
     assert polled == [None, True]
 
 
+def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next look tries again, even if no file has changed since."""
+    feed = first(root)
+    sound = workspace.compiled
+    calls: list[int] = []
+
+    def unsound(path: Path, options: Options) -> workspace.Compiled:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("out of tea")
+        return sound(path, options)
+
+    async def looks(*_: object, **__: object) -> AsyncIterator[object]:
+        (root / "operators.yaml").unlink()
+        yield "a change"
+        yield "nothing new"
+        feed.close()
+
+    monkeypatch.setattr(workspace, "compiled", unsound)
+    said = followed(feed, root, looks, monkeypatch)
+    assert said == [
+        "olmc: internal error: RuntimeError: out of tea\n", "clusterserviceversions:1,subscriptions:1: 2 deleted\n",
+    ]  # fmt: skip
+
+
 def test_packages_have_a_generation_of_their_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     feed = first(root)
     catalog = root / "catalogs" / "harbour" / "catalog.yaml"
