@@ -105,6 +105,7 @@ def _included(form: Form, item: Listed) -> dict[str, Any]:
 def encoded(obj: Any, media: str, *, pretty: bool = False) -> bytes:
     """An object as the bytes of a response."""
     if media == YAML:
-        return dump_one(obj).encode()
+        return dump_one(obj).encode(errors="replace")
     separators = None if pretty else (",", ":")
-    return (json.dumps(obj, ensure_ascii=False, indent=2 if pretty else None, separators=separators) + "\n").encode()
+    text = json.dumps(obj, ensure_ascii=False, indent=2 if pretty else None, separators=separators) + "\n"
+    return text.encode(errors="replace")  # half a surrogate pair, which YAML can hold, is no character

@@ -1,4 +1,4 @@
-"""Installed resources: each case of `cases/installed.yaml` is a workspace and what its namespaces show."""
+"""Installed resources: each case of `installed_cases.yaml` is a workspace and what its namespaces show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmc.proposed.resources import INSTALLED, as_list
 from olmc.proposed.texts import as_text
 from olmc.proposed.view import View, items_in, list_version, view_of
 
-CASES = list(yaml.safe_load_all((Path(__file__).parent / "cases" / "installed.yaml").read_text(encoding="utf-8")))
+CASES = list(yaml.safe_load_all((Path(__file__).parent / "installed_cases.yaml").read_text(encoding="utf-8")))
 
 
 def view(root: Path, case: Mapping[str, Any]) -> View:

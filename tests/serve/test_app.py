@@ -383,3 +383,11 @@ def test_health(real: Feed) -> None:
     ending.close()
     assert get(ending, "/readyz").code == 503
     assert get(ending, "/healthz").code == 200
+
+
+def test_what_is_no_character_does_not_break_an_answer() -> None:
+    """YAML can hold half of a surrogate pair."""
+    odd = feed(view(operator("a\ud800", targets=["a"])))
+    assert get(odd, f"{V2}/installed").data["items"][0]["metadata"]["name"] == "a?"
+    assert get(odd, f"{V2}/installed", headers={"Accept": "application/yaml"}).code == 200
+    assert get(odd, f"{V2}/installed", headers=TABLE).code == 200
