@@ -10,7 +10,20 @@ from olmc.cli.group import Commands
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
 # The command NAME is the function NAME in olmc/cli/NAME.py.
-COMMANDS = ("check", "completion", "explain", "get", "graph", "rbac", "render", "resolve", "serve", "status", "version", "why")
+COMMANDS = (
+    "check",
+    "completion",
+    "explain",
+    "get",
+    "graph",
+    "rbac",
+    "render",
+    "resolve",
+    "serve",
+    "status",
+    "version",
+    "why",
+)
 
 
 @click.group(cls=Commands, names=COMMANDS, params=[color_option()], context_settings=CONTEXT)
