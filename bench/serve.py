@@ -4,8 +4,8 @@
 
 A workspace with two operators that watch all of its namespaces is served with TLS. Each client does again and again
 what kubectl does for `get installed`: a new connection, discovery, a list as a table; some take whole objects. The
-watches hear of a file that changes every other second. Exits 1 when a request fails, a watch misses an event, the
-server has something to complain about, or its memory grows.
+watches hear of a file that changes every second. Exits 1 when a request fails, a watch misses an event, the server has
+something to complain about, or its memory grows after it has taken what it needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-GROWTH_LIMIT = 1.10  # of resident memory, from the second fifth of the time to the last
+GROWTH_LIMIT = 1.10  # of resident memory, from the third fifth of the time, when the history is full, to the last
 BEGINNING = 60  # seconds: a shorter run sees little more than memory being taken for the first time,
 BEGINNING_LIMIT = 1.80  # and shows no more than that this has an end
 GROWTH_FREE = 4 * 1024  # kB that may come on top
@@ -53,6 +53,7 @@ class Run:
     memory: list[int] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
     changes: int = 0
+    told: int = 0
 
 
 def main() -> int:
@@ -62,7 +63,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=200, help="clients at the same time")
     parser.add_argument("--watches", type=int, default=50, help="open watches")
     parser.add_argument("--pause", type=float, default=4, help="seconds between two commands of a client")
-    parser.add_argument("--change", type=float, default=2, help="seconds between two changes of a file")
+    parser.add_argument("--change", type=float, default=1, help="seconds between two changes of a file")
     parser.add_argument("--namespaces", type=int, default=50, help="namespaces that are watched")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="olmc-bench-") as folder:
@@ -115,6 +116,8 @@ async def busy(run: Run, pid: int, args: argparse.Namespace) -> None:
     tasks = [client(run, number, args.pause, args.namespaces) for number in range(args.clients)]
     await asyncio.gather(*tasks, changing(run, args.change), measuring(run, pid))
     await asyncio.sleep(SETTLE_SECONDS)
+    _, listed = await get(run, f"{BASE}/installed?limit=1", "application/json")
+    run.told = int(json.loads(listed)["metadata"]["resourceVersion"].partition(",")[0].partition(":")[2])
     for task in watching:
         if task.done():
             run.failures.append("a watch ended early")
@@ -203,19 +206,21 @@ def cpu_seconds(pid: int) -> float:
 def report(run: Run, args: argparse.Namespace, cpu: float, log: str) -> int:
     """Print the figures; 0 when all is well."""
     fifth = max(len(run.memory) // 5, 1)
-    early = statistics.median(run.memory[fifth : 2 * fifth] or run.memory)
-    late = statistics.median(run.memory[-fifth:])
+    used = [statistics.median(run.memory[part * fifth : (part + 1) * fifth]) for part in range(5)]
+    early, late = used[2], used[4]
     limit = GROWTH_LIMIT if args.seconds >= BEGINNING else BEGINNING_LIMIT
     slow = sorted(run.latencies)
     print(f"{args.clients} clients and {args.watches} watches for {args.seconds:.0f} s, {cpu:.1f} s of CPU")
     print(f"commands: {len(slow)}, of three requests each; failed: {len(run.failures)}")
     print(f"latency of a command: median {1000 * statistics.median(slow):.0f} ms, "
           f"99 % {1000 * slow[int(len(slow) * 0.99)]:.0f} ms, worst {1000 * slow[-1]:.0f} ms")  # fmt: skip
-    print(f"changes: {run.changes}; told by each watch: {min(run.seen)} to {max(run.seen)}")
-    print(f"memory: {early / 1024:.1f} MB early, {late / 1024:.1f} MB late, {max(run.memory) / 1024:.1f} MB at most")
+    print(f"changes of the file: {run.changes}; states of the server: {run.told}; "
+          f"told by each watch: {min(run.seen)} to {max(run.seen)}")  # fmt: skip
+    print(f"memory, fifth by fifth: {', '.join(f'{each / 1024:.1f}' for each in used)} MB; "
+          f"{max(run.memory) / 1024:.1f} MB at most")  # fmt: skip
     checks: dict[str, Callable[[], bool]] = {
         "no request fails": lambda: not run.failures,
-        "every watch hears of every change": lambda: set(run.seen) == {run.changes},
+        "every watch hears of every change": lambda: set(run.seen) == {run.told} != {0},
         "memory is stable": lambda: late <= early * limit + GROWTH_FREE,
         "the server has nothing to complain about": lambda: "rror" not in log and "arning" not in log,
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.exits import DONE, FINDINGS
 
 
 @click.command()
@@ -48,22 +48,20 @@ def get(
         raise click.BadParameter(f"choose one of {', '.join(each.plural for each in RESOURCES)}", param_hint="RESOURCE")
     if name and all_namespaces:
         raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
-    from olmc.api import compile
-    from olmc.emit.messages import as_text as told
+    from olmc.cli.compiled import compiled
+    from olmc.cli.talk import tell, tell_approvals
+    from olmc.model.diagnostic import Severity
     from olmc.model.options import Options
     from olmc.proposed.asked import Asked, answer, elsewhere
     from olmc.proposed.texts import as_text
     from olmc.proposed.view import list_version, view_of, viewing
 
-    options = viewing(workspace, Options(approve=approve))
-    done = compile(workspace, options, given=frozenset(Options._fields))
-    click.echo(told(done.diagnostics), err=True, nl=False)
-    if done.failed or done.settled is None:
-        ctx.exit(BAD_INPUT)
-    view = view_of(done.settled, done.objects, done.workspace, options, icons=icons)
+    done, settled = compiled(ctx, workspace, approve=approve, least=Severity.WARNING)
+    tell_approvals(approve, [settled.cluster])
+    view = view_of(settled, done.objects, done.workspace, viewing(workspace, Options()), icons=icons)
     asked = Asked(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
-    click.echo(told(got.findings), err=True, nl=False)
+    tell(got.findings)
     click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
     others = elsewhere(view, asked) if not got.items else ""
     if others:

@@ -55,18 +55,18 @@ def serve(
 
         click.echo(dump_one(fragment()), nl=False)
         return
-    from olmc.emit.messages import as_text
+    from olmc.cli.talk import tell
     from olmc.model.options import Options
     from olmc.rules.installed import NO_SERVER
 
     try:
         from olmc.serve.server import Place, RefusedError, serve
     except ModuleNotFoundError as error:
-        click.echo(as_text([NO_SERVER.finding(None, cause=error)]), err=True, nl=False)
+        tell([NO_SERVER.finding(None, cause=error)])
         ctx.exit(BAD_INPUT)
     place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     try:
         serve(path, place, Options(approve=approve), lambda text: click.echo(text, err=True, nl=False))
     except RefusedError as error:
-        click.echo(as_text(error.diagnostics), err=True, nl=False)
+        tell(error.diagnostics)
         ctx.exit(BAD_INPUT)
