@@ -13,7 +13,7 @@ from olmc.load.files import Folder, scan
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
-from olmc.model.lock import Lock
+from olmc.model.lock import Lock, LockFile
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
@@ -53,17 +53,27 @@ class Compilation:
 
 def load(root: Path | str, report: Report | None = None) -> Workspace:
     """The front end alone: read the workspace at `root`; problems go to `report`."""
-    return _read_workspace(Path(root), report if report is not None else Report(), obey_lock=True)[0]
+    report = report if report is not None else Report()
+    return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
 
 
-def _read_workspace(path: Path, report: Report, *, obey_lock: bool) -> tuple[Workspace, dict[str, Any]]:
-    """The workspace at `path`, and the options that its olmc.yaml holds."""
-    from olmc.load.config import read_config  # a bundle by itself needs neither, and imports take their time
+def _read_workspace(
+    path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool
+) -> tuple[Workspace, Options, Mapping[str, Any]]:
+    """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
+    from olmc.load.config import options_from, read_config  # a bundle by itself needs neither, and imports take time
+    from olmc.load.lock import read_lock
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
+    options = options_from(config, options, given)
     ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
-    return load_workspace(path, report, ignored=ignored, edges=edges, lock=obey_lock), config
+    # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
+    lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
+    workspace = load_workspace(
+        path, report, ignored=ignored, edges=edges, kube_version=options.kube_version, lock=lock
+    )
+    return workspace, options, config
 
 
 def compile(
@@ -87,8 +97,7 @@ def compile(
     if folder is not None and is_bundle(folder):
         settled = _settle_bundle(path, folder, options, report)
     else:
-        workspace, config = _read_workspace(path, report, obey_lock=obey_lock)
-        options = _with_config(options, config, given)
+        workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)
         settled = None if _has_errors(report) else settle(workspace, options, report)
     if settled is None or _has_errors(report):
         kept, suppressed = _told(path, report, config)
@@ -126,12 +135,6 @@ def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Loc
         for namespace, name in moved(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
-
-
-def _with_config(options: Options, config: Mapping[str, Any], given: frozenset[str]) -> Options:
-    from olmc.load.config import options_from
-
-    return options_from(config, options, given)
 
 
 def _settle_bundle(path: Path, folder: Folder, options: Options, report: Report) -> Settled | None:

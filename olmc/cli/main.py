@@ -21,6 +21,7 @@ COMMANDS = (
     "resolve",
     "serve",
     "status",
+    "vendor",
     "version",
     "why",
 )

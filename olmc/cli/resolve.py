@@ -86,7 +86,8 @@ def _write_lock(path: Path, done: Compilation) -> None:
     if done.lock is None and not (path / LOCK_FILE).exists():
         click.echo("There is nothing to lock: the workspace has no Subscription.", err=True)
         return
-    (path / LOCK_FILE).write_text(lock_text(done.lock or Lock({})), encoding="utf-8", newline="\n")
+    images = done.workspace.images if done.workspace is not None else ()
+    (path / LOCK_FILE).write_text(lock_text(done.lock or Lock({}), images), encoding="utf-8", newline="\n")
     click.echo(f"{path / LOCK_FILE} written", err=True)
 
 

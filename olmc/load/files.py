@@ -48,6 +48,15 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Folder
     return _scan(root, root.resolve(), "", spec, report, frozenset({root.resolve()}))
 
 
+def scan_below(root: Path, path: str, report: Report) -> Folder | None:
+    """The tree in the folder `path` of a workspace, whatever `.olmcignore` says of it; None where there is none inside
+    of the workspace."""
+    real = _inside(root / path, root.resolve())
+    if real is None or not real.is_dir():
+        return None
+    return _scan(root, root.resolve(), path, None, report, frozenset({real}))
+
+
 def _scan(
     root: Path, home: Path, path: str, spec: GitIgnoreSpec | None, report: Report, above: frozenset[Path]
 ) -> Folder:

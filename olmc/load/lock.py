@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,45 +10,54 @@ from olmc.load.files import read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.lock import Lock, LockedOperator
+from olmc.model.lock import Lock, LockedImage, LockedOperator, LockFile
 from olmc.rules import lock as rules
 from olmc.yaml import dump_one, locate, read
 
 LOCK_FILE = "olmc.lock"
-HEADER = "# Written by olmc resolve --update. Commit it; olmc render obeys it.\n"
+HEADER = "# Written by olmc resolve --update and olmc vendor. Commit it; olmc render obeys it.\n"
 
 _FIELDS = ("package", "name", "version", "channel", "catalog", "catalogNamespace", "digest")
+_IMAGE_FIELDS = LockedImage._fields
 
 
-def read_lock(root: Path, report: Report) -> Lock | None:
-    """The lock in the root of a workspace, None without one; problems are reported, each with its place."""
+def read_lock(root: Path, report: Report) -> LockFile:
+    """The lock in the root of a workspace, an empty one without it; problems are reported, each with its place."""
     if not (root / LOCK_FILE).is_file():
-        return None
+        return LockFile()
     text = read_text(root, LOCK_FILE, report)
     documents = read(LOCK_FILE, text, report) if text is not None else []
     if not documents:
-        return None
+        return LockFile()
     value, source = documents[0].value, documents[0].source
     found = problems("lock", value)
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the document"
         report.add(rules.BAD_LOCK.finding(locate(source, keys), where=where, problem=problem))
     if found:
-        return None
-    return Lock({item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}, Place(source))
+        return LockFile()
+    images = tuple(LockedImage(*(item.get(field, "") for field in _IMAGE_FIELDS)) for item in value.get("images", ()))
+    if "namespaces" not in value:
+        return LockFile(None, images)
+    operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
+    return LockFile(Lock(operators, Place(source)), images)
 
 
 def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:
     return tuple(LockedOperator(*(item[field] for field in _FIELDS)) for item in items)
 
 
-def lock_text(lock: Lock) -> str:
-    """The text of the file: namespaces in order."""
-    namespaces = [
-        {"namespace": name, "operators": list(map(_item, operators))}
-        for name, operators in sorted(lock.namespaces.items())
-    ]
-    return HEADER + dump_one({"apiVersion": "olmc.dev/v1alpha1", "kind": "Lock", "namespaces": namespaces})
+def lock_text(lock: Lock | None, images: Sequence[LockedImage] = ()) -> str:
+    """The text of the file: namespaces and images in order."""
+    value: dict[str, Any] = {"apiVersion": "olmc.dev/v1alpha1", "kind": "Lock"}
+    if lock is not None:
+        value["namespaces"] = [
+            {"namespace": name, "operators": list(map(_item, operators))}
+            for name, operators in sorted(lock.namespaces.items())
+        ]
+    if images:
+        value["images"] = [{key: text for key, text in each._asdict().items() if text} for each in sorted(images)]
+    return HEADER + dump_one(value)
 
 
 def _item(operator: LockedOperator) -> Mapping[str, str]:

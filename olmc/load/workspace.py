@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,7 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.lock import read_lock
 from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
+from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED
@@ -21,7 +22,9 @@ from olmc.yaml import read
 
 if TYPE_CHECKING:
     from olmc.load.catalogs.bundle_lists import Mode as Edges
+    from olmc.load.catalogs.rendering import LooseBundle
     from olmc.model.catalog import Catalog
+    from olmc.model.lock import LockedImage, LockFile
 
 CATALOGS_FOLDER = "catalogs"
 INDEX_IGNORE = ".indexignore"
@@ -30,19 +33,22 @@ _CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", 
 
 
 def load(
-    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces", lock: bool = True
-) -> Workspace:
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces", kube_version: str = "",
+    lock: LockFile | None = None,
+) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`;
-    `edges` says where the upgrade edges of bundles that no catalog names come from. Without `lock`, olmc.lock is not
-    looked at.
+    `edges` says where the upgrade edges of bundles that no catalog names come from, `kube_version` is for
+    CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the workspace.
     """
     if not root.is_dir():
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root)))
         return Workspace((), {}, {})
-    folder = scan(root, report, ignored=ignored)
+    folder = without_vendored(root, scan(root, report, ignored=ignored))
+    lock = lock if lock is not None else read_lock(root, report)
+    images = lock.images
     bundles: dict[str, Bundle] = {}
     catalogs: dict[str, dict[str, str]] = {}
     roots: dict[str, str] = {}
@@ -67,11 +73,15 @@ def load(
                     text = read_text(root, path, report)
                     if text is not None:
                         _add_file(path, text, manifests, catalogs, roots, report)
-    served = _loaded(catalogs, roots, bundles, report) if catalogs else {}
+    vendored = vendored_bundles(root, images, report)
+    by_reference = _by_reference(bundles, vendored) if catalogs or images else {}
+    served = _loaded(catalogs, roots, by_reference, report) if catalogs else {}
     kept = without_duplicates(manifests, report)
     served |= _configmap_catalogs(kept, report)
+    if images:
+        served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, report)
     served |= _implied_catalogs(kept, bundles, served, edges, report)
-    return Workspace(kept, bundles, served, read_lock(root, report) if lock else None)
+    return Workspace(kept, bundles, served, lock.operators, images, vendored)
 
 
 def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
@@ -86,14 +96,48 @@ def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]
     return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | told
 
 
-def _loaded(
-    catalogs: Mapping[str, Mapping[str, str]], roots: Mapping[str, str], bundles: Mapping[str, Bundle], report: Report
-) -> dict[str, Catalog]:
-    from olmc.load.catalogs.loading import load_catalog  # takes long to import, and many workspaces have none
-    from olmc.load.catalogs.rendering import loose
+def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, LooseBundle]:
+    """The bundles as templates name them: by folder or by image."""
+    from olmc.load.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
 
     by_directory = {bundle.directory: loose(bundle) for bundle in bundles.values()}
-    return {name: load_catalog(roots[name], files, report, by_directory) for name, files in catalogs.items()}
+    return {image: loose(bundle, image) for image, bundle in vendored.items()} | by_directory
+
+
+def _loaded(
+    catalogs: Mapping[str, Mapping[str, str]], roots: Mapping[str, str], bundles: Mapping[str, LooseBundle],
+    report: Report,
+) -> dict[str, Catalog]:  # fmt: skip
+    from olmc.load.catalogs.loading import load_catalog
+
+    return {name: load_catalog(roots[name], files, report, bundles) for name, files in catalogs.items()}
+
+
+def _image_catalogs(
+    root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
+    served: Mapping[str, Catalog], bundles: Mapping[str, LooseBundle], report: Report,
+) -> dict[str, Catalog]:  # fmt: skip
+    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
+    from olmc.load.catalogs.loading import load_catalog
+
+    locked = {image.image: image for image in images if image.kind == "catalog"}
+    loaded: dict[str, Catalog | None] = {}
+    found: dict[str, Catalog] = {}
+    for manifest in manifests:
+        metadata = manifest.object["metadata"]
+        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
+            continue
+        image = locked.get(catalog_image(manifest.object, kube_version))
+        if image is None:
+            continue
+        if image.image not in loaded:
+            folder = intact(root, image, report)
+            texts = _catalog_texts(root, folder, report) if folder is not None else {}
+            loaded[image.image] = load_catalog(folder.path, texts, report, bundles) if folder is not None else None
+        catalog = loaded[image.image]
+        if catalog is not None:
+            found[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
+    return found
 
 
 def _parts(folder: Folder) -> Iterator[tuple[Folder, str]]:

@@ -76,8 +76,12 @@ class Package(NamedTuple):
 
 
 class Catalog(NamedTuple):
-    """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or ""."""
+    """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or "".
+
+    `images` are the bundles that its templates name and that are no folders of the workspace.
+    """
 
     packages: Mapping[str, Package]
     problem: str = ""
     location: Place | None = None
+    images: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.location import Source
@@ -10,7 +11,7 @@ from olmc.model.objects import KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
-    from olmc.model.lock import Lock
+    from olmc.model.lock import Lock, LockedImage
 
 
 class Manifest(NamedTuple):
@@ -59,10 +60,12 @@ class Workspace(NamedTuple):
     """What `load` found.
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
-    one.
+    one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     """
 
     manifests: tuple[Manifest, ...]
     bundles: Mapping[str, Bundle]
     catalogs: Mapping[str, Catalog]
     lock: Lock | None = None
+    images: tuple[LockedImage, ...] = ()
+    vendored: Mapping[str, Bundle] = MappingProxyType({})

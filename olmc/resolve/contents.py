@@ -13,9 +13,9 @@ from olmc.resolve.steps import Content, bundle_content
 
 
 def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> Content | None:
-    """The manifests of a served bundle: those inline in the catalog, or the workspace's bundle with that CSV name
-    (R-CAT-164); None when neither is there."""
-    bundle = workspace.bundles.get(candidate.name)
+    """The manifests of a served bundle: those inline in the catalog, the workspace's bundle with that CSV name, or the
+    vendored one with that image (R-CAT-164); None when none is there."""
+    bundle = workspace.bundles.get(candidate.name) or workspace.vendored.get(candidate.image)
     source = cluster.catalogs.get(candidate.catalog)
     package = source.catalog.packages.get(candidate.package) if source and source.catalog else None
     entry = package.bundles.get(candidate.name) if package else None

@@ -16,3 +16,10 @@ def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tupl
     if annotations.get(EXCLUDE_GLOBAL) != "true":
         namespaces.add(options.global_catalog_namespace)
     return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)
+
+
+def needed_catalogs(cluster: Cluster, options: Options) -> tuple[CatalogSource, ...]:
+    """The catalogs that some namespace with Subscriptions sees, in order: one that can't be read fails them all."""
+    namespaces = {name.namespace for name in cluster.subscriptions}
+    seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
+    return tuple(source for _, source in sorted(seen.items()))

@@ -21,6 +21,7 @@ from olmc.load.catalogs.rendering import loose
 from olmc.load.config import CONFIG_FILE, read_config
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
+from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
@@ -56,7 +57,7 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
     config = read_config(path, report)
     ignored = tuple(config.get("ignore") or ())
     edges: Mode = config.get("bundleEdges") or "replaces"
-    folder = scan(path, Report(), ignored=ignored)
+    folder = without_vendored(path, scan(path, Report(), ignored=ignored))
     texts = _catalog_texts(path, folder)
     if texts:
         name = path.resolve().name

@@ -367,8 +367,8 @@ TEMPLATE_BUNDLE = Rule(
     Severity.FAILURE,
     "A bundle of a template that is not in the workspace",
     "bundle content for {image} is not available offline",
-    "Unpack the image into the workspace and map the reference to that folder.",
-    "A template names bundles by image; olmc reads no registry (R-CAT-164).",
+    "Run `olmc vendor`, or unpack the image into the workspace and name that folder.",
+    "A template names bundles by image; only `olmc vendor` reads a registry (R-CAT-164).",
 )
 BAD_PACKAGE_MANIFESTS = Rule(
     "OLMC247",

@@ -116,9 +116,9 @@ BAD_CONFIG = Rule(
 NO_BUNDLE_CONTENT = Rule(
     "OLMC139", Severity.FAILURE, "The content of a bundle is not in the workspace",
     "bundle content for {bundle} ({image}) is not available offline",
-    "Unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
-    "A catalog names bundles by image; olmc reads no registry, so their manifests must lie in the workspace "
-    "(R-CAT-164).",
+    "Run `olmc vendor`, or unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
+    "A catalog names bundles by image; only `olmc vendor` reads a registry, so their manifests must lie in the "
+    "workspace (R-CAT-164).",
 )
 IMPLIED_NAMESPACE = Rule(
     "OLMC140", Severity.INFO, "A namespace without a manifest",

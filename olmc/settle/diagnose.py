@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from olmc.load.vendored import catalog_image
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, key_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
 from olmc.model.options import Options
+from olmc.resolve.visibility import needed_catalogs
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
+from olmc.rules import vendor as vendor_rules
 from olmc.rules.rule import Rule
 from olmc.settle.groups import format_apis, intersects
 from olmc.settle.rest import Settled
@@ -28,6 +31,7 @@ def diagnose(settled: Settled, options: Options, report: Report) -> None:
     for diagnostic in (
         *_groups(cluster),
         *_out_of_sight(cluster, options),
+        *_missing_catalogs(cluster, options),
         *_resolutions(settled),
         *_missing_content(settled.rounds.values()),
         *_plans(cluster),
@@ -82,6 +86,15 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if not cluster.groups_in(name.namespace):
             place = _at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
+
+
+def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    for catalog in needed_catalogs(cluster, options):
+        image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
+        if catalog.catalog is None and image:
+            place = _at(catalog.source, "spec", "image")
+            namespace, name = catalog.key.namespace, catalog.key.name
+            yield vendor_rules.MISSING_CATALOG.finding(place, namespace=namespace, name=name, image=image)
 
 
 def _resolutions(settled: Settled) -> Iterator[Diagnostic]:

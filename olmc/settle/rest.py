@@ -122,7 +122,8 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey) -> Iterable[Step]:
-    bundle = workspace.bundles.get(csv.name)
+    vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
+    bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:
         return tuple(strategy_steps(csv.object, catalog, csv.source))
     return bundle_steps(bundle_content(bundle), csv.object, catalog)[1:]

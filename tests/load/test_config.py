@@ -95,4 +95,4 @@ def test_every_option_of_the_schema_is_covered(project: Path) -> None:
     schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
     known = schema["properties"]["spec"]["properties"].keys()
     named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
-    assert known - named == {"ignore", "bundleEdges", "suppress"}
+    assert known - named == {"ignore", "bundleEdges", "suppress", "vendor"}

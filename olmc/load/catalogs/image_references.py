@@ -26,7 +26,7 @@ def pull_spec_problem(spec: str) -> str:
     """Why `spec` names no image, in the words of Go's docker reference package; "" when it does."""
     if _IDENTIFIER.fullmatch(spec):
         return f"invalid repository name ({spec}), cannot specify 64-byte hexadecimal strings"
-    domain, rest = _split_domain(spec)
+    domain, rest = split_domain(spec)
     name = rest.partition(":")[0]
     if name.lower() != name:
         return f"invalid reference format: repository name ({name}) must be lowercase"
@@ -41,7 +41,7 @@ def pull_spec_problem(spec: str) -> str:
     return _digest_problem(match["digest"]) if match["digest"] else ""
 
 
-def _split_domain(spec: str) -> tuple[str, str]:
+def split_domain(spec: str) -> tuple[str, str]:
     """The registry and the rest, with what Docker leaves out filled in."""
     first, slash, rest = spec.partition("/")
     is_domain = slash and (first == "localhost" or "." in first or ":" in first or first.lower() != first)

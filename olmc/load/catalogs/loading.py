@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from olmc.load.catalogs.package_manifests import load_package_manifests, looks_l
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.semver_template import SEMVER, expand_semver
 from olmc.load.catalogs.substitutes_template import SUBSTITUTES, expand_substitutes
-from olmc.load.catalogs.templates import BASIC, Expand, Workshop, expand_basic, expanded
+from olmc.load.catalogs.templates import BASIC, Expand, Workshop, expand_basic, expanded, named_images
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Report
@@ -48,14 +48,25 @@ def load_catalog(
         return load_package_manifests(root, read, report)
     blobs = Blobs()
     problem = ""
+    images: dict[str, None] = {}
     for file in read.values():
+        images |= dict.fromkeys(_template_images(file, bundles))
         troubles = _add_file(file, blobs, bundles, report)
         tell(troubles, report)
         problem = problem or next((trouble.text for trouble in troubles if trouble.stops), "")
         if file.problem:
             report.add(rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem))
             problem = problem or file.problem
-    return unavailable(problem) if problem else catalog_of(blobs, report)
+    catalog = unavailable(problem) if problem else catalog_of(blobs, report)
+    return catalog._replace(images=tuple(images))
+
+
+def _template_images(file: CatalogFile, bundles: Mapping[str, LooseBundle]) -> Iterator[str]:
+    """The references in the templates of a file, but for those to folders of the workspace."""
+    for document in file.documents:
+        if schema_of(document.value) in _TEMPLATES:
+            workshop = Workshop(document.source, bundles, Report())
+            yield from (image for image in named_images(document.value) if workshop.is_image(image))
 
 
 def _holds_package_manifests(files: Mapping[str, CatalogFile]) -> bool:

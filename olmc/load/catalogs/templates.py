@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -46,11 +46,19 @@ class Workshop:
 
     def bundle(self, image: str, *keys: str | int) -> LooseBundle:
         """The content of a bundle; TemplateError with the place `keys` when it isn't in the workspace."""
+        found = self._found(image)
+        if found is None:
+            raise TemplateError(rules.TEMPLATE_BUNDLE, keys, image=image)
+        return found
+
+    def is_image(self, reference: str) -> bool:
+        """Whether a reference names an image rather than a folder of the workspace."""
+        found = self._found(reference)
+        return found is None or bool(found.image)
+
+    def _found(self, image: str) -> LooseBundle | None:
         beside = normpath(join(dirname(self.source.path), image))
-        for reference in (image, beside, normpath(image)):
-            if reference in self.bundles:
-                return self.bundles[reference]
-        raise TemplateError(rules.TEMPLATE_BUNDLE, keys, image=image)
+        return next((self.bundles[each] for each in (image, beside, normpath(image)) if each in self.bundles), None)
 
     def rendered(self, image: str, *keys: str | int) -> BundleBlob:
         """The `olm.bundle` that opm renders from an image, or from a folder, which then is inline (R-CAT-110)."""
@@ -80,6 +88,22 @@ def expanded(value: Mapping[str, Any], expand: Expand, workshop: Workshop, blobs
     blobs.bundles.extend(found.bundles)
     blobs.deprecations.extend(found.deprecations)
     return []
+
+
+def named_images(value: Any) -> Iterator[str]:
+    """The bundles that a template names: all values of `image`, and the names of substitutions."""
+    if isinstance(value, list):
+        for item in value:
+            yield from named_images(item)
+        return
+    for key, item in value.items() if isinstance(value, Mapping) else ():
+        if key == "image" and isinstance(item, str) and item:
+            yield item
+        elif key == "substitutions" and isinstance(item, list):
+            names = [each.get("name") for each in item if isinstance(each, Mapping)]
+            yield from (name for name in names if isinstance(name, str) and name)
+        else:
+            yield from named_images(item)
 
 
 def entry_blobs(value: Any, workshop: Workshop) -> Blobs:

@@ -14,6 +14,7 @@ from olmc.load.validation.package_checks import package_findings
 from olmc.load.validation.result import Finding, tell
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.validators import subject_findings, subject_of
+from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostic import Report
 from olmc.model.workspace import Workspace
@@ -32,7 +33,7 @@ def validate(
 
     `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with.
     """
-    folder = scan(root, Report(), ignored=ignored)
+    folder = without_vendored(root, scan(root, Report(), ignored=ignored))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
     for each in bundle_folders(folder):

@@ -1,0 +1,115 @@
+"""`olmc vendor`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.talk import progress, tell
+from olmc.model.diagnostic import Report
+from olmc.model.options import Options
+
+if TYPE_CHECKING:
+    from olmc.vendor.vendor import Outcome
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("--from", "layouts", multiple=True, metavar="[IMAGE=]PATH",
+              help="Take images from this OCI layout, a folder or a tar archive (may be repeated).")
+@click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
+@click.option("--update", is_flag=True, help="Ask anew what tags stand for, and choose versions anew.")
+@click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
+@click.option("--platform", default="", metavar="OS/ARCH", help="The image to take where there are several.  "
+              "[default: linux/amd64]")
+@click.option("--authfile", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Credentials, in place of podman's and docker's.")
+@click.option("--registries-conf", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Mirrors, in place of the machine's registries.conf.")
+@click.option("--insecure", multiple=True, metavar="HOST[:PORT]",
+              help="Allow HTTP, and unknown certificates, for this registry (may be repeated).")
+@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="How much to fetch at once.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, metavar="SECONDS",
+              help="The longest that a registry may be silent.")
+@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True,
+              help="How often to try again what may pass.")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.pass_context
+def vendor(
+    ctx: click.Context, path: Path, layouts: tuple[str, ...], offline: bool, update: bool, check: bool, platform: str,
+    authfile: Path | None, registries_conf: Path | None, insecure: tuple[str, ...], jobs: int, timeout: float,
+    retries: int, approve: tuple[str, ...],
+) -> None:
+    """Bring the catalogs and bundles that a workspace names by image into vendor/.
+
+    The digests go to olmc.lock. Commit both: every other command then works without network.
+
+    \b
+    Examples:
+      olmc vendor                              what is missing, from the registries
+      olmc vendor --update                     what has moved since
+      olmc vendor --check                      is everything there? (for CI)
+      olmc vendor --from images.tar --offline  from an OCI layout alone
+
+    Exit codes: 0 done, 1 something is missing (--check), 2 wrong usage, 3 an image can't be had; then nothing changes.
+    """
+    if check and update:
+        raise click.UsageError("--check and --update exclude each other.")
+    try:
+        from olmc.vendor.places import Places, source_finder
+        from olmc.vendor.progress import Progress
+        from olmc.vendor.vendor import Request
+        from olmc.vendor.vendor import vendor as vendored
+    except ImportError as error:
+        message = f"olmc vendor needs {error.name}, which is not installed: pip install 'olmc[vendor]'"
+        raise click.UsageError(message) from error
+    places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
+    report = Report()
+    with progress() as doing:
+        counter = Progress(lambda now: doing(f"fetching {now}"))
+        request = Request(
+            Options(approve=approve),
+            lambda config: source_finder(places, config, os.environ, Path.home(), counter.stop),
+            given=frozenset({"approve"}) if approve else frozenset(),
+            update=update,
+            check=check,
+            platform=platform,
+            jobs=jobs,
+        )
+        doing("resolving")
+        outcome = vendored(path, request, report, counter)
+    tell(report)
+    if outcome is None:
+        ctx.exit(BAD_INPUT)
+    ctx.exit(_checked(outcome) if check else _done(outcome))
+
+
+def _done(outcome: Outcome) -> int:
+    for image in outcome.images:
+        if image.image in outcome.fetched:
+            click.echo(f"fetched {image.kind} {image.image} ({image.digest[:19]})", err=True)
+    counts = ", ".join(
+        f"{number} {kind}{'s' * (number != 1)}"
+        for kind in ("catalog", "bundle")
+        if (number := sum(image.kind == kind for image in outcome.images))
+    )
+    lock = "olmc.lock written" if outcome.lock_changed else "olmc.lock unchanged"
+    what = f"{counts}; {len(outcome.fetched)} fetched, {len(outcome.removed)} removed, {lock}"
+    click.echo(f"vendor: {what}" if outcome.images else f"vendor: no images are needed; {lock}", err=True)
+    return DONE
+
+
+def _checked(outcome: Outcome) -> int:
+    for image in outcome.fetched:
+        click.echo(f"missing: {image if image.isprintable() else ascii(image)}", err=True)
+    for path in outcome.removed:
+        click.echo(f"not needed: {path if path.isprintable() else ascii(path)}", err=True)
+    if not (outcome.fetched or outcome.removed or outcome.lock_changed):
+        click.echo("vendor/ and olmc.lock are up to date", err=True)
+        return DONE
+    click.echo("Run olmc vendor to bring vendor/ and olmc.lock up to date.", err=True)
+    return FINDINGS

@@ -1,0 +1,108 @@
+"""What `olmc vendor` has put into `vendor/`: the content of images, held against the digests in `olmc.lock`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from olmc.load.bundles import read_bundle
+from olmc.load.catalogs.image_references import pull_spec_problem, split_domain
+from olmc.load.files import Folder, read_text, scan_below
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location
+from olmc.model.lock import ImageKind, LockedImage
+from olmc.model.objects import KubernetesObject
+from olmc.model.workspace import Bundle
+from olmc.rules import load as load_rules
+from olmc.rules import vendor as rules
+
+VENDOR_FOLDER = "vendor"
+MARK_FILE = ".gitattributes"
+MARK = "# Written by olmc vendor, which also removes what it no longer needs from this folder.\n"
+"""The first line of the file by which olmc knows the folder for its own."""
+
+FOLDERS: Mapping[ImageKind, str] = {"catalog": "catalogs", "bundle": "bundles"}
+"""The folder in vendor/ for each kind of content."""
+
+TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_ODD = re.compile(r"[^a-z0-9._-]+")
+
+
+def path_of(image: LockedImage) -> str:
+    """Where the content of an image lies, relative to the workspace."""
+    name = split_domain(image.image)[1].partition("@")[0].partition(":")[0].rpartition("/")[2]
+    return f"{VENDOR_FOLDER}/{FOLDERS[image.kind]}/{_ODD.sub('-', name)[:60]}-{image.content.partition(':')[2][:16]}"
+
+
+def content_digest(files: Iterable[tuple[str, Path]]) -> str:
+    """The digest of files, given by name and place: that of the lines which `sha256sum` prints for them, sorted by
+    name. Raises OSError."""
+    lines = sorted((name.encode(), _sha256(place).encode()) for name, place in files)
+    return "sha256:" + hashlib.sha256(b"".join(digest + b"  " + name + b"\n" for name, digest in lines)).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_vendored(root: Path, folder: Folder) -> bool:
+    """Whether a folder of the workspace at `root` is the one that `olmc vendor` writes."""
+    if folder.path != VENDOR_FOLDER or MARK_FILE not in folder.files:
+        return False
+    text = read_text(root, folder.join(MARK_FILE), Report())
+    return text is not None and text.startswith(MARK)
+
+
+def without_vendored(root: Path, folder: Folder) -> Folder:
+    """The root of a workspace without what `olmc vendor` has put there."""
+    return folder._replace(folders=tuple(each for each in folder.folders if not is_vendored(root, each)))
+
+
+def intact(root: Path, image: LockedImage, report: Report) -> Folder | None:
+    """The folder with the content of an image, None where it is missing; one that was changed is reported."""
+    path = path_of(image)
+    folder = scan_below(root, path, report)
+    if folder is None:
+        return None
+    try:
+        found = content_digest((each.removeprefix(f"{path}/"), root / each) for each in folder.walk())
+    except OSError as error:
+        report.add(load_rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or error))
+        return None
+    if found != image.content:
+        report.add(rules.CHANGED.finding(Location(path), path=path, image=image.image))
+        return None
+    return folder
+
+
+def vendored_bundles(root: Path, images: Sequence[LockedImage], report: Report) -> dict[str, Bundle]:
+    """The bundles among `images` by their reference, as far as they are there and unchanged."""
+    found: dict[str, Bundle] = {}
+    for image in images:
+        folder = intact(root, image, report) if image.kind == "bundle" else None
+        bundle = read_bundle(root, folder, report) if folder is not None else None
+        if bundle is not None:
+            found[image.image] = bundle
+    return found
+
+
+def catalog_image(source: KubernetesObject, kube_version: str) -> str:
+    """The image that serves a CatalogSource, "" if none does: the annotation's template wins (R-CAT-162)."""
+    spec = source.get("spec")
+    if not isinstance(spec, Mapping) or spec.get("sourceType") != "grpc":
+        return ""
+    annotations = source["metadata"].get("annotations")
+    template = annotations.get(TEMPLATE_ANNOTATION) if isinstance(annotations, Mapping) else None
+    version = _VERSION.match(kube_version)
+    if isinstance(template, str) and template and version:
+        for part, number in zip(("major", "minor", "patch"), version.groups(), strict=True):
+            template = template.replace(f"{{kube_{part}_version}}", number)
+        if not pull_spec_problem(template):
+            return template
+    image = spec.get("image")
+    return image if isinstance(image, str) else ""

@@ -1,0 +1,1 @@
+"""Images from registries and layouts: the one room that uses the network, and `olmc vendor` alone uses it."""

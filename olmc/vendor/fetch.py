@@ -1,0 +1,222 @@
+"""Images from their sources: manifests, then the layers that nobody has yet, then their content; all in parallel."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from olmc.load.vendored import content_digest
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.lock import LockedImage
+from olmc.rules import vendor as rules
+from olmc.vendor.errors import SourceError, VendorError
+from olmc.vendor.labels import MAX_CONFIG_BYTES, content_folders
+from olmc.vendor.layers import Limits, Tree, add_layer
+from olmc.vendor.manifests import Descriptor, Index, Manifest, chosen, decoded
+from olmc.vendor.needs import Need
+from olmc.vendor.progress import Progress, StoppedError
+from olmc.vendor.references import parse
+from olmc.vendor.sources import Source, checked_blob, checked_manifest
+from olmc.vendor.store import write_tree
+
+MAX_INDEXES = 4
+BLOBS = "blobs"
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class FetchError(Exception):
+    """Some images could not be fetched; `diagnostics` say why, each at the place where the image is named."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(f"{len(diagnostics)} images")
+        self.diagnostics = tuple(diagnostics)
+
+
+class Plan(NamedTuple):
+    """How to fetch: the sources of an image, the digests that tags are locked to, what is vendored already by its
+    image, the platform, how many at once, and the limits."""
+
+    sources: Callable[[str], Sequence[Source]]
+    pins: Mapping[str, str]
+    present: Mapping[str, LockedImage]
+    platform: str
+    jobs: int
+    limits: Limits = Limits()
+
+
+class Fetched(NamedTuple):
+    """An image: what the lock says of it, and the folder with its content, None if that is vendored already."""
+
+    image: LockedImage
+    made: Path | None
+
+
+class _Found(NamedTuple):
+    """An image whose manifest is known, its sources with the one that had it first."""
+
+    need: Need
+    sources: tuple[Source, ...]
+    digest: str
+    platform: str
+    manifest: Manifest
+    folders: Mapping[str, str]
+
+
+def fetch(needs: Sequence[Need], plan: Plan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
+    """Fetch images to folders in `stage`; raises FetchError and OSError. What was begun stays in `stage`."""
+    blobs = stage / BLOBS
+    blobs.mkdir(exist_ok=True)
+    progress.expect(images=len(needs))
+    with ThreadPoolExecutor(plan.jobs) as pool:
+        try:
+            found = _all(pool, needs, needs, lambda need: _located(need, plan, blobs))
+            wanted: dict[str, tuple[_Found, Descriptor]] = {}
+            for each in found:
+                if isinstance(each, _Found):
+                    layers = [layer for layer in each.manifest.layers if not (blobs / _file(layer)).exists()]
+                    wanted = {layer.digest: (each, layer) for layer in layers} | wanted
+            progress.expect(size=sum(layer.size for _, layer in wanted.values()))
+            owners = [each.need for each, _ in wanted.values()]
+            _all(pool, owners, list(wanted.values()), lambda pair: _layer(*pair, blobs, progress))
+            return tuple(_all(pool, needs, found, lambda each: _taken(each, plan, stage, progress)))
+        except BaseException:
+            progress.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _all(pool: ThreadPoolExecutor, needs: Sequence[Need], items: Sequence[S], work: Callable[[S], T]) -> list[T]:
+    """The outcome of `work` for each item; FetchError with everything that went wrong, in order of the needs."""
+    futures: list[Future[T]] = [pool.submit(work, item) for item in items]
+    failed: list[Diagnostic] = []
+    for need, future in zip(needs, futures, strict=True):
+        error = future.exception()
+        if isinstance(error, VendorError):
+            failed.append(error.diagnostic._replace(location=need.location))
+        elif error is not None and not isinstance(error, StoppedError):
+            raise error
+    if failed:
+        raise FetchError(failed)
+    return [future.result() for future in futures]
+
+
+def _located(need: Need, plan: Plan, blobs: Path) -> _Found | Fetched:
+    """The manifest of an image, from the first source that has it."""
+    digest = parse(need.image).digest or plan.pins.get(need.image, "")
+    sources = tuple(plan.sources(need.image))
+    if not sources:
+        raise VendorError(rules.OFFLINE, image=need.image)
+    failures: list[SourceError] = []
+    for number, source in enumerate(sources):
+        try:
+            others = (source, *sources[:number], *sources[number + 1 :])
+            return _at(source, others, need, digest, plan, blobs)
+        except SourceError as error:
+            failures.append(error)
+    raise _gravest(failures, plan.pins.get(need.image, ""))
+
+
+def _gravest(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
+    """The failure that says most, with those of the other sources, and what to do if the lock asks for what is gone."""
+    told = [rule.code for rule in (rules.WRONG_DIGEST, rules.BAD_MANIFEST, rules.DENIED, rules.NOT_FOUND)]
+    main = min(failures, key=lambda each: told.index(each.diagnostic.code) if each.diagnostic.code in told else 9)
+    hints = [main.diagnostic.hint, *(each.diagnostic.message for each in failures if each is not main)]
+    if pinned and main.diagnostic.code == rules.NOT_FOUND.code:
+        hints.insert(0, f"olmc.lock has it as {pinned}; `olmc vendor --update` asks anew what the tag stands for.")
+    main.diagnostic = main.diagnostic._replace(hint="\n".join(hints))
+    return main
+
+
+def _at(
+    source: Source, sources: tuple[Source, ...], need: Need, digest: str, plan: Plan, blobs: Path
+) -> _Found | Fetched:
+    data, media_type, top = checked_manifest(source, need.image, digest)
+    here = _decoded(data, media_type, need, source)
+    platform = plan.platform if isinstance(here, Index) else ""
+    present = plan.present.get(need.image)
+    if present is not None and (present.digest, present.platform) == (top, platform):
+        return Fetched(present, None)
+    for _ in range(MAX_INDEXES):
+        if isinstance(here, Manifest):
+            break
+        entry = chosen(here, plan.platform)
+        if entry is None:
+            known = ", ".join(each.platform or "one without a platform" for each in here.entries) or "none"
+            raise VendorError(rules.NO_PLATFORM, image=need.image, platform=plan.platform, found=known)
+        data, media_type, _ = checked_manifest(source, need.image, entry.descriptor.digest)
+        here = _decoded(data, media_type, need, source)
+    if isinstance(here, Index):
+        raise _unusable(need, source, "indexes name indexes without end")
+    packed = plan.limits.packed_bytes
+    for size, most in ((here.config.size, MAX_CONFIG_BYTES), *((layer.size, packed) for layer in here.layers)):
+        if size > most:
+            what, limit = f"a blob of {size:,} bytes", f"{most:,} bytes"
+            raise VendorError(rules.TOO_MUCH, image=need.image, what=what, limit=limit)
+    path = blobs / f"config-{_name_of(need)}"
+    checked_blob(source, need.image, here.config, path, lambda _: None, "the configuration")
+    folders = content_folders(path.read_bytes(), need.kind, need.image)
+    return _Found(need, sources, top, platform, here, folders)
+
+
+def _decoded(data: bytes, media_type: str, need: Need, source: Source) -> Manifest | Index:
+    try:
+        return decoded(data, media_type)
+    except ValueError as error:
+        raise _unusable(need, source, error) from error
+
+
+def _unusable(need: Need, source: Source, cause: object) -> SourceError:
+    return SourceError(rules.BAD_MANIFEST, image=need.image, place=source.place, cause=cause)
+
+
+def _file(blob: Descriptor) -> str:
+    return blob.digest.replace(":", "-")
+
+
+def _name_of(need: Need) -> str:
+    """A name for files that belong to one image."""
+    return hashlib.sha256(need.image.encode()).hexdigest()
+
+
+def _layer(found: _Found, layer: Descriptor, blobs: Path, progress: Progress) -> None:
+    failures: list[SourceError] = []
+    for source in found.sources:
+        try:
+            path = blobs / _file(layer)
+            return checked_blob(source, found.need.image, layer, path, progress.tick, f"layer {layer.digest}")
+        except SourceError as error:
+            failures.append(error)
+    raise _gravest(failures)
+
+
+def _taken(each: _Found | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
+    """The content of an image, taken out of its layers."""
+    if isinstance(each, Fetched):
+        progress.image_done()
+        return each
+    need = each.need
+    spool, target = stage / f"{_name_of(need)}-files", stage / _name_of(need)
+    spool.mkdir()
+    target.mkdir()
+    tree = Tree(need.image, tuple(each.folders), spool, plan.limits)
+    for layer in each.manifest.layers:
+        progress.tick(0)
+        add_layer(tree, stage / BLOBS / _file(layer), layer.digest)
+    paths = write_tree(tree, each.folders, target)
+    _check_complete(need, each.folders, paths)
+    progress.image_done()
+    content = content_digest((path, target / path) for path in paths)
+    image = LockedImage(need.image, need.kind, each.digest, each.platform, content)
+    return Fetched(image, target)
+
+
+def _check_complete(need: Need, folders: Mapping[str, str], paths: Sequence[str]) -> None:
+    for folder, place in folders.items():
+        if not any(path.startswith(f"{place}/" if place else "") for path in paths):
+            cause = f"there are no files in /{folder}"
+            raise VendorError(rules.OTHER_KIND, image=need.image, wanted=need.kind, cause=cause)

@@ -1,0 +1,253 @@
+"""Layers: strangers' tar archives, one on top of the other, as a tree of the files that are wanted.
+
+No name of an archive ever becomes a path here: contents are kept in numbered files, names only in the tree.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import zstandard
+
+from olmc.rules import vendor as rules
+from olmc.vendor.errors import VendorError
+
+WHITEOUT, OPAQUE, RESERVED = ".wh.", ".wh..wh..opq", ".wh..wh."
+MAX_HEADER_BYTES = 64 * 1024
+_CHUNK = 64 * 1024
+_ZSTD_WINDOW = 128 * 1024 * 1024
+_GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+class Limits(NamedTuple):
+    """How much an image may hold: bytes of a layer, packed and unpacked, its members, and of what is taken out the
+    number of files, the bytes of each, and of all."""
+
+    packed_bytes: int = 4 * 1024**3
+    layer_bytes: int = 8 * 1024**3
+    members: int = 500_000
+    files: int = 100_000
+    file_bytes: int = 256 * 1024**2
+    bytes: int = 2 * 1024**3
+
+
+class Held(NamedTuple):
+    """What stands at a path: a file whose content lies in `data`, a link to `link`, or a folder (neither)."""
+
+    data: Path | None = None
+    link: str = ""
+
+
+FOLDER = Held()
+
+
+@dataclass(slots=True)
+class Tree:
+    """The wanted files of an image as the layers so far give them.
+
+    `wanted` are the folders with the content ("" for the whole image), as paths in the image; `spool` is the folder for
+    contents. `image` is for messages.
+    """
+
+    image: str
+    wanted: tuple[str, ...]
+    spool: Path
+    limits: Limits
+    held: dict[str, Held] = field(default_factory=dict)
+    spooled: int = 0
+    size: int = 0
+
+    def wants(self, name: str) -> bool:
+        """Whether a path is one of the wanted folders, or inside of one."""
+        return any(not each or name == each or name.startswith(f"{each}/") for each in self.wanted)
+
+    def leads_to_wanted(self, name: str) -> bool:
+        """Whether a wanted folder is inside of what stands at a path, or is it."""
+        return any(each == name or each.startswith(f"{name}/") for each in self.wanted)
+
+    def unsafe(self, name: str, cause: str) -> VendorError:
+        """The error for a member that is not safe."""
+        return VendorError(rules.UNSAFE_LAYER, image=self.image, name=name, cause=cause)
+
+    def too_much(self, what: str, limit: str) -> VendorError:
+        """The error for a limit that is exceeded."""
+        return VendorError(rules.TOO_MUCH, image=self.image, what=what, limit=limit)
+
+
+class _Unpacked:
+    """The bytes of an unpacked layer, read forward only and counted."""
+
+    def __init__(self, stream: IO[bytes], tree: Tree) -> None:
+        self.stream, self.tree = stream, tree
+        self.position = 0
+        self.last = b""
+
+    def read(self, size: int) -> bytes:
+        if size > MAX_HEADER_BYTES:
+            raise ValueError(f"a header of {size:,} bytes")
+        parts = []
+        while size and (data := self.stream.read(size)):
+            parts.append(data)
+            size -= len(data)
+        self.last = b"".join(parts)
+        self.position += len(self.last)
+        if self.position > self.tree.limits.layer_bytes:
+            raise self.tree.too_much("a layer, unpacked,", f"{self.tree.limits.layer_bytes:,} bytes")
+        return self.last
+
+    def tell(self) -> int:
+        return self.position
+
+    def seek(self, position: int) -> int:
+        if position < self.position:
+            raise ValueError("a header that leads backwards")
+        while self.position < position:
+            if not self.read(min(_CHUNK, position - self.position)):
+                raise EOFError("it ends in the middle of a file")
+        return self.position
+
+
+def add_layer(tree: Tree, blob: Path, layer: str) -> None:
+    """Put a layer on top of the tree; `layer` is its digest. Raises VendorError for what is broken, unsafe or too much,
+    OSError when the disk does."""
+    removed: list[str] = []
+    emptied: list[str] = []
+    added: dict[str, Held] = {}
+    try:
+        with blob.open("rb") as packed, _unpacked(packed) as stream:
+            for name, member, content in _members(_Unpacked(stream, tree), tree):
+                parent, _, base = name.rpartition("/")
+                if base == OPAQUE:
+                    emptied.append(parent)
+                elif base.startswith(WHITEOUT) and not base.startswith(RESERVED):
+                    removed.append(f"{parent}/{base[len(WHITEOUT):]}" if parent else base[len(WHITEOUT) :])
+                elif not base.startswith(RESERVED):
+                    _add(tree, added, name, member, content)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError, ValueError) as error:
+        raise VendorError(rules.BAD_LAYER, layer=layer, image=tree.image, cause=_cause(error)) from error
+    _apply(tree.held, removed, emptied, added)
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, EOFError) and "marker" in str(error):
+        return "it ends too early"
+    return str(error) or type(error).__name__
+
+
+def _unpacked(packed: IO[bytes]) -> Any:
+    magic = packed.read(4)
+    packed.seek(0)
+    if magic.startswith(_GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=packed, mode="rb")
+    if magic == _ZSTD_MAGIC:
+        reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+        return reader.stream_reader(packed, read_across_frames=True, closefd=False)
+    return packed
+
+
+def _members(stream: _Unpacked, tree: Tree) -> Iterator[tuple[str, tarfile.TarInfo, IO[bytes] | None]]:
+    """The members of an archive: path in the image, header, and for regular files their content."""
+    with tarfile.open(fileobj=stream, mode="r:", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+        count = 0
+        while (member := archive.next()) is not None:
+            archive.members = []  # it would remember all of them
+            count += 1
+            if count > tree.limits.members:
+                raise tree.too_much("the number of files in a layer", f"{tree.limits.members:,}")
+            name = _name(tree, member.name)
+            if name:
+                yield name, member, archive.extractfile(member) if member.isreg() and tree.wants(name) else None
+    if stream.last.strip(b"\0"):
+        raise tarfile.ReadError("a header in it is broken")
+
+
+def _name(tree: Tree, raw: str) -> str:
+    """A member's path relative to the image's root; one that climbs is refused."""
+    parts = [part for part in raw.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise tree.unsafe(raw, "the path climbs with ..")
+    base = parts[-1] if parts else ""
+    if base.startswith(WHITEOUT) and base[len(WHITEOUT) :] in ("", ".", ".."):
+        raise tree.unsafe(raw, "a whiteout that names no file")
+    return "/".join(parts)
+
+
+def _add(tree: Tree, added: dict[str, Held], name: str, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+    if tree.leads_to_wanted(name) and not member.isdir():
+        raise tree.unsafe(name, "the folder with the content is a link" if _is_link(member) else "it is no folder")
+    if not tree.wants(name):
+        return
+    _check_name(tree, name)
+    if len(tree.held) + len(added) >= tree.limits.files:
+        raise tree.too_much("the number of files", f"{tree.limits.files:,}")
+    if member.isdir():
+        added[name] = FOLDER
+    elif content is not None:
+        added[name] = Held(_spooled(tree, name, member.size, content))
+    elif member.issym():
+        added[name] = Held(link=member.linkname)
+    elif member.islnk():
+        target = _name(tree, member.linkname)
+        found = added.get(target) or tree.held.get(target)
+        if found is None or found is FOLDER:
+            raise tree.unsafe(name, f"a hard link to {member.linkname}, which is not part of the content")
+        added[name] = found
+    else:
+        raise tree.unsafe(name, "a device, a pipe or a socket")
+
+
+def _is_link(member: tarfile.TarInfo) -> bool:
+    return member.issym() or member.islnk()
+
+
+def _check_name(tree: Tree, name: str) -> None:
+    try:
+        encoded = name.encode()
+    except UnicodeEncodeError as error:
+        raise tree.unsafe(ascii(name), "the name is not UTF-8") from error
+    if "\\" in name or not name.isprintable():
+        raise tree.unsafe(ascii(name), "the name has characters that names of files should not have")
+    if max(len(part) for part in encoded.split(b"/")) > 255:
+        raise tree.unsafe(f"{name[:60]}…", "the name is longer than file systems allow")
+
+
+def _spooled(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
+    limits = tree.limits
+    if size > limits.file_bytes:
+        raise tree.too_much(name, f"{limits.file_bytes:,} bytes")
+    tree.size += size
+    if tree.size > limits.bytes:
+        raise tree.too_much("all of the content", f"{limits.bytes:,} bytes")
+    tree.spooled += 1
+    path = tree.spool / str(tree.spooled)
+    with path.open("wb") as stream:
+        while data := content.read(_CHUNK):
+            stream.write(data)
+        if stream.tell() != size:
+            raise EOFError("it ends in the middle of a file")
+    return path
+
+
+def _apply(held: dict[str, Held], removed: Sequence[str], emptied: Sequence[str], added: dict[str, Held]) -> None:
+    """Whiteouts act on the layers below only, whatever their place in the archive; a file covers a folder below it."""
+    gone = {*removed}
+    hidden = {*removed, *emptied, *(path for path, what in added.items() if what is not FOLDER)}
+    covered = {above for path in added for above in _above(path)}
+    for path, what in list(held.items()):
+        is_covered = what is not FOLDER and path in covered
+        if path in gone or is_covered or not hidden.isdisjoint(_above(path)):
+            del held[path]
+    held.update(added)
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path is in, the root ("") included."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path

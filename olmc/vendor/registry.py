@@ -1,0 +1,216 @@
+"""Registries: the OCI distribution API as far as pulling goes, with basic and token authentication."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+from urllib.request import parse_http_list, parse_keqv_list
+
+from urllib3.exceptions import HTTPError
+
+from olmc.rules import vendor as rules
+from olmc.vendor.credentials import Credential, credential_for
+from olmc.vendor.errors import SourceError
+from olmc.vendor.manifests import MEDIA_TYPES, Descriptor
+from olmc.vendor.mirrors import Location
+from olmc.vendor.sources import CHUNK, MAX_MANIFEST_BYTES, Source, Tick, written
+from olmc.vendor.transport import (
+    FinalError,
+    Network,
+    Response,
+    TransientError,
+    done_with,
+    exchange,
+    failure,
+    is_loopback,
+    raise_if_passing,
+    read_body,
+    with_retries,
+)
+
+T = TypeVar("T")
+
+MAX_ANSWER_BYTES = 1024 * 1024
+_API_HOSTS = {"docker.io": "registry-1.docker.io"}
+_TOKEN = re.compile(r"[!-~]+")
+
+
+def registry_source(network: Network, image: str, location: Location) -> Source:
+    """The image at a registry."""
+
+    def manifest(digest: str) -> tuple[bytes, str]:
+        def attempt() -> tuple[bytes, str]:
+            path = f"manifests/{digest or location.reference.selector}"
+            response = _get(network, image, location, path, {"Accept": ", ".join(MEDIA_TYPES)})
+            media_type = str(response.headers.get("Content-Type") or "")
+            return read_body(network, response, MAX_MANIFEST_BYTES), media_type
+
+        return _tried(network, image, location, attempt)
+
+    def blob(wanted: Descriptor, path: Path, tick: Tick) -> str:
+        return _tried(network, image, location, lambda: _blob(network, image, location, wanted, path, tick))
+
+    return Source(location.reference.registry, manifest, blob)
+
+
+def _tried(network: Network, image: str, location: Location, attempt: Callable[[], T]) -> T:
+    place = location.reference.registry
+    try:
+        return with_retries(network, place, attempt)
+    except FinalError as error:
+        raise SourceError(rules.NOT_REACHED, image=image, place=place, cause=error) from error
+
+
+def _blob(network: Network, image: str, location: Location, wanted: Descriptor, path: Path, tick: Tick) -> str:
+    response = _get(network, image, location, f"blobs/{wanted.digest}", {})
+    arrived = 0
+
+    def counted(number: int) -> None:
+        nonlocal arrived
+        arrived += number
+        tick(number)
+
+    try:
+        digest, size = written(response.stream(CHUNK, decode_content=False), wanted, path, counted)
+        if size < wanted.size:
+            raise TransientError(f"it stops after {size:,} of {wanted.size:,} bytes")
+    except TransientError:
+        tick(-arrived)
+        raise
+    except HTTPError as error:
+        tick(-arrived)
+        raise failure(error, network.timeout) from error
+    finally:
+        done_with(response)
+    return digest
+
+
+def _get(network: Network, image: str, location: Location, path: str, headers: Mapping[str, str]) -> Response:
+    """The answer to a GET below a repository if it is 200; raises TransientError, FinalError, SourceError."""
+    reference = location.reference
+    insecure = _is_insecure(network, location)
+    base = f"{_scheme(network, location)}://{_host(reference.registry)}/v2/{reference.repository}"
+    known = network.authorizations.get(reference.name)
+    given = {**headers, **({"Authorization": known} if known else {})}
+    response = exchange(network, "GET", f"{base}/{path}", given, insecure=insecure)
+    if response.status == 401:
+        asked = response.headers.getlist("WWW-Authenticate")
+        done_with(response)
+        fresh = _authorization(network, image, location, asked)
+        network.authorizations[reference.name] = fresh
+        response = exchange(network, "GET", f"{base}/{path}", {**headers, "Authorization": fresh}, insecure=insecure)
+    raise_if_passing(response)
+    if response.status == 200:
+        return response
+    status = f"{response.status} {response.reason or ''}".rstrip()
+    cause = f"it answers {status}{_told(network, response)}"
+    if response.status == 404:
+        raise SourceError(rules.NOT_FOUND, image=image, place=reference.registry, cause=cause)
+    if response.status in (401, 403):
+        raise _denied(network, image, location, cause)
+    raise FinalError(cause)
+
+
+def _told(network: Network, response: Response) -> str:
+    """The reason in the body of a refusal, "" if it gives none."""
+    try:
+        value = json.loads(read_body(network, response, MAX_ANSWER_BYTES))
+        first = value["errors"][0]
+        return f" ({first['code']}: {first.get('message') or ''})".replace(": )", ")")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, TransientError, FinalError):
+        return ""
+
+
+def _denied(network: Network, image: str, location: Location, cause: str) -> SourceError:
+    reference = location.reference
+    credential = credential_for(network.auth_files, reference.registry, reference.repository)
+    user = f"the credentials of {credential.user}" if credential and credential.user else "a token"
+    sent = f"olmc sent {user}" if credential else "olmc found no credentials for it"
+    place = reference.registry
+    return SourceError(rules.DENIED, image=image, place=place, cause=cause, host=place, sent=sent)
+
+
+def _host(registry: str) -> str:
+    return _API_HOSTS.get(registry, registry)
+
+
+def _is_insecure(network: Network, location: Location) -> bool:
+    """Whether a registry may be asked without TLS: the user says so, or it is on this machine."""
+    registry = location.reference.registry
+    return location.insecure or registry in network.insecure or is_loopback(registry)
+
+
+def _scheme(network: Network, location: Location) -> str:
+    """https, but for insecure registries that don't speak it."""
+    registry = location.reference.registry
+    if not _is_insecure(network, location):
+        return "https"
+    if registry not in network.schemes:
+        try:
+            done_with(exchange(network, "GET", f"https://{_host(registry)}/v2/", {}, insecure=True))
+            network.schemes[registry] = "https"
+        except FinalError:
+            network.schemes[registry] = "http"
+        except TransientError as error:
+            if not error.broke_off:
+                raise
+            network.schemes[registry] = "http"
+    return network.schemes[registry]
+
+
+def _authorization(network: Network, image: str, location: Location, asked: list[str]) -> str:
+    """The header that a registry asks for; raises SourceError when there is nothing to answer with."""
+    reference = location.reference
+    challenges = {}
+    for text in asked:
+        scheme, _, rest = text.partition(" ")
+        pairs = [pair for pair in parse_http_list(rest) if "=" in pair]
+        challenges[scheme.lower()] = parse_keqv_list(pairs)
+    credential = credential_for(network.auth_files, reference.registry, reference.repository)
+    if "bearer" in challenges:
+        return f"Bearer {_token(network, image, location, challenges['bearer'], credential)}"
+    if "basic" in challenges and credential is not None and credential.user:
+        return _basic(credential)
+    raise _denied(network, image, location, "it wants credentials")
+
+
+def _basic(credential: Credential) -> str:
+    return "Basic " + base64.b64encode(f"{credential.user}:{credential.secret}".encode()).decode()
+
+
+def _token(
+    network: Network, image: str, location: Location, challenge: Mapping[str, str], credential: Credential | None
+) -> str:
+    """A token for pulling, from the service that the registry names."""
+    realm = challenge.get("realm") or ""
+    insecure = _is_insecure(network, location)
+    if urlsplit(realm).scheme not in (("https", "http") if insecure else ("https",)):
+        raise FinalError(f"it names no safe token service: {realm or 'none'}")
+    scope = challenge.get("scope") or f"repository:{location.reference.repository}:pull"
+    fields = {key: value for key, value in (("service", challenge.get("service") or ""), ("scope", scope)) if value}
+    if credential is not None and not credential.user:
+        grant = {"grant_type": "refresh_token", "client_id": "olmc", "refresh_token": credential.secret}
+        form = urlencode({**fields, **grant})
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        response = exchange(network, "POST", realm, kind, insecure=insecure, body=form)
+    else:
+        headers = {"Authorization": _basic(credential)} if credential is not None else {}
+        joined = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
+        response = exchange(network, "GET", joined, headers, insecure=insecure)
+    raise_if_passing(response)
+    if response.status != 200:
+        told = _told(network, response)
+        raise _denied(network, image, location, f"its token service answers {response.status}{told}")
+    try:
+        value = json.loads(read_body(network, response, MAX_ANSWER_BYTES))
+        token = value.get("token") or value.get("access_token")
+    except (ValueError, AttributeError) as error:
+        raise FinalError("its token service sends no JSON") from error
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise FinalError("its token service sends no token")
+    return token

@@ -1,0 +1,183 @@
+"""`vendor/` as it is written: everything beside its place, synced, then renamed into it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from olmc.load.lock import LOCK_FILE, lock_text
+from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.model.diagnostic import Report
+from olmc.model.lock import Lock, LockedImage
+from olmc.rules import vendor as rules
+from olmc.vendor.errors import VendorError
+from olmc.vendor.layers import FOLDER, Held, Tree
+
+STAGE_PREFIX = ".olmc-"
+GIT_ATTRIBUTES = f"{MARK}* -text linguist-vendored\n"
+
+_MAX_LINKS = 8
+
+
+def check_folder(root: Path) -> None:
+    """Raise VendorError if vendor/ is there and is not olmc's, or leads elsewhere: much of it may be removed."""
+    folder = root / VENDOR_FOLDER
+    for path in (folder, *(folder / name for name in FOLDERS.values())):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            raise VendorError(rules.FOREIGN_FOLDER, path=path.relative_to(root).as_posix())
+    mark = folder / MARK_FILE
+    is_ours = mark.is_file() and mark.read_bytes().startswith(MARK.encode())
+    if not is_ours and folder.exists() and any(folder.iterdir()):
+        raise VendorError(rules.FOREIGN_FOLDER, path=VENDOR_FOLDER)
+
+
+@contextmanager
+def stage(root: Path) -> Iterator[Path]:
+    """A folder to work in, on the file system of the workspace; it is gone in the end, and so is what runs that were
+    killed have left."""
+    for left in root.glob(f"{STAGE_PREFIX}vendor-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{STAGE_PREFIX}vendor-", dir=root))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_tree(tree: Tree, folders: Mapping[str, str], target: Path) -> tuple[str, ...]:
+    """Write the files of `tree` below `target`: those of each folder in `folders` to the place that it names.
+
+    The paths of what was written come back. Raises VendorError for links that lead out, and for names that are
+    the same on some file systems.
+    """
+    files = dict(_files(tree, folders))
+    _check_clashes(tree, files)
+    for path, data in sorted(files.items()):
+        place = target / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(data, place)
+        _sync(place)
+    return tuple(sorted(files))
+
+
+def _files(tree: Tree, folders: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    for name, what in tree.held.items():
+        for folder, place in folders.items():
+            if what is not FOLDER and name.startswith(f"{folder}/"):
+                yield posixpath.join(place, name[len(folder) + 1 :]), _data(tree, name, what)
+
+
+def _data(tree: Tree, name: str, what: Held) -> Path:
+    """The content at a path, links inside of the wanted folders followed."""
+    place = name
+    for _ in range(_MAX_LINKS):
+        if what.data is not None:
+            return what.data
+        place = posixpath.normpath(posixpath.join("/", posixpath.dirname(place), what.link)).strip("/")
+        found = tree.held.get(place)
+        if found is None:
+            cause = "leads nowhere" if tree.wants(place) else "leaves the content"
+            raise tree.unsafe(name, f"a link to {what.link}, which {cause}")
+        if found is FOLDER:
+            raise tree.unsafe(name, f"a link to the folder {what.link}")
+        what = found
+    raise tree.unsafe(name, "a link that leads to itself, or through too many others")
+
+
+def _check_clashes(tree: Tree, files: Mapping[str, Path]) -> None:
+    known: dict[str, tuple[str, bool]] = {}
+    for path in sorted(files):
+        parts = path.split("/")
+        for length in range(1, len(parts) + 1):
+            name, is_file = "/".join(parts[:length]), length == len(parts)
+            folded = unicodedata.normalize("NFC", name).casefold()
+            other, was_file = known.setdefault(folded, (name, is_file))
+            if other != name:
+                raise tree.unsafe(name, f"it is the same as {other} on file systems that don't tell case")
+            if is_file != was_file:
+                raise tree.unsafe(name, "it is a file and a folder at once")
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def place(root: Path, image: LockedImage, made: Path) -> bool:
+    """Rename the folder `made` to where the content of an image belongs; False if it is there already."""
+    target = root / path_of(image)
+    if intact(root, image, Report()) is not None:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mark = root / VENDOR_FOLDER / MARK_FILE
+    if not mark.is_file() or mark.read_bytes() != GIT_ATTRIBUTES.encode():
+        replace_file(mark, GIT_ATTRIBUTES)
+    if os.path.lexists(target):
+        target.rename(made.with_name(f"{made.name}-before"))
+    made.rename(target)
+    _sync_folder(target.parent)
+    return True
+
+
+def write_lock(root: Path, operators: Lock | None, images: Sequence[LockedImage]) -> bool:
+    """Write olmc.lock if it changes; whether it did."""
+    path, text = root / LOCK_FILE, lock_text(operators, images)
+    if path.is_file() and path.read_bytes() == text.encode():
+        return False
+    if operators is None and not images and not path.exists():
+        return False
+    replace_file(path, text)
+    return True
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file beside its place and rename it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=STAGE_PREFIX)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    with suppress(OSError):  # not every system syncs folders
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
+    """Remove what vendor/ holds besides the content of `images`; the paths that are gone."""
+    gone = others(root, images)
+    for path in gone:
+        target = root / path
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink()
+    for folder in FOLDERS.values():
+        with suppress(OSError):
+            (root / VENDOR_FOLDER / folder).rmdir()
+    return gone
+
+
+def others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
+    """The paths in vendor/ that no image of `images` accounts for."""
+    kept = {path_of(image) for image in images}
+    found = [path for folder in FOLDERS.values() for path in (root / VENDOR_FOLDER / folder).glob("*")]
+    return tuple(sorted(name for path in found if (name := path.relative_to(root).as_posix()) not in kept))

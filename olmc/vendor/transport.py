@@ -1,0 +1,222 @@
+"""HTTP as registries need it: timeouts, redirects that keep secrets, and another try for what may pass."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TypeVar
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    InsecureRequestWarning,
+    NameResolutionError,
+    NewConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
+
+from olmc.vendor.credentials import AuthFile
+from olmc.vendor.progress import StoppedError
+from olmc.version import __version__
+
+Response = urllib3.BaseHTTPResponse
+T = TypeVar("T")
+
+MAX_REDIRECTS = 5
+MAX_WAIT = 60.0
+FIRST_PAUSE = 0.5
+CONNECT_SECONDS = 10.0
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PASSING = (408, 429, 500, 502, 503, 504)
+
+
+class TransientError(Exception):
+    """What another try may cure; `wait` is how many seconds the server asks for, `broke_off` whether it hung up."""
+
+    def __init__(self, cause: str, wait: float = 0.0, *, broke_off: bool = False) -> None:
+        super().__init__(cause)
+        self.wait = wait
+        self.broke_off = broke_off
+
+
+class FinalError(Exception):
+    """What another try would not cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How to reach registries, and what was learnt about them meanwhile (shared by all threads).
+
+    `timeout` is the longest silence in seconds, `retries` how often to try again, `insecure` the registries that may be
+    asked without TLS; once `stop` is set, nothing more is asked. `schemes` holds how insecure registries are reached,
+    `authorizations` the header by repository, `given_up` the registries that did not come back after all tries.
+    """
+
+    auth_files: tuple[AuthFile, ...] = ()
+    timeout: float = 30.0
+    retries: int = 4
+    insecure: frozenset[str] = frozenset()
+    stop: Event = field(default_factory=Event)
+    pools: dict[tuple[str, bool], urllib3.PoolManager] = field(default_factory=dict)
+    schemes: dict[str, str] = field(default_factory=dict)
+    authorizations: dict[str, str] = field(default_factory=dict)
+    given_up: set[str] = field(default_factory=set)
+
+
+def with_retries(network: Network, registry: str, attempt: Callable[[], T]) -> T:
+    """The outcome of `attempt`, tried again after a TransientError with pauses that double, or that the server asks
+    for; raises FinalError in the end, or when the server asks for more than a minute, and StoppedError.
+
+    A registry that was given up once gets one try only: a run with many images would take hours to fail.
+    """
+    number = 0
+    while not network.stop.is_set():
+        try:
+            return attempt()
+        except TransientError as error:
+            if error.wait > MAX_WAIT:
+                raise FinalError(f"{error}, and asks to come back in {error.wait:.0f} seconds") from error
+            if number == network.retries or registry in network.given_up:
+                network.given_up.add(registry)
+                raise FinalError(f"{error} (tried {number + 1} times)" if number else str(error)) from error
+            network.stop.wait(max(error.wait, FIRST_PAUSE * 2**number))
+            number += 1
+    raise StoppedError
+
+
+def exchange(
+    network: Network, method: str, url: str, headers: Mapping[str, str], *, insecure: bool = False, body: str = ""
+) -> Response:
+    """The answer to a request, redirects followed; the body is still to be read, and the answer to be closed.
+
+    Credentials don't go along to another host, and nobody is led from https to http. Raises TransientError, FinalError.
+    """
+    sent = {"User-Agent": f"olmc/{__version__}", "Accept-Encoding": "identity", **headers}
+    for _ in range(MAX_REDIRECTS):
+        response = _once(network, method, url, sent, insecure, body)
+        location = response.headers.get("Location")
+        if response.status not in _REDIRECTS or not location:
+            return response
+        response.close()
+        target = urljoin(url, location)
+        here, there = urlsplit(url), urlsplit(target)
+        if there.scheme not in ("http", "https") or (here.scheme == "https" and there.scheme == "http"):
+            raise FinalError(f"it leads to {there.scheme}://{there.netloc}, which is not safe")
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            sent.pop("Authorization", None)
+        url = target
+    raise FinalError(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def _once(
+    network: Network, method: str, url: str, headers: Mapping[str, str], insecure: bool, body: str
+) -> Response:
+    try:
+        return _pool(network, url, insecure).urlopen(
+            method, url, headers=headers, body=body or None, redirect=False, retries=False, preload_content=False,
+            decode_content=False, timeout=urllib3.Timeout(min(CONNECT_SECONDS, network.timeout), network.timeout),
+        )  # fmt: skip
+    except (HTTPError, ValueError) as error:
+        raise failure(error, network.timeout) from error
+
+
+def failure(error: Exception, timeout: float) -> TransientError | FinalError:
+    """What an error of urllib3 means, in words without addresses of objects."""
+    if isinstance(error, NameResolutionError):
+        return TransientError("its name can't be resolved")
+    if isinstance(error, NewConnectionError):
+        return TransientError(_reason(error) or "no connection can be made")
+    if isinstance(error, ConnectTimeoutError):
+        return TransientError("no connection came about in time")
+    if isinstance(error, ReadTimeoutError):
+        return TransientError(f"nothing came for {timeout:g} seconds")
+    if isinstance(error, SSLError):
+        unknown = "CERTIFICATE_VERIFY_FAILED" in str(error)
+        return FinalError(f"TLS: {error}{'; SSL_CERT_FILE can name more authorities' if unknown else ''}")
+    if isinstance(error, ValueError):
+        return FinalError(f"its answer is malformed: {error}")
+    return TransientError(_reason(error) or "the connection broke off", broke_off=True)
+
+
+def _reason(error: BaseException) -> str:
+    """What the operating system says at the bottom of an error."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.strerror:
+            return seen.strerror.lower()
+        seen = seen.__cause__ or seen.__context__
+    return ""
+
+
+def is_loopback(registry: str) -> bool:
+    """Whether a host, with or without port, is this machine."""
+    host = urlsplit(f"//{registry}").hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _pool(network: Network, url: str, insecure: bool) -> urllib3.PoolManager:
+    parts = urlsplit(url)
+    direct = is_loopback(parts.netloc) or proxy_bypass(parts.netloc)
+    proxy = "" if direct else getproxies().get(parts.scheme, "")
+    known = network.pools.get((proxy, insecure))
+    if known is not None:
+        return known
+    if insecure:
+        urllib3.disable_warnings(InsecureRequestWarning)  # that is what the user asked for
+    context = ssl.create_default_context()
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    made = (
+        urllib3.ProxyManager(proxy, maxsize=16, ssl_context=context)
+        if proxy
+        else urllib3.PoolManager(maxsize=16, ssl_context=context)
+    )
+    return network.pools.setdefault((proxy, insecure), made)
+
+
+def raise_if_passing(response: Response) -> None:
+    """Raise TransientError for an answer that may be another one later (429, 5xx)."""
+    if response.status not in _PASSING:
+        return
+    wait = 0.0
+    with suppress(HTTPError):
+        wait = urllib3.Retry().get_retry_after(response) or 0.0
+    response.close()
+    raise TransientError(f"it answers {response.status} {response.reason or ''}".rstrip(), wait)
+
+
+def read_body(network: Network, response: Response, limit: int) -> bytes:
+    """The body of an answer; raises TransientError, or FinalError for more than `limit` bytes."""
+    try:
+        data = bytearray()
+        for chunk in response.stream(64 * 1024, decode_content=False):
+            data += chunk
+            if len(data) > limit:
+                raise FinalError(f"it sends more than {limit:,} bytes")
+    except (HTTPError, OSError) as error:
+        raise failure(error, network.timeout) from error
+    finally:
+        done_with(response)
+    return bytes(data)
+
+
+def done_with(response: Response) -> None:
+    """Give the connection back if nothing of the body is left, else close it."""
+    if response.length_remaining == 0:
+        response.drain_conn()  # an answer without a body has to be read as well
+        response.release_conn()
+    else:
+        response.close()

@@ -1,0 +1,218 @@
+"""`olmc vendor`: catalogs, then what the resolution picks from them, until nothing is missing; then the lock."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.load.bundles import read_bundle
+from olmc.load.config import options_from, read_config
+from olmc.load.lock import read_lock
+from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.load.workspace import load
+from olmc.model.diagnostic import Report, Severity
+from olmc.model.lock import LockedImage, LockFile
+from olmc.model.options import Options
+from olmc.model.workspace import Workspace
+from olmc.resolve.locking import lock_of
+from olmc.rules import load as load_rules
+from olmc.rules import vendor as rules
+from olmc.settle.rest import Settled, picks, settle
+from olmc.vendor.errors import VendorError
+from olmc.vendor.fetch import FetchError, Plan, fetch
+from olmc.vendor.layers import Limits
+from olmc.vendor.needs import Need, needs_of
+from olmc.vendor.progress import Progress
+from olmc.vendor.sources import Source
+from olmc.vendor.store import check_folder, others, place, remove_others, stage, write_lock
+
+PLATFORM = "linux/amd64"
+
+
+class Request(NamedTuple):
+    """What the user wants.
+
+    `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, anew. `check`:
+    change nothing. `platform`: "" for that of olmc.yaml. `sources` makes, of the `spec.vendor` in olmc.yaml, a function
+    that gives the sources of an image in the order in which they are to be asked; it may raise VendorError.
+    """
+
+    options: Options
+    sources: Callable[[Mapping[str, Any]], Callable[[str], Sequence[Source]]]
+    given: frozenset[str] = frozenset()
+    update: bool = False
+    check: bool = False
+    platform: str = ""
+    jobs: int = 4
+    limits: Limits = Limits()
+
+
+class Outcome(NamedTuple):
+    """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
+    longer needed, and whether olmc.lock has changed. After a check: what would be done."""
+
+    images: tuple[LockedImage, ...]
+    fetched: tuple[str, ...]
+    removed: tuple[str, ...]
+    lock_changed: bool
+
+
+def vendor(root: Path, request: Request, report: Report, progress: Progress) -> Outcome | None:
+    """Bring vendor/ and olmc.lock of the workspace at `root` up to date; None if that fails, then nothing has changed
+    and `report` says why."""
+    if not root.is_dir():
+        report.add(load_rules.NO_SUCH_PATH.finding(None, path=str(root)))
+        return None
+    try:
+        check_folder(root)
+        config = read_config(root, report)
+        lock = read_lock(root, report)
+        if report.worst() is Severity.ERROR:
+            return None
+        options = options_from(config, request.options, request.given)
+        return _vendored(_Work(root, request, options, config, lock), report, progress)
+    except VendorError as error:
+        report.add(error.diagnostic)
+    except FetchError as error:
+        for diagnostic in error.diagnostics:
+            place = diagnostic.location  # a catalog that came in this run, and is gone again, is no place to look at
+            is_there = place is not None and (root / place.path).exists()
+            report.add(diagnostic if is_there else diagnostic._replace(location=None))
+    except OSError as error:
+        path = Path(str(error.filename or root))
+        shown = path.relative_to(root) if path.is_relative_to(root) else path
+        report.add(rules.NOT_WRITTEN.finding(None, path=shown, cause=error.strerror or error))
+    return None
+
+
+class _Work(NamedTuple):
+    """A request with the workspace's own configuration and lock."""
+
+    root: Path
+    request: Request
+    options: Options
+    config: Mapping[str, Any]
+    lock: LockFile
+
+    @property
+    def platform(self) -> str:
+        return self.request.platform or (self.config.get("vendor") or {}).get("platform") or PLATFORM
+
+
+def _vendored(work: _Work, report: Report, progress: Progress) -> Outcome | None:
+    root, update = work.root, work.request.update
+    present = {
+        image.image: image
+        for image in work.lock.images
+        if image.platform in ("", work.platform) and intact(root, image, Report()) is not None
+    }
+    have = {} if update else dict(present)
+    if work.request.check:
+        return _checked(work, have, report)
+    sources = work.request.sources(work.config.get("vendor") or {})
+    pins = {} if update else {image.image: image.digest for image in work.lock.images}
+    plan = Plan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
+    fetched: list[str] = []
+    with stage(root) as folder, _undone_on_failure(root) as placed:
+        workspace: Workspace | None = None
+        while True:
+            workspace = workspace or _loaded(work, have, report)
+            if workspace is None:
+                return None
+            settled = settle(workspace, work.options, Report())
+            needs = needs_of(workspace, settled, work.options)
+            missing = [need for need in needs if not _is_there(need, have)]
+            if not missing:
+                break
+            for each in fetch(missing, plan, folder, progress):
+                have[each.image.image] = each.image
+                if each.made is not None:
+                    fetched.append(each.image.image)
+                    placed += [root / path_of(each.image)] if place(root, each.image, each.made) else []
+            workspace = _with_bundles(root, workspace, have, missing)
+        _tell_unresolved(settled, report)
+        images = tuple(sorted(have[need.image] for need in needs))
+        operators = work.lock.operators
+        if update and operators is not None:
+            operators = lock_of(workspace, settled.cluster, picks(settled))
+        changed = write_lock(root, operators, images)
+        placed.clear()
+    return Outcome(images, tuple(fetched), remove_others(root, images), changed)
+
+
+def _checked(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Outcome | None:
+    """What would be done, as far as it can be told without fetching anything."""
+    workspace = _loaded(work, have, report)
+    if workspace is None:
+        return None
+    settled = settle(workspace, work.options, Report())
+    needs = needs_of(workspace, settled, work.options)
+    images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
+    missing = tuple(need.image for need in needs if not _is_there(need, have))
+    if not missing:
+        _tell_unresolved(settled, report)
+    return Outcome(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
+
+
+def _is_there(need: Need, have: Mapping[str, LockedImage]) -> bool:
+    return need.image in have and have[need.image].kind == need.kind
+
+
+def _loaded(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
+    """The workspace with the images so far; None, and its errors in `report`, if it can't be read."""
+    said = Report()
+    workspace = load(
+        work.root, said, ignored=tuple(work.config.get("ignore") or ()),
+        edges=work.config.get("bundleEdges") or "replaces", kube_version=work.options.kube_version,
+        lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
+    )  # fmt: skip
+    errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
+    for diagnostic in errors:
+        report.add(diagnostic)
+    return None if errors else workspace
+
+
+def _with_bundles(
+    root: Path, workspace: Workspace, have: Mapping[str, LockedImage], added: Sequence[Need]
+) -> Workspace | None:
+    """The workspace with more vendored bundles; None if it has to be read anew, as catalogs change."""
+    templated = {image for catalog in workspace.catalogs.values() for image in catalog.images}
+    if any(need.kind == "catalog" or need.image in templated for need in added):
+        return None
+    bundles = dict(workspace.vendored)
+    for need in added:
+        folder = intact(root, have[need.image], Report())
+        bundle = read_bundle(root, folder, Report()) if folder is not None else None
+        if bundle is None:
+            return None
+        bundles[need.image] = bundle
+    return workspace._replace(vendored=bundles, images=tuple(have.values()))
+
+
+def _tell_unresolved(settled: Settled, report: Report) -> None:
+    for namespace, done in sorted(settled.rounds.items()):
+        if done.answer is not None and done.answer.message:
+            report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))
+
+
+@contextmanager
+def _undone_on_failure(root: Path) -> Iterator[list[Path]]:
+    """A list of folders that are new; those that are still in it in the end are removed, and vendor/ if it is new."""
+    folder = root / VENDOR_FOLDER
+    was_there = folder.exists()
+    had_mark = (folder / MARK_FILE).exists()
+    placed: list[Path] = []
+    try:
+        yield placed
+    finally:
+        for path in placed:
+            shutil.rmtree(path, ignore_errors=True)
+        if placed and not had_mark:
+            (folder / MARK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            for empty in (folder / "catalogs", folder / "bundles", *(() if was_there else (folder,))):
+                if empty.is_dir() and not any(empty.iterdir()):
+                    empty.rmdir()

@@ -1,0 +1,215 @@
+"""`olmc vendor`: what it brings from a real registry, and what the other commands make of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import names, olmc
+from image_workspaces import CATALOG, located, paths, state, with_images
+from vendoring import BEACON, FERRY, at_registry, locked, push_all, refused
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd", ""])
+@pytest.mark.parametrize("fixture", ["dependency", "upgrade"])
+def test_what_is_vendored_renders_as_folders_do(tmp_path: Path, host: str, fixture: str, compression: str) -> None:
+    """Catalogs, then what the resolution picks, dependencies and hops of upgrades included."""
+    root = tmp_path / "workspace"
+    images = with_images(root, fixture, compression)
+    push_all(host, f"renders-{fixture}{compression and '-'}{compression}", images)
+    result = olmc("vendor", root)
+    assert result.exit_code == 0, result.stderr
+    assert locked(root).keys() == images.keys()
+    assert {key: each.digest for key, each in locked(root).items()} == {k: i.digest for k, i in images.items()}
+    located("127.0.0.1:1")
+    assert names(root) == names(fixture)
+    found = olmc("render", root, "--exclude", "CatalogSource").stdout
+    assert found == olmc("render", fixture, "--exclude", "CatalogSource").stdout
+
+
+def test_without_it_the_way_out_is_named(root: Path) -> None:
+    result = olmc("render", root)
+    assert result.exit_code == 1
+    said = f"cluster.yaml:16:10: failure: the content of CatalogSource olm/harbour is not in the workspace: {CATALOG} "
+    assert f"{said}[OLMC620]\n  Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.\n" in (
+        result.stderr
+    )
+
+
+def test_a_bundle_that_is_missing_is_named_with_its_place(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    shutil.copytree("dependency", root, ignore=shutil.ignore_patterns("bundles"))
+    result = olmc("render", root)
+    said = f"catalogs/harbour/ferry.yaml:5:1: failure: bundle content for ferry.v1.0.0 ({FERRY}) is not available "
+    assert said in result.stderr
+    assert "Run `olmc vendor`, or unpack" in result.stderr
+
+
+def test_only_what_is_picked_is_brought(tmp_path: Path, host: str) -> None:
+    """The catalog lists tide 1.0.0 and 1.1.0; the Subscription starts at 1.1.0."""
+    root = at_registry(tmp_path, host, "picked", "upgrade")
+    text = (root / "operators.yaml").read_text().replace("startingCSV: tide.v1.0.0", "startingCSV: tide.v1.1.0")
+    (root / "operators.yaml").write_text(text)
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root).keys() == {CATALOG, "registry.example.com/bundles/tide:v1.1.0"}
+
+
+def test_a_second_run_asks_nobody_and_changes_nothing(root: Path) -> None:
+    assert olmc("vendor", root).exit_code == 0
+    before = state(root)
+    result = olmc("vendor", root, "--offline")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "vendor: 1 catalog, 2 bundles; 0 fetched, 0 removed, olmc.lock unchanged\n",
+    )
+    assert state(root) == before
+    assert olmc("vendor", root, "--check").stderr == "vendor/ and olmc.lock are up to date\n"
+
+
+def test_the_output_names_what_was_fetched(root: Path) -> None:
+    result = olmc("vendor", root)
+    digests = {key: each.digest[:19] for key, each in locked(root).items()}
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.splitlines() == [
+        f"fetched bundle {BEACON} ({digests[BEACON]})",
+        f"fetched bundle {FERRY} ({digests[FERRY]})",
+        f"fetched catalog {CATALOG} ({digests[CATALOG]})",
+        "vendor: 1 catalog, 2 bundles; 3 fetched, 0 removed, olmc.lock written",
+    ]
+
+
+def test_the_same_images_give_the_same_bytes(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(root, other)
+    assert olmc("vendor", root, "--jobs", "1").exit_code == olmc("vendor", other, "--jobs", "8").exit_code == 0
+    assert state(root) == state(other)
+
+
+def test_what_is_no_longer_needed_goes(root: Path) -> None:
+    assert olmc("vendor", root).exit_code == 0
+    (root / "operators.yaml").unlink()
+    assert olmc("vendor", root, "--check").exit_code == 1
+    result = olmc("vendor", root)
+    assert result.stderr == "vendor: no images are needed; olmc.lock written\n"
+    assert paths(root) == ["vendor/.gitattributes"]
+    assert "images" not in (root / "olmc.lock").read_text()
+
+
+def test_a_check_says_what_is_missing_and_fetches_nothing(root: Path) -> None:
+    before = state(root)
+    result = olmc("vendor", root, "--check")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"missing: {CATALOG}\n")
+    assert state(root) == before
+    assert olmc("vendor", root, "--check", "--update").exit_code == 2
+
+
+def test_bundles_of_the_workspace_go_before_images(root: Path, project: Path) -> None:
+    shutil.copytree(project / "fixtures/dependency/bundles/ferry-1.0.0", root / "mine/ferry")
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root).keys() == {CATALOG, BEACON}
+    assert "Deployment/harbour/ferry-controller" in names(root)
+
+
+def test_a_catalog_of_the_workspace_goes_before_its_image(root: Path, project: Path) -> None:
+    shutil.copytree(project / "fixtures/dependency/catalogs", root / "catalogs")
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root).keys() == {BEACON, FERRY}
+
+
+def test_templates_name_bundles_by_image(tmp_path: Path, host: str) -> None:
+    """A basic template is expanded from what its images hold (R-CAT-130)."""
+    root = at_registry(tmp_path, host, "templates")
+    template = {
+        "schema": "olm.template.basic",
+        "entries": [
+            {"schema": "olm.package", "name": "beacon", "defaultChannel": "stable"},
+            {"schema": "olm.channel", "package": "beacon", "name": "stable", "entries": [{"name": "beacon.v1.0.0"}]},
+            {"schema": "olm.bundle", "image": BEACON},
+        ],
+    }
+    (root / "catalogs/harbour").mkdir(parents=True)
+    (root / "catalogs/harbour/template.json").write_text(json.dumps(template))
+    text = (root / "operators.yaml").read_text().replace("ferry", "beacon")
+    (root / "operators.yaml").write_text(text)
+    missing = olmc("render", root)
+    assert f"bundle content for {BEACON} is not available offline" in missing.stderr
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root).keys() == {BEACON}
+    assert "Deployment/harbour/beacon-controller" in names(root)
+
+
+def test_an_image_by_kubernetes_version(root: Path) -> None:
+    """The annotation olm.catalogImageTemplate wins over spec.image (R-CAT-162)."""
+    text = (root / "cluster.yaml").read_text()
+    annotations = "{olm.catalogImageTemplate: 'registry.example.com/catalogs/harbour:v{kube_major_version}'}"
+    text = text.replace("metadata: {name: harbour,", f"metadata: {{annotations: {annotations}, name: harbour,")
+    (root / "cluster.yaml").write_text(text.replace("image: registry", "image: elsewhere"))
+    assert olmc("vendor", root).exit_code == 0
+    assert CATALOG in locked(root)
+    assert "Deployment/harbour/ferry-controller" in names(root)
+
+
+def test_what_olm_unpacked_before_is_brought_as_well(root: Path) -> None:
+    """An operator that is installed at the start left objects of its bundle behind, which its CSV does not show."""
+    assert olmc("vendor", root).exit_code == 0
+    rendered = json.loads(olmc("render", root, "-o", "json").stdout)["items"]
+    kept = [each for each in rendered if each["kind"] in ("Subscription", "ClusterServiceVersion", "OperatorGroup")]
+    (root / "operators.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": kept}))
+    shutil.rmtree(root / "vendor")
+    (root / "olmc.lock").unlink()
+    assert "CustomResourceDefinition/ferries.water.example.com" not in olmc("render", root, "-o", "name").stdout
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root).keys() == {CATALOG, BEACON, FERRY}
+    assert "CustomResourceDefinition/ferries.water.example.com" in names(root)
+
+
+def test_no_other_command_touches_the_network(root: Path) -> None:
+    """Python tells of every connection and every look at a name; a command that made one would end with 9."""
+    assert olmc("vendor", root).exit_code == 0
+    told = "('socket.connect', 'socket.getaddrinfo', 'socket.gethostbyname', 'socket.sendto')"
+    watch = f"import os, sys; sys.addaudithook(lambda event, _: event in {told} and os._exit(9))"
+    run = f"{watch}; from olmc.cli.main import main; main(sys.argv[1:])"
+    for command in ("render", "resolve", "check", "vendor --check", "vendor --offline"):
+        name, *options = command.split()
+        arguments = [sys.executable, "-c", run, name, str(root), *options]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+    done = subprocess.run([*arguments[:3], "vendor", str(root), "--update"], capture_output=True, check=False)
+    assert done.returncode == 9
+
+
+def test_what_a_killed_run_left_goes(root: Path) -> None:
+    (root / ".olmc-vendor-abc/blobs").mkdir(parents=True)
+    (root / ".olmc-vendor-abc/blobs/sha256-1").write_text("half of a lay")
+    assert olmc("vendor", root).exit_code == 0
+    assert not list(root.glob(".olmc-*"))
+
+
+def test_paths_and_options_that_are_none(tmp_path: Path) -> None:
+    result = olmc("vendor", tmp_path / "nowhere")
+    assert (result.exit_code, "[OLMC120]" in result.stderr) == (3, True)
+    (tmp_path / "empty").mkdir()
+    result = olmc("vendor", tmp_path / "empty")
+    assert (result.exit_code, result.stderr) == (0, "vendor: no images are needed; olmc.lock unchanged\n")
+    assert not list((tmp_path / "empty").iterdir())
+    assert olmc("vendor", tmp_path / "empty", "--jobs", "0").exit_code == 2
+    result = olmc("vendor", tmp_path / "empty", "--from", tmp_path / "nothing.tar")
+    assert (result.exit_code, "nothing.tar is no OCI layout: No such file" in result.stderr) == (3, True)
+
+
+def test_a_workspace_that_cannot_be_read(root: Path) -> None:
+    (root / "broken.yaml").write_text("a: [\n")
+    assert "broken.yaml:1:5: error: not valid YAML" in refused(root)
+
+
+def test_a_namespace_that_does_not_resolve(root: Path) -> None:
+    (root / "operators.yaml").write_text((root / "operators.yaml").read_text().replace("name: ferry", "name: gondola"))
+    result = olmc("vendor", root)
+    assert result.exit_code == 0
+    assert "warning: namespace harbour does not resolve, so the bundles for it are not known: " in result.stderr
+    assert locked(root).keys() == {CATALOG}

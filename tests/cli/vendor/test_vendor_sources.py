@@ -1,0 +1,66 @@
+"""Mirrors and OCI layouts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import names, olmc
+from image_kit import (
+    as_archive,
+    write_layout,
+)
+from image_workspaces import CATALOG, located, with_images
+from vendoring import BEACON, CONFIG, FERRY, at_registry, locked, refused
+
+
+def test_mirrors_are_asked_first_and_the_registry_last(tmp_path: Path, host: str) -> None:
+    """As olmc.yaml names them: the first one does not have the image, the second one does not answer."""
+    root = at_registry(tmp_path, host, "mirrors")
+    mirrors = f"    mirrors:\n    - prefix: registry.example.com\n      mirrors: ['{host}/empty', '127.0.0.1:1'"
+    (root / "olmc.yaml").write_text(f"{CONFIG}{mirrors}, '{host}/mirrors']\n")
+    located("127.0.0.1:2")
+    assert olmc("vendor", root, "--retries", "0").exit_code == 0
+    assert CATALOG in locked(root)
+    shutil.rmtree(root / "vendor")
+    (root / "olmc.lock").unlink()
+    (root / "olmc.yaml").write_text(f"{CONFIG}{mirrors}]\n")
+    said = refused(root)
+    assert f"{CATALOG} is not in {host}: it answers 404" in said
+    assert f"{CATALOG} can't be fetched from 127.0.0.1:1: connection refused" in said
+
+
+# Layouts and no network
+
+
+@pytest.mark.parametrize("archived", [False, True], ids=["folder", "archive"])
+def test_an_oci_layout_needs_no_registry(tmp_path: Path, archived: bool) -> None:
+    root = tmp_path / "workspace"
+    images = with_images(root, "dependency")
+    layout = write_layout(tmp_path / "layout", images)
+    layout = as_archive(layout) if archived else layout
+    result = olmc("vendor", root, "--offline", "--from", layout)
+    assert result.exit_code == 0, result.stderr
+    assert names(root) == names("dependency")
+
+
+def test_offline_names_what_is_missing(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    images = with_images(root, "dependency")
+    said = refused(root, "--offline")
+    assert f"cluster.yaml:16:10: error: {CATALOG} is not vendored, and --offline forbids the network [OLMC634]" in said
+    layout = write_layout(tmp_path / "layout", {CATALOG: images[CATALOG]})
+    said = refused(root, "--offline", "--from", str(layout))
+    assert f"{FERRY} is not vendored" in said
+    assert f"{BEACON} is not vendored" in said
+
+
+def test_one_image_a_layout(tmp_path: Path) -> None:
+    """A layout whose image has another name, or none, is given for a reference."""
+    root = tmp_path / "workspace"
+    given = []
+    for number, (reference, made) in enumerate(with_images(root, "dependency").items()):
+        given += ["--from", f"{reference}={write_layout(tmp_path / f'layout-{number}', {'latest': made})}"]
+    assert olmc("vendor", root, "--offline", *given).exit_code == 0
+    assert names(root) == names("dependency")
