@@ -13,6 +13,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 COMMANDS = (
     "check",
     "completion",
+    "diff",
     "explain",
     "get",
     "graph",

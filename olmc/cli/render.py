@@ -25,7 +25,7 @@ from olmc.yaml import c_reader_active
 if TYPE_CHECKING:
     from olmc.emit.directory import Changes
 
-_KUBE_VERSION = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
+KUBE_VERSION = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 _TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
 _FIELDS = {
     "for_": "purpose",
@@ -90,7 +90,7 @@ def render(
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if check and output_dir is None:
         raise click.UsageError("--check needs --output-dir.")
-    if not _KUBE_VERSION.fullmatch(kube_version):
+    if not KUBE_VERSION.fullmatch(kube_version):
         raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
     for name in (namespace, *(watch.split(",") if watch else ())):
         if name and is_dns1123_label(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 
 from olmc.golang.numbers import number_text
@@ -29,6 +30,20 @@ def quantity(value: str | int | float) -> str:
     Raises ValueError with Kubernetes' text for what is no quantity.
     """
     return _canonical(value if isinstance(value, str) else number_text(value))
+
+
+def amount(value: str | int | float) -> Fraction:
+    """The number that a resource quantity stands for: 1Gi and 1073741824 are the same amount.
+
+    Raises ValueError for what is no quantity.
+    """
+    shape = _SHAPE.fullmatch(quantity(value))
+    if shape is None:
+        raise ValueError(FORMAT_WRONG)
+    sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
+    number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _exponent(suffix)
+    return -number if sign == "-" else number
 
 
 @lru_cache(maxsize=4096)

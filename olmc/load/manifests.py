@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.golang import GoTypeError, decode
@@ -32,15 +32,18 @@ _SCHEMAS = {
 }
 
 
-def manifests_in(documents: Sequence[Document], report: Report) -> Iterator[Manifest]:
-    """The objects in the documents of a file: lists are flattened, what is no object is reported and left out."""
+def manifests_in(documents: Sequence[Document], report: Report, *, judged: bool = True) -> Iterator[Manifest]:
+    """The objects in the documents of a file: lists are flattened, what is no object is reported and left out.
+
+    With `judged` so are objects that the API server would refuse for what is particular to their kind.
+    """
     for document in documents:
         if document.value is None:
             continue
         if not isinstance(document.value, dict) or not is_object(document.value):
             report.add(_no_object(document))
             continue
-        yield from _flatten(Manifest(document.value, document.source), report)
+        yield from _flatten(Manifest(document.value, document.source), report, judged)
 
 
 def _no_object(document: Document) -> Diagnostic:
@@ -56,7 +59,7 @@ def is_object(value: dict[str, Any]) -> bool:
     return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
 
 
-def _flatten(manifest: Manifest, report: Report) -> Iterator[Manifest]:
+def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
     obj, source = manifest.object, manifest.source
     if obj["apiVersion"].startswith(_NOT_FOR_CLUSTERS):
         return
@@ -65,16 +68,16 @@ def _flatten(manifest: Manifest, report: Report) -> Iterator[Manifest]:
         for index, item in enumerate(items):
             below = Source(source.path, source.text, source.document, (*source.prefix, "items", index))
             if isinstance(item, dict) and is_object(item):
-                yield from _flatten(Manifest(item, below), report)
+                yield from _flatten(Manifest(item, below), report, judged)
             else:
                 report.add(rules.NOT_AN_OBJECT.finding(locate(below, ()), path=source.path))
         return
-    if _is_sound(manifest, report):
+    if _is_sound(manifest, report, judged):
         yield manifest
 
 
-def _is_sound(manifest: Manifest, report: Report) -> bool:
-    """Whether an object has a name and, for the kinds of OLM, the shape that the API server asks for."""
+def _is_sound(manifest: Manifest, report: Report, judged: bool) -> bool:
+    """Whether an object has a name and, if that is judged, the shape that the API server asks for."""
     obj, source = manifest.object, manifest.source
     if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):
         report.add(installed_rules.READ_ONLY.finding(locate(source, ())))
@@ -85,17 +88,23 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
         report.add(rules.NO_NAME.finding(locate(source, ("metadata",)), kind=obj["kind"]))
         return False
     found: list[Problem] = [((key,), problem) for key, problem in _metadata_problems(obj)]
-    if obj["apiVersion"].startswith(OLM_GROUP + "/") and obj["kind"] in _SCHEMAS:
-        found += problems(_SCHEMAS[obj["kind"]], obj)
-    elif obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
-        found += problems("customresourcedefinition", obj)
-    elif CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
-        found += _typed_problems(obj)
+    found += _kind_problems(obj) if judged else ()
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the object"
         place = locate(source, keys)
         report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
     return not found
+
+
+def _kind_problems(obj: KubernetesObject) -> Iterable[Problem]:
+    """What the API server refuses of the kinds that olmc knows."""
+    if obj["apiVersion"].startswith(OLM_GROUP + "/") and obj["kind"] in _SCHEMAS:
+        return problems(_SCHEMAS[obj["kind"]], obj)
+    if obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
+        return problems("customresourcedefinition", obj)
+    if CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
+        return _typed_problems(obj)
+    return ()
 
 
 def _typed_problems(obj: KubernetesObject) -> Iterator[Problem]:

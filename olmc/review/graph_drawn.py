@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.review.walk import dead_ends
 
@@ -127,11 +128,6 @@ def _cells(lane: Lane, versions: Mapping[str, Vertex]) -> Iterator[Cell]:
 def label(vertex: Vertex) -> str:
     """What a version is called in a drawing: the version, else the one in its name, else the name."""
     return clean(vertex.version or version_in(vertex.name) or vertex.name)
-
-
-def clean(text: str) -> str:
-    """A text of a stranger's catalog without characters that no drawing can hold."""
-    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
 def _marks(lane: Lane, vertex: Vertex) -> Iterator[Mark]:

@@ -1,0 +1,89 @@
+"""`olmc diff`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from olmc.api import Compilation, compile
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.render import KUBE_VERSION
+from olmc.emit.messages import as_text
+from olmc.model.diagnostic import Severity
+from olmc.model.options import Options
+
+_FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text",
+              show_default=True,
+              help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.")
+@click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
+@click.option("--for", "for_", envvar="OLMC_DIFF_FOR", type=click.Choice(["review", "apply"]), default="review",
+              show_default=True, help="Compare what OLM leaves in the cluster, or what is applied without OLM.")
+@click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
+              help="For apply: who issues serving certificates.")
+@click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
+@click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
+@click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
+@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
+              help="The Kubernetes version of the cluster.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
+@click.pass_context
+def diff(
+    ctx: click.Context, old: str, new: str, output: str, allow_empty: bool, for_: str, certs: str, namespace: str,
+    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, verbose: bool,
+) -> None:
+    """Say what an upgrade changes, and what it breaks.
+
+    OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
+    folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
+    path of the other side.
+
+    \b
+    Examples:
+      olmc diff git:main .                           what this branch changes
+      olmc diff git:origin/main clusters/prod -o markdown
+      olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
+      olmc diff rendered.yaml .                      what was rendered, and what would be now
+      olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
+
+    Exit codes: 0 both sides mean the same, 1 they differ, 2 wrong usage, 3 a side can't be read or compiled.
+    """
+    if watch is not None and all_namespaces:
+        raise click.UsageError("--watch and --all-namespaces exclude each other.")
+    if not KUBE_VERSION.fullmatch(kube_version):
+        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
+    options = Options(
+        purpose=for_,  # type: ignore[arg-type]
+        certificates=certs,  # type: ignore[arg-type]
+        kube_version=kube_version,
+        approve=approve,
+        install_namespace=namespace,
+        watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
+    )
+    default = click.core.ParameterSource.DEFAULT
+    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+
+    def compiled(path: Path) -> Compilation:
+        return compile(path, options, given=given)
+
+    from olmc.review.diff.compare import compare
+    from olmc.review.diff.outputs import written
+    from olmc.review.diff.reading import read_sides
+
+    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
+        reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
+        least = Severity.WARNING if verbose else Severity.ERROR
+        click.echo(as_text(reading.diagnostics, least=least), err=True, nl=False)
+    if reading.sides is None:
+        ctx.exit(BAD_INPUT)
+    difference = compare(*reading.sides)
+    click.echo(written(difference, output), nl=False)
+    ctx.exit(FINDINGS if difference.changes else DONE)

@@ -1,0 +1,165 @@
+"""The comparison: two sides in, everything that changed out, in the order in which people want to read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from olmc.load.validation.views import mapping
+from olmc.model.cluster import Name
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.review.diff.access import access
+from olmc.review.diff.change import Change, Gravity, Group, plain
+from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes
+from olmc.review.diff.deployments import deployment_changes
+from olmc.review.diff.fields import ObjectAdded, ObjectRemoved, field_changes
+from olmc.review.diff.images import WORKLOADS, image_changes
+from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
+from olmc.review.diff.matching import RBAC, Pair, folded_kind, paired
+from olmc.review.diff.noise import metadata_without_noise, without_noise
+from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, not_installed, operators
+from olmc.review.diff.permissions import permission_changes
+from olmc.review.diff.sides import Side
+from olmc.review.diff.values import deltas, identical, path_text, same
+
+__all__ = ["Difference", "compare"]
+
+_GROUPS = tuple(Group)
+
+
+class Difference(NamedTuple):
+    """What two sides differ in.
+
+    `changes`: by group, the gravest first, then by object. `pairs`: the objects that differ in more than noise, each
+    with its predecessor. `folded`: how many objects differ in nothing but noise, by what they are. `unchanged`: how
+    many objects are the same.
+    """
+
+    old: Side
+    new: Side
+    changes: tuple[Change, ...]
+    pairs: tuple[Pair, ...]
+    folded: Mapping[str, int]
+    unchanged: int
+
+    def in_group(self, group: Group) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.group is group)
+
+    def count(self, gravity: Gravity) -> int:
+        return sum(change.gravity is gravity for change in self.changes)
+
+
+def compare(old: Side, new: Side) -> Difference:
+    """Everything that changed from one side to the other; nothing if they mean the same."""
+    before, after = operators(old.objects), operators(new.objects)
+    kept_old, kept_new = _unfolded(old.objects), _unfolded(new.objects)
+    waiting_old, waiting_new = not_installed(before, kept_old), not_installed(after, kept_new)
+    kept_old += (waiting_old[name] for name in sorted(waiting_old.keys() & waiting_new.keys()))
+    kept_new += (waiting_new[name] for name in sorted(waiting_old.keys() & waiting_new.keys()))
+    pairs = paired(kept_old, kept_new, before, after)
+    found: list[Change] = [*operator_changes(old, new), *plan_changes(old.objects, new.objects)]
+    found += permission_changes(access(kept_old, before), access(kept_new, after))
+    differing: list[Pair] = []
+    noise = Counter(_folded_differences(old.objects, new.objects))
+    unchanged = 0
+    for pair in pairs:
+        if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
+            unchanged += 1
+            continue
+        changes = list(_changes(pair, _Owners(before, after)))
+        found += changes
+        if changes or _tells_permissions(pair):
+            differing.append(pair)
+        else:
+            noise[_what(pair)] += 1
+    ordered = tuple(sorted(found, key=_order))
+    return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
+
+
+class _Owners(NamedTuple):
+    """The operators of both sides."""
+
+    old: Mapping[Name, Operator]
+    new: Mapping[Name, Operator]
+
+
+def _order(change: Change) -> tuple[int, int, Identity, str, str]:
+    sentence = plain(change.sentence())
+    return _GROUPS.index(change.group), -change.gravity, change.identity, type(change).__name__, sentence
+
+
+def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
+    return [obj for obj in objects if not folded_kind(obj)]
+
+
+def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
+    """The kind of noise of every folded object that is not the same on both sides."""
+    before, after = ({identity(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
+    for known in before.keys() | after.keys():
+        was, now = before.get(known), after.get(known)
+        if was != now:
+            yield folded_kind(was or now or {})
+
+
+def _tells_permissions(pair: Pair) -> bool:
+    """Whether a role or a binding is there on one side only, or grants something else."""
+    if pair.identity.group != RBAC:
+        return False
+    if pair.old is None or pair.new is None:
+        return True
+    return any(not same({field: pair.old.get(field)}, {field: pair.new.get(field)}) for field in ("rules", "subjects"))
+
+
+def _what(pair: Pair) -> str:
+    """What an object is that differs in noise only."""
+    if pair.identity.group == RBAC:
+        return "role or binding"
+    return pair.identity.kind
+
+
+def _changes(pair: Pair, owners: _Owners) -> Iterator[Change]:
+    if pair.old is None or pair.new is None:
+        return _one_sided(pair)
+    return _both_sided(pair, pair.old, pair.new, owners)
+
+
+def _one_sided(pair: Pair) -> Iterator[Change]:
+    """An object that comes or goes; of operators and permissions other changes tell."""
+    known = pair.identity
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+        return
+    if known.kind == CRD:
+        yield CrdAdded(known) if pair.old is None else CrdRemoved(known)
+        return
+    yield ObjectAdded(known) if pair.old is None else ObjectRemoved(known)
+    if known.kind in WORKLOADS:
+        yield from image_changes(pair)
+    elif _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+
+
+def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[Change]:
+    known = pair.identity
+    if known.kind == CRD:
+        yield from crd_changes(known, old, new)
+        was, now = (metadata_without_noise(mapping(crd.get("metadata"))) for crd in (old, new))
+        for delta in deltas(was, now, ("metadata",)):
+            yield CrdFieldChanged(known, path_text(delta.path), delta.old, delta.new)
+        return
+    before, after = without_noise(old, owners.old), without_noise(new, owners.new)
+    if known.kind in WORKLOADS:
+        yield from image_changes(pair)
+        yield from deployment_changes(known, deltas(before, after))
+        return
+    if _is_olm(known, CSV):
+        yield from image_changes(pair)
+    elif _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+    elif _is_olm(known, "OperatorGroup"):
+        yield from target_changes(pair)
+    yield from field_changes(known, deltas(before, after))
+
+
+def _is_olm(known: Identity, kind: str) -> bool:
+    return known.group == OLM_GROUP and known.kind == kind

@@ -1,0 +1,218 @@
+"""A folder of a git revision, written to another place: asked of git's plumbing, the work tree is never touched.
+
+Nothing of the repository is run and nothing is fetched: contents are the blobs themselves, without filters. Links are
+made after all files, so that no file is written through one, and whoever reads the folder follows none that leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from olmc.load.files import MAX_FILE_BYTES
+from olmc.load.manifests import SUFFIXES
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location
+from olmc.rules import diff as rules
+
+__all__ = ["GitError", "Revision", "as_revision", "folder_here", "top_of", "write_tree"]
+
+_OFFLINE = {
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+}  # fmt: skip
+_LINK, _SUBMODULE = "120000", "160000"
+_LFS = b"version https://git-lfs.github.com/spec/"
+_PREFIX = "git:"
+
+
+class GitError(Exception):
+    """git can't be run or refuses; the message is its own."""
+
+
+class Revision(NamedTuple):
+    """What `git:REF[:PATH]` asks for; `path` is None where none is given."""
+
+    ref: str
+    path: str | None
+
+    def __str__(self) -> str:
+        return f"{_PREFIX}{self.ref}" if self.path is None else f"{_PREFIX}{self.ref}:{self.path}"
+
+
+class _Entry(NamedTuple):
+    """An entry of a tree: mode and name of its object, its size, and its path below the tree."""
+
+    mode: str
+    name: str
+    size: int
+    path: str
+
+
+def as_revision(asked: str) -> Revision | None:
+    """The revision that a side names, None for a path. A colon in braces (`main@{10:30}`) is part of the revision."""
+    if not asked.startswith(_PREFIX):
+        return None
+    rest, depth = asked.removeprefix(_PREFIX), 0
+    for number, char in enumerate(rest):
+        depth += (char == "{") - (char == "}")
+        if char == ":" and not depth:
+            return Revision(rest[:number], rest[number + 1 :])
+    return Revision(rest, None)
+
+
+def write_tree(asked: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+    """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
+
+    None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
+    does not have is an empty folder. Raises GitError.
+    """
+    path = asked.path or ""
+    if asked.ref.startswith("-") or not asked.ref:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=asked.ref or "revision without a name", hint=_hint(asked.ref)))
+        return None
+    commit = _parsed(f"{asked.ref}^{{tree}}")
+    if commit is None:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=asked.ref, hint=_hint(asked.ref)))
+        return None
+    found = _parsed(f"{asked.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
+    name = path.rstrip("/").rpartition("/")[2] or "repository"
+    place = target / (name if _is_plain(name) else "folder")
+    if found is None:
+        if not may_be_absent:
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=asked.ref, path=path))
+            return None
+        place.mkdir()
+        return place
+    if _git("cat-file", "-t", found).strip() == b"blob":
+        _write_files([_Entry("100644", found, 0, place.name)], target, asked, report)
+        return place
+    place.mkdir()
+    entries = _entries(found, asked, report)
+    _write_files([each for each in entries if each.mode not in (_LINK, _SUBMODULE)], place, asked, report)
+    _write_links([each for each in entries if each.mode == _LINK], place)
+    return place
+
+
+def folder_here() -> str:
+    """The current directory from the top of its repository, "" for the top; raises GitError."""
+    return os.fsdecode(_git("rev-parse", "--show-prefix").removesuffix(b"\n")).rstrip("/")
+
+
+def top_of() -> Path | None:
+    """The top of the work tree that the current directory is in, None for a repository without one; GitError."""
+    if _git("rev-parse", "--is-inside-work-tree").strip() != b"true":
+        return None
+    return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
+
+
+def _entries(tree: str, asked: Revision, report: Report) -> list[_Entry]:
+    """The files, links and submodules below a tree; those that can't be written are reported and left out."""
+    found = []
+    for line in _git("ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]:
+        about, _, raw = line.partition(b"\t")
+        mode, _, name, size = about.decode("ascii").split()
+        path = os.fsdecode(raw)
+        if not _is_plain(path):
+            report.add(rules.ODD_PATH.finding(None, ref=asked.ref, path=ascii(path)))
+        elif mode == _SUBMODULE:
+            report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=asked.ref))
+        elif not any(folder.startswith(".") for folder in path.split("/")[:-1]):  # hidden folders are never read
+            found.append(_Entry(mode, name, int(size), path))
+    return found
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path stays below the folder that it is joined to, and out of git's own folders."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
+
+
+def _write_files(entries: Sequence[_Entry], target: Path, asked: Revision, report: Report) -> None:
+    """Write blobs as they come out of one process; of those that nobody would read because of their size only that."""
+    wanted = [each for each in entries if each.size <= MAX_FILE_BYTES]
+    for each in entries:
+        if each.size > MAX_FILE_BYTES:
+            place = _made(target, each.path)
+            place.touch()
+            os.truncate(place, each.size)
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{each.name}\n" for each in wanted).encode("ascii"))
+        names.seek(0)
+        with _started(["cat-file", "--batch"], names) as process:
+            assert process.stdout is not None
+            for each in wanted:
+                content = _blob(process.stdout, each)
+                if content.startswith(_LFS) and each.path.endswith(SUFFIXES):
+                    report.add(rules.LFS_POINTER.finding(Location(each.path), path=each.path, ref=asked.ref))
+                _made(target, each.path).write_bytes(content)
+
+
+def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
+    header = stream.readline().split()
+    if len(header) != 3:
+        raise GitError(f"the content of {entry.path} is not in the repository")
+    content = stream.read(int(header[2]))
+    stream.read(1)
+    return content
+
+
+def _made(target: Path, path: str) -> Path:
+    """The place of a file that does not exist yet, with the folders above it."""
+    place = target / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(place):
+        raise GitError(f"{path} is there twice")
+    return place
+
+
+def _write_links(entries: Iterable[_Entry], target: Path) -> None:
+    """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
+    for each in entries:
+        _made(target, each.path).symlink_to(os.fsdecode(_git("cat-file", "blob", each.name)))
+
+
+def _parsed(text: str) -> str | None:
+    """The name of the object that a text means to git, None if it means nothing."""
+    try:
+        return _git("rev-parse", "--verify", "--quiet", text).decode("ascii").strip()
+    except GitError as error:
+        if error.args[1:] == (1,):
+            return None
+        raise
+
+
+def _hint(ref: str) -> str:
+    """What to do about a revision that isn't there."""
+    names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
+    close = [name for name in names if name.rpartition("/")[2] == ref] or get_close_matches(ref, names, n=2, cutoff=0.7)
+    if close:
+        return f"Did you mean {' or '.join(f'{_PREFIX}{name}' for name in close)}?"
+    if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
+        return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
+    return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."
+
+
+def _git(*arguments: str) -> bytes:
+    """What a git command prints; GitError with its message and its exit code."""
+    with _started(arguments, subprocess.DEVNULL) as process:
+        out, said = process.communicate()
+    if process.returncode:
+        lines = said.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", process.returncode)
+    return out
+
+
+def _started(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, **_OFFLINE},
+        )  # fmt: skip
+    except OSError as error:
+        raise GitError(f"git can't be run: {error.strerror}") from error

@@ -1,0 +1,18 @@
+"""A difference in the format that was asked for."""
+
+from __future__ import annotations
+
+from olmc.review.diff.compare import Difference
+
+__all__ = ["written"]
+
+
+def written(difference: Difference, output: str) -> str:
+    """The text of a difference as `output`: text, markdown, json or html."""
+    if output == "json":
+        from olmc.review.diff.as_json import as_json
+
+        return as_json(difference)
+    from olmc.review.diff.as_text import as_text
+
+    return as_text(difference)

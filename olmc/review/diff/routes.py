@@ -1,0 +1,102 @@
+"""The way that OLM takes from the CSV of one side to that of the other: asked of the catalog, else of the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from olmc.golang.ranges import range_or_none
+from olmc.golang.semver import tolerant_or_none
+from olmc.load.validation.views import mapping, mappings, text
+from olmc.model.objects import KubernetesObject
+from olmc.review.diff.operators import Operator
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Package
+    from olmc.settle.rest import Settled
+
+__all__ = ["Path", "PathHop", "package_of", "path_between"]
+
+
+class PathHop(NamedTuple):
+    """An upgrade from one CSV to another, and why it is one: replaces, skips or skipRange."""
+
+    source: str
+    target: str
+    kind: str
+
+
+class Path(NamedTuple):
+    """The hops of an upgrade. `reached`: do they lead to the new CSV (None: nobody can say); `end`: where else."""
+
+    hops: tuple[PathHop, ...] = ()
+    reached: bool | None = None
+    end: str = ""
+
+
+UNKNOWN = Path()
+
+
+def path_between(
+    old: Operator, new: Operator, objects: Sequence[KubernetesObject], settled: Settled | None
+) -> Path:
+    """How OLM gets from one CSV to the other on the new side, given its objects and its cluster at rest."""
+    direct = _direct(old, new)
+    found = package_of(settled, new.namespace, new.package) if settled is not None else None
+    if found is not None:
+        return _by_catalog(*found, old, new) or direct
+    return _by_plans(old.name, new.name, objects) or direct
+
+
+def package_of(settled: Settled, namespace: str, package: str) -> tuple[Package, str] | None:
+    """The package in the catalog of the Subscription in a namespace, and the Subscription's channel."""
+    for name, subscription in sorted(settled.cluster.subscriptions.items()):
+        if name.namespace == namespace and subscription.package == package:
+            source = settled.cluster.catalogs.get(subscription.catalog)
+            if source is not None and source.catalog is not None and package in source.catalog.packages:
+                return source.catalog.packages[package], text(subscription.spec.get("channel"))
+    return None
+
+
+def _by_catalog(package: Package, channel: str, old: Operator, new: Operator) -> Path | None:
+    from olmc.review.graph import upgrade_graph
+    from olmc.review.walk import AskedError, lane_named, named, route
+
+    graph = upgrade_graph(package)
+    try:
+        lane = lane_named(graph, channel)
+        start, goal = named(graph, old.name, absent=True), named(graph, new.name)
+    except AskedError:
+        return None
+    walk = route(graph, lane, start, goal).walk
+    hops = tuple(PathHop(hop.source, hop.target, hop.kind) for hop in walk.hops)
+    return Path(hops, walk.reached, "" if walk.reached else walk.stops[-1] or old.name)
+
+
+def _by_plans(old: str, new: str, objects: Sequence[KubernetesObject]) -> Path | None:
+    """The hops that the InstallPlans made; None when they don't lead from the one to the other."""
+    before: dict[str, str] = {}
+    for obj in objects:
+        if obj.get("kind") == "InstallPlan":
+            for each in mappings(mapping(obj.get("status")).get("bundleLookups")):
+                before[text(each.get("identifier"))] = text(each.get("replaces"))
+    hops: list[PathHop] = []
+    current = new
+    while current != old and before.get(current) and len(hops) <= len(before):
+        hops.append(PathHop(before[current], current, "replaces"))
+        current = before[current]
+    return Path(tuple(reversed(hops)), True) if current == old and hops else None
+
+
+def _direct(old: Operator, new: Operator) -> Path:
+    """What the new CSV says about the old one."""
+    skipped, version = range_or_none(new.skip_range), tolerant_or_none(old.version)
+    if new.replaces == old.name:
+        kind = "replaces"
+    elif old.name in new.skips:
+        kind = "skips"
+    elif skipped is not None and version is not None and skipped.contains(version):
+        kind = "skipRange"
+    else:
+        return UNKNOWN
+    return Path((PathHop(old.name, new.name, kind),), True)
