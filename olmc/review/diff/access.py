@@ -11,7 +11,10 @@ from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.review.diff.operators import Operator
 from olmc.settle.permissions import RBAC
 
-__all__ = ["AGGREGATED", "EVERYWHERE", "WHERE_BOUND", "Access", "Holder", "Permission", "Rule", "access", "permissions"]
+__all__ = [
+    "AGGREGATED", "EVERYWHERE", "WHERE_BOUND", "Access", "Holder", "Permission", "Rule", "access", "is_aggregate",
+    "permissions",
+]  # fmt: skip
 
 Rule = Mapping[str, Any]
 
@@ -71,8 +74,8 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[Name, Operator])
     """The access that the RBAC objects among `objects` give (R-PERM-2).
 
     Roles that nothing here binds are holders themselves, and so are admin, edit and view with what is aggregated into
-    them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission for the
-    OperatorCondition of a CSV is that for the condition of its package.
+    them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
+    for the OperatorCondition of a CSV is that for the condition of its package.
     """
     mine = {identity(obj): obj for obj in objects if text(obj.get("apiVersion")).startswith(f"{RBAC}/")}
     rules: dict[Holder, list[Rule]] = {}
@@ -107,7 +110,8 @@ def _rules(known: Identity, role: KubernetesObject, owners: Mapping[Name, Operat
     if owner is None:
         return found
     own = {owner.name: owner.package}
-    return [{**rule, "resourceNames": [own.get(each, each) for each in texts(rule.get("resourceNames"))]} for rule in found]
+    names = ([own.get(name, name) for name in texts(rule.get("resourceNames"))] for rule in found)
+    return [{**rule, "resourceNames": named} for rule, named in zip(found, names, strict=True)]
 
 
 def _role(known: Identity, binding: KubernetesObject) -> Identity:
@@ -138,6 +142,11 @@ def _without_binding(known: Identity, role: KubernetesObject, is_bound: bool) ->
     yield from (Holder(Identity(RBAC, "ClusterRole", "", name), WHERE_BOUND) for name in into)
     if not into and not is_bound:
         yield Holder(known, WHERE_BOUND)
+
+
+def is_aggregate(holder: Holder) -> bool:
+    """Whether a holder is one of the cluster's own roles that others are aggregated into."""
+    return holder.scope == WHERE_BOUND and holder.subject.kind == "ClusterRole" and holder.subject.name in AGGREGATED
 
 
 def permissions(rule: Rule) -> Iterator[Permission]:

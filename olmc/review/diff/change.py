@@ -9,9 +9,13 @@ from typing import Any, NamedTuple, Protocol
 from olmc.model.objects import Identity
 from olmc.review.clean import clean
 
-__all__ = ["ABSENT", "Absent", "Change", "Foreign", "Gravity", "Group", "Sentence", "Sign", "listed", "plain", "shown"]
+__all__ = [
+    "ABSENT", "Absent", "Change", "Foreign", "Gravity", "Group", "Sentence", "Sign", "excerpts", "listed", "plain",
+    "shown",
+]  # fmt: skip
 
 _WIDEST = 120
+_BEFORE = 15
 
 
 class Group(StrEnum):
@@ -109,6 +113,21 @@ def shown(value: Any) -> Foreign:
         return Foreign("nothing")
     text = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False, default=str)
     return Foreign(text if len(text) <= _WIDEST else f"{text[: _WIDEST * 2 // 3]} … {text[-_WIDEST // 3 + 3 :]}")
+
+
+def excerpts(old: str, new: str) -> tuple[Foreign, Foreign]:
+    """Two texts, of long ones only where they begin to differ."""
+    if max(len(old), len(new)) <= _WIDEST or not old or not new:
+        return shown(old), shown(new)
+    shorter = min(len(old), len(new))
+    common = next((number for number in range(shorter) if old[number] != new[number]), shorter)
+    start = max(0, common - _BEFORE)
+    return _excerpt(old, start), _excerpt(new, start)
+
+
+def _excerpt(text: str, start: int) -> Foreign:
+    end = start + _WIDEST // 2
+    return Foreign(f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}")
 
 
 def listed(values: tuple[str, ...] | list[str]) -> Sentence:

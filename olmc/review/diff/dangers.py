@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["dangers"]
+__all__ = ["EVERY_VERB", "dangers"]
+
+EVERY_VERB = "every verb"
 
 _READS = frozenset(("get", "list", "watch"))
 _WRITES = frozenset(("create", "update", "patch"))
@@ -48,7 +50,7 @@ def dangers(verbs: Sequence[str], resources: Sequence[str]) -> tuple[str, ...]:
 
 def _found(verbs: frozenset[str], resources: frozenset[str]) -> Iterator[str]:
     if "*" in verbs:
-        yield "every verb"
+        yield EVERY_VERB
     if "*.*" in resources:
         yield "every resource"
     elif any(resource == "*" or resource.startswith("*.") for resource in resources):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmc.model.objects import Identity
-from olmc.review.diff.change import ABSENT, Gravity, Group, Sentence, Sign, shown
+from olmc.review.diff.change import ABSENT, Gravity, Group, Sentence, Sign, excerpts, shown
 from olmc.review.diff.images import WORKLOADS
 from olmc.review.diff.values import Delta, Path, path_text
 
@@ -94,6 +94,9 @@ def from_to(old: object, new: object) -> Sentence:
         return (": ", shown(new), " (new)")
     if new is ABSENT:
         return (" is gone; it was ", shown(old))
+    if isinstance(old, str) and isinstance(new, str):
+        before, after = excerpts(old, new)
+        return (": ", before, " → ", after)
     return (": ", shown(old), " → ", shown(new))
 
 

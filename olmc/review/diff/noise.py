@@ -1,7 +1,8 @@
 """What an upgrade changes although nothing changes for anybody: it is left out before objects are compared.
 
 Owner references and labels that name the CSV, digests, what the API server and OLM write into `status`, annotations
-that OLM projects from the CSV into every Deployment, and what other groups of changes tell better.
+that OLM projects from the CSV into every Deployment, what OLM derives from the CRDs that an operator owns (their list
+in the CSV with its descriptors for consoles, olm.providedAPIs), and what other groups of changes tell better.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ _LABELS = frozenset(
     """olm.owner olm.deployment-spec-hash olm.permissions.hash olm.webhook-description-hash olm.copiedFrom""".split()
 )
 _ANNOTATIONS = frozenset(
-    """kubectl.kubernetes.io/last-applied-configuration createdAt operatorframework.io/properties
+    """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
+    operators.operatorframework.io/builder operators.operatorframework.io/project_layout operatorframework.io/properties
     olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange containerImage""".split()
 )
-_ALONGSIDE = "operatorframework.io/installed-alongside-"
+_PREFIXES = ("operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/")
+_PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
 _CSV_TOLD_ELSEWHERE = frozenset(
@@ -53,8 +56,13 @@ def without_noise(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> dic
         kept["spec"] = _deployment_spec(mapping(obj.get("spec")), _owner(metadata, owners))
     elif text(obj.get("apiVersion")).startswith("rbac.authorization.k8s.io/"):
         kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
+    elif obj.get("kind") == "OperatorCondition":
+        kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
     elif obj.get("kind") == "OperatorGroup" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
         kept["spec"] = _spec_without(obj, ("targetNamespaces", "selector"))
+        if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
+            annotations = kept["metadata"]["annotations"]
+            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
     elif obj.get("kind") == "Subscription" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
         kept["spec"] = _spec_without(obj, SUBSCRIBED)
     return kept
@@ -65,14 +73,17 @@ def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in metadata.items() if key not in _METADATA}
     for field, names in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
         if isinstance(kept.get(field), dict):
-            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(_ALONGSIDE)}
+            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(_PREFIXES)}
             kept[field] = left or None
     return kept
 
 
 def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
     told = {*_CSV_TOLD_ELSEWHERE, "webhookdefinitions"} if is_installed else _CSV_TOLD_ELSEWHERE
-    return {key: value for key, value in spec.items() if key not in told and not _is_nothing(key, value)}
+    kept = {key: value for key, value in spec.items() if key not in told and not _is_nothing(key, value)}
+    crds = mapping(spec.get("customresourcedefinitions"))
+    kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
+    return kept
 
 
 def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:

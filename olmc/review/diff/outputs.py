@@ -13,6 +13,10 @@ def written(difference: Difference, output: str) -> str:
         from olmc.review.diff.as_json import as_json
 
         return as_json(difference)
+    if output == "markdown":
+        from olmc.review.diff.as_markdown import as_markdown
+
+        return as_markdown(difference)
     from olmc.review.diff.as_text import as_text
 
     return as_text(difference)

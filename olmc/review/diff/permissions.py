@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from olmc.model.objects import Identity
-from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder, Permission, Rule, permissions
+from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder, Permission, Rule, is_aggregate, permissions
 from olmc.review.diff.change import Foreign, Gravity, Group, Sentence, Sign, listed, shown
-from olmc.review.diff.dangers import dangers
+from olmc.review.diff.dangers import EVERY_VERB, dangers
 from olmc.settle.permissions import allowed
 
 __all__ = [
@@ -101,13 +101,19 @@ def permission_changes(
 ) -> Iterator[PermissionGained | PermissionLost | RoleGained | RoleLost]:
     """How two sides differ in what they let whom do."""
     for holder, parts in gained(old, new):
-        yield PermissionGained(holder.subject, holder.scope, *parts, dangers(parts.verbs, parts.resources))
+        yield PermissionGained(holder.subject, holder.scope, *parts, _dangers(holder, parts))
     for holder, parts in gained(new, old):
         yield PermissionLost(holder.subject, holder.scope, *parts)
     for holder in sorted(old.roles.keys() | new.roles.keys()):
         before, after = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
         yield from (RoleGained(holder.subject, holder.scope, role) for role in sorted(after - before))
         yield from (RoleLost(holder.subject, holder.scope, role) for role in sorted(before - after))
+
+
+def _dangers(holder: Holder, parts: Parts) -> tuple[str, ...]:
+    """What is dangerous; that admins may do anything with an operator's objects is how OLM wants it."""
+    found = dangers(parts.verbs, parts.resources)
+    return tuple(each for each in found if each != EVERY_VERB) if is_aggregate(holder) else found
 
 
 class Parts(NamedTuple):

@@ -250,11 +250,11 @@ class ValidationRemoved:
 
 @dataclass(frozen=True)
 class KeywordChanged:
-    """Another keyword that decides what is valid: combinations (allOf …), nullable, the kind of a list or map."""
+    """Another keyword: combinations (allOf …), nullable, the kind of a list or map; the same at all of these places."""
 
     identity: Identity
     version: str
-    path: str
+    paths: tuple[str, ...]
     keyword: str
     old: Any
     new: Any
@@ -267,7 +267,8 @@ class KeywordChanged:
         return sign_of(self.old, self.new)
 
     def sentence(self) -> Sentence:
-        return (*_place(self.version, self.path), f" {self.keyword}", *from_to(self.old, self.new))
+        more = f" and {len(self.paths) - 1} more places" if len(self.paths) > 1 else ""
+        return (*_place(self.version, self.paths[0]), f"{more} {self.keyword}", *from_to(self.old, self.new))
 
 
 @dataclass(frozen=True)

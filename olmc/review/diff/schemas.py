@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from olmc.load.validation.views import mapping, mappings, text, texts
@@ -84,7 +85,15 @@ def schema_changes(identity: Identity, old: Version, new: Version, crd: Definiti
     most = Gravity.BREAKING if old.served else Gravity.NOTE
     if old.schema and not new.schema:
         return
-    yield from _changes(old.schema, new.schema, _At(identity, new.name, "", most, elsewhere))
+    keywords: dict[tuple[str, str], list[KeywordChanged]] = {}
+    for change in _changes(old.schema, new.schema, _At(identity, new.name, "", most, elsewhere)):
+        if isinstance(change, KeywordChanged):
+            same_change = repr((change.old, change.new, change.gravity))
+            keywords.setdefault((change.keyword, same_change), []).append(change)
+        else:
+            yield change
+    for alike in keywords.values():
+        yield replace(alike[0], paths=tuple(path for change in alike for path in change.paths))
 
 
 def _changes(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
@@ -180,20 +189,25 @@ def _rules(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
     for keyword in _KEYWORDS:
         was, now = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         if was != now and not (keyword == "nullable" and not _number(was) and not _number(now)):
-            gravity = at.weight(Gravity.BREAKING if _stricter(keyword, was, now) else Gravity.CHANGE)
-            yield KeywordChanged(at.identity, at.version, at.path, keyword, was, now, gravity)
+            gravity = at.weight(_keyword_gravity(keyword, was, now))
+            yield KeywordChanged(at.identity, at.version, (at.path,), keyword, was, now, gravity)
     was, now = bool(old.get(_PRESERVE)), bool(new.get(_PRESERVE))
     if was != now:
         gravity = at.weight(Gravity.BREAKING if was else Gravity.CHANGE)
         yield UnknownFieldsChanged(at.identity, at.version, at.path, now, gravity)
 
 
+def _keyword_gravity(keyword: str, old: Any, new: Any) -> Gravity:
+    """How grave another keyword is. Whether a list or a map is atomic decides on merging, not on what is valid."""
+    if keyword == "x-kubernetes-map-type" or (keyword == "x-kubernetes-list-type" and new not in ("set", "map")):
+        return Gravity.NOTE
+    return Gravity.BREAKING if _stricter(keyword, old, new) else Gravity.CHANGE
+
+
 def _stricter(keyword: str, old: Any, new: Any) -> bool:
     """Whether a keyword may refuse what it let through; of combinations that can't be said, so it is assumed."""
     if keyword == "nullable":
         return _number(new) < _number(old)
-    if keyword == "x-kubernetes-list-type":
-        return new in ("set", "map")
     if keyword == "anyOf" and isinstance(old, list) and isinstance(new, list):
         return any(each not in new for each in old)
     return new is not ABSENT

@@ -81,7 +81,7 @@ class OperatorUpgraded:
 
 def _way(path: Path) -> Sentence:
     if path.reached is None:
-        return ("; without its catalog nobody can say whether OLM leads there",)
+        return ("; whether OLM leads there only its catalog could say",)
     if path.reached is False:
         return ("; OLM does not lead there: it comes to rest at ", shown(path.end))
     if len(path.hops) == 1:
@@ -203,7 +203,7 @@ class TargetsChanged:
 
     @property
     def gravity(self) -> Gravity:
-        return Gravity.RISK if self.added else Gravity.BREAKING
+        return Gravity.BREAKING if self.removed and "" not in self.added else Gravity.RISK
 
     def sentence(self) -> Sentence:
         more: Sentence = ("targets ", *_namespaces(self.added)) if self.added else ()
