@@ -15,7 +15,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
 
 # Workspaces that hold workspaces: rendered side by side.
-SEVERAL = {"several-workspaces": ("production", "staging")}
+SEVERAL = {"review-upgrade": ("before", "after"), "several-workspaces": ("production", "staging")}
 
 # Rendered for use without OLM as well, with what else is asked for.
 FOR_APPLY = {

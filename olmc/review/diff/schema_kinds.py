@@ -267,7 +267,8 @@ class KeywordChanged:
         return sign_of(self.old, self.new)
 
     def sentence(self) -> Sentence:
-        more = f" and {len(self.paths) - 1} more places" if len(self.paths) > 1 else ""
+        others = len(self.paths) - 1
+        more = f" and {others} more place{'s' * (others != 1)}" if others else ""
         return (*_place(self.version, self.paths[0]), f"{more} {self.keyword}", *from_to(self.old, self.new))
 
 

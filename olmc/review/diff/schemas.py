@@ -40,6 +40,8 @@ _KEYWORDS = (
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _VALIDATIONS = "x-kubernetes-validations"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
+_INT_OR_STRING_TYPES = [{"type": "integer"}, {"type": "string"}]
+_OF_NUMBERS = ("int32", "int64", "float", "double")
 _ANYTHING = "anything"
 
 # What every value of a type also is; a change to one of these takes nothing away.
@@ -150,7 +152,7 @@ def _values(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
     for keyword in _PATTERNS:
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         if before != after:
-            gravity = at.weight(Gravity.CHANGE if after is ABSENT else Gravity.BREAKING)
+            gravity = at.weight(_pattern_gravity(before, after))
             yield PatternChanged(at.identity, at.version, at.path, keyword, before, after, gravity)
     before, after = old.get("enum"), new.get("enum")
     if before != after:
@@ -158,6 +160,13 @@ def _values(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
     before, after = old.get("default", ABSENT), new.get("default", ABSENT)
     if before != after:
         yield DefaultChanged(at.identity, at.version, at.path, before, after, at.weight(Gravity.RISK))
+
+
+def _pattern_gravity(old: Any, new: Any) -> Gravity:
+    """How grave another pattern or format is; the size that a number is said to have mostly fits the numbers."""
+    if new is ABSENT:
+        return Gravity.CHANGE
+    return Gravity.RISK if old is ABSENT and new in _OF_NUMBERS else Gravity.BREAKING
 
 
 def _enum(old: Any, new: Any, at: _At) -> Iterator[EnumChanged]:
@@ -187,7 +196,7 @@ def _rules(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
         if rule not in after:
             yield ValidationRemoved(at.identity, at.version, at.path, rule)
     for keyword in _KEYWORDS:
-        was, now = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
+        was, now = _keyword(old, keyword), _keyword(new, keyword)
         if was != now and not (keyword == "nullable" and not _number(was) and not _number(now)):
             gravity = at.weight(_keyword_gravity(keyword, was, now))
             yield KeywordChanged(at.identity, at.version, (at.path,), keyword, was, now, gravity)
@@ -195,6 +204,12 @@ def _rules(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
     if was != now:
         gravity = at.weight(Gravity.BREAKING if was else Gravity.CHANGE)
         yield UnknownFieldsChanged(at.identity, at.version, at.path, now, gravity)
+
+
+def _keyword(schema: Schema, keyword: str) -> Any:
+    """A keyword of a schema, unless it is the spelling that Kubernetes asks for of an integer or a string."""
+    value = schema.get(keyword, ABSENT)
+    return ABSENT if schema.get(_INT_OR_STRING) is True and value == _INT_OR_STRING_TYPES else value
 
 
 def _keyword_gravity(keyword: str, old: Any, new: Any) -> Gravity:
