@@ -63,13 +63,14 @@ def compare(old: Side, new: Side) -> Difference:
     differing: list[Pair] = []
     noise = Counter(_folded_differences(old.objects, new.objects))
     unchanged = 0
+    named = {change.identity for change in found}
     for pair in pairs:
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
             unchanged += 1
             continue
         changes = list(_changes(pair, _Owners(before, after)))
         found += changes
-        if changes or _tells_permissions(pair):
+        if changes or pair.identity in named or _tells_permissions(pair):
             differing.append(pair)
         else:
             noise[_what(pair)] += 1

@@ -170,8 +170,8 @@ def _changes(identity: Identity, delta: Delta) -> Iterator[Change]:
     match inside:
         case ("containers" | "initContainers", Item(name)):
             yield _container(identity, name, delta)
-        case ("containers" | "initContainers", Item(name), "env", Item(variable), *_):
-            yield _environment(identity, name, variable, delta, len(_POD) + 4)
+        case ("containers" | "initContainers", Item(name), "env", Item(variable)):
+            yield EnvironmentChanged(identity, name, variable, _value(delta.old), _value(delta.new))
         case ("containers" | "initContainers", Item(name), "env"):
             yield from _whole_environment(identity, name, delta)
         case ("containers" | "initContainers", Item(name), "args" | "command" as field):
@@ -183,6 +183,8 @@ def _changes(identity: Identity, delta: Delta) -> Iterator[Change]:
                 yield ResourcesChanged(identity, name, what, old, new)
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
             for finer in _leaves(delta):
+                if _hosts(delta) and "hostPath" not in finer.path:
+                    continue
                 yield SecurityChanged(identity, _below_pod(finer.path), finer.old, finer.new, _loosened(finer))
         case _:
             yield FieldChanged(identity, _below_pod(path), delta.old, delta.new)
@@ -192,14 +194,6 @@ def _container(identity: Identity, name: str, delta: Delta) -> ContainerAdded | 
     if delta.new is ABSENT:
         return ContainerRemoved(identity, name)
     return ContainerAdded(identity, name, mapping(mapping(delta.new).get("securityContext")).get("privileged") is True)
-
-
-def _environment(identity: Identity, name: str, variable: str, delta: Delta, depth: int) -> EnvironmentChanged:
-    below = delta.path[depth:]
-    if below in ((), ("value",)):
-        return EnvironmentChanged(identity, name, variable, _value(delta.old), _value(delta.new))
-    label = f"{variable} {path_text(below)}"
-    return EnvironmentChanged(identity, name, label, delta.old, delta.new)
 
 
 def _whole_environment(identity: Identity, name: str, delta: Delta) -> Iterator[EnvironmentChanged]:

@@ -67,7 +67,9 @@ class FieldChanged:
     def group(self) -> Group:
         return _group_of(self.identity)
 
-    gravity = Gravity.NOTE
+    @property
+    def gravity(self) -> Gravity:
+        return Gravity.CHANGE if self.identity.kind in _POWERFUL else Gravity.NOTE
 
     @property
     def sign(self) -> Sign:

@@ -123,7 +123,7 @@ def _entries(tree: str, asked: Revision, report: Report) -> list[_Entry]:
         elif mode == _SUBMODULE:
             report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=asked.ref))
         elif not any(folder.startswith(".") for folder in path.split("/")[:-1]):  # hidden folders are never read
-            found.append(_Entry(mode, name, int(size), path))
+            found.append(_Entry(mode, name, int(size) if size.isdigit() else 0, path))
     return found
 
 
@@ -190,7 +190,7 @@ def _parsed(text: str) -> str | None:
 def _hint(ref: str) -> str:
     """What to do about a revision that isn't there."""
     names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
-    close = [name for name in names if name.rpartition("/")[2] == ref] or get_close_matches(ref, names, n=2, cutoff=0.7)
+    close = [name for name in names if name.rpartition("/")[2] == ref] or get_close_matches(ref, names, n=2, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(f'{_PREFIX}{name}' for name in close)}?"
     if _git("rev-parse", "--is-shallow-repository").strip() == b"true":

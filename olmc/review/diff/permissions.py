@@ -181,7 +181,7 @@ _MOST = 12
 def _what(change: PermissionGained | PermissionLost) -> Sentence:
     verbs: Sentence = ("do anything with",) if change.verbs == ("*",) else listed(change.verbs)
     names: Sentence = (" named ", *_some(change.names)) if change.names else ()
-    return (*verbs, " ", *_some(change.resources or change.urls), *names)
+    return (*verbs, " URLs " if change.urls else " ", *_some(change.resources or change.urls), *names)
 
 
 def _some(values: tuple[str, ...]) -> Sentence:

@@ -30,23 +30,23 @@ class Delta(NamedTuple):
     new: Any
 
 
-# The merge keys of Kubernetes' lists, by the field that holds the list.
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "ports": ("name", "containerPort", "port", "protocol"),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-    "hostAliases": ("ip",),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-    "conditions": ("type",),
-    "installModes": ("type",),
-    "owned": ("name", "version", "kind"),
-    "required": ("name", "version", "kind"),
-    "subjects": ("kind", "namespace", "name"),
-    "ownerReferences": ("kind", "name"),
-    "webhookdefinitions": ("generateName", "type"),
-    "items": ("key",),
+# By the field that holds a list, what its items are known by: the first of these that tells all of them apart.
+_KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "ports": (("name",), ("containerPort", "port", "protocol")),
+    "volumeMounts": (("mountPath",),),
+    "volumeDevices": (("devicePath",),),
+    "hostAliases": (("ip",),),
+    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
+    "owned": (("name", "version", "kind"),),
+    "required": (("name", "version", "kind"),),
+    "subjects": (("kind", "namespace", "name"),),
+    "ownerReferences": (("kind", "name"),),
+    "webhookdefinitions": (("generateName", "type"),),
 }
 _LIKELY_KEYS = (("name",), ("type",), ("key",), ("path",), ("id",), ("kind", "name"))
+
+# Lists of which an item is one thing, whatever it is made of: a variable with a value or a source.
+_WHOLE = frozenset(("env",))
 
 # Lists of which the order means nothing to Kubernetes.
 _SETS = frozenset(
@@ -120,18 +120,25 @@ def _of_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Delta]:
             return
     keys = _keys_for(field, old, new)
     if keys:
-        yield from _by_keys(old, new, keys, path)
+        yield from _by_keys(old, new, keys, path, whole=field in _WHOLE)
     elif not _are_mappings(old) or not _are_mappings(new):
         yield Delta(path, old, new)
     else:
         yield from _one_by_one(*_without_common(old, new), path)
 
 
-def _by_keys(old: Sequence[Any], new: Sequence[Any], keys: tuple[str, ...], path: Path) -> Iterator[Delta]:
+def _by_keys(
+    old: Sequence[Any], new: Sequence[Any], keys: tuple[str, ...], path: Path, *, whole: bool
+) -> Iterator[Delta]:
+    """The items of both lists by what they are known by; `whole`: an item that differs is not looked into."""
     before = {_label(item, keys): item for item in old}
     after = {_label(item, keys): item for item in new}
     for label in dict.fromkeys((*before, *after)):
-        yield from deltas(before.get(label, ABSENT), after.get(label, ABSENT), (*path, Item(label)))
+        was, now, place = before.get(label, ABSENT), after.get(label, ABSENT), (*path, Item(label))
+        if not whole:
+            yield from deltas(was, now, place)
+        elif not same(was, now):
+            yield Delta(place, was, now)
 
 
 def _one_by_one(old: Sequence[Any], new: Sequence[Any], path: Path) -> Iterator[Delta]:
@@ -146,8 +153,7 @@ def _keys_for(field: str, old: Sequence[Any], new: Sequence[Any]) -> tuple[str, 
     """The keys by which all items of both lists can be told apart, () if there are none."""
     if not (_are_mappings(old) and _are_mappings(new)):
         return ()
-    known = _KEYS.get(field)
-    for keys in ((known,) if known else _LIKELY_KEYS):
+    for keys in _KEYS.get(field, _LIKELY_KEYS):
         if all(_tells_apart(items, keys) for items in (old, new)):
             return keys
     return ()

@@ -1,4 +1,4 @@
-"""Changes of CRDs, one file each: what the API server would refuse or lose of objects that were valid (docs/diff.md)."""
+"""Changes of CRDs, one file each: what the API server would refuse or lose of valid objects (docs/diff.md)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,344 @@
+"""`olmc diff`: its sides, outputs and exit codes (docs/diff.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import BROKEN, olmc
+from jsonschema import Draft202012Validator
+
+from olmc.resources import schema
+
+BEFORE, AFTER = "review-upgrade/before", "review-upgrade/after"
+
+
+def git(*arguments: str | Path, cwd: Path) -> str:
+    """Runs git with nothing of the machine's configuration."""
+    env = {
+        **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+    }  # fmt: skip
+    done = subprocess.run(["git", *arguments], cwd=cwd, env=env, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def copied(source: Path, target: Path) -> None:
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
+
+
+@pytest.fixture
+def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with the workspace `before` in its tag v1 and `after` in v2, both in clusters/tower."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    git("init", "--quiet", "--initial-branch=main", cwd=root)
+    for tag, side in (("v1", BEFORE), ("v2", AFTER)):
+        copied(project / "fixtures" / side, root / "clusters" / "tower")
+        git("add", "--all", cwd=root)
+        git("commit", "--quiet", "--message", tag, cwd=root)
+        git("tag", tag, cwd=root)
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_workspaces_that_differ() -> None:
+    result = olmc("diff", BEFORE, AFTER)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 15 changes, 4 breaking, 3 risks\n")
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
+def test_the_same_workspace(output: str) -> None:
+    result = olmc("diff", AFTER, AFTER, "-o", output)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "no change" in result.stdout or json.loads(result.stdout)["changes"] == []
+
+
+@pytest.mark.parametrize("name", ["upgrade", "admission-webhooks", "conversion-webhook", "multi-namespace"])
+def test_a_rendering_is_the_same_as_its_workspace(name: str, tmp_path: Path) -> None:
+    """Whether it is one file of YAML or JSON, or a folder."""
+    for output in ("yaml", "json"):
+        (tmp_path / f"all.{output}").write_text(olmc("render", name, "-o", output).stdout, encoding="utf-8")
+    olmc("render", name, "--output-dir", tmp_path / "folder")
+    sides = (name, tmp_path / "all.yaml", tmp_path / "all.json", tmp_path / "folder")
+    for side in sides[1:]:
+        result = olmc("diff", name, side)
+        assert (result.exit_code, result.stderr) == (0, ""), result.stdout
+
+
+def test_a_stream_in_a_folder_is_a_rendering(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(olmc("render", BEFORE).stdout, encoding="utf-8")
+    assert olmc("diff", BEFORE, tmp_path).exit_code == 0
+
+
+def test_plain_objects_are_compared_as_they_are(tmp_path: Path) -> None:
+    for side, value in (("old", "a"), ("new", "b")):
+        (tmp_path / side).mkdir()
+        text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: n}}\ndata: {{x: {value}}}\n"
+        (tmp_path / side / "c.yaml").write_text(text, encoding="utf-8")
+    result = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert result.exit_code == 1
+    assert "~ data.x: a → b" in result.stdout
+
+
+def test_bundles_with_the_options_of_render() -> None:
+    bundles = [f"{AFTER}/bundles/lantern-{version}" for version in ("1.1.0", "1.2.0")]
+    result = olmc("diff", *bundles, "-n", "tools", "--watch", "a,b")
+    assert result.exit_code == 1
+    assert "ClusterServiceVersion/tools/lantern.v1.2.0" in result.stdout
+    assert "lantern 1.1.0 → 1.2.0, in one hop (replaces)" in result.stdout
+
+
+def test_for_apply() -> None:
+    result = olmc("diff", BEFORE, AFTER, "--for", "apply")
+    assert result.exit_code == 1
+    assert "ClusterServiceVersion" not in result.stdout
+    assert "lantern:v1.0.0 → registry.example.com/lantern:v1.2.0" in result.stdout
+
+
+def test_json_obeys_its_schema() -> None:
+    data = json.loads(olmc("diff", BEFORE, AFTER, "-o", "json").stdout)
+    assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+    upgrade = data["changes"][0]
+    assert upgrade["kind"] == "OperatorUpgraded"
+    assert upgrade["details"]["path"]["hops"][1] == {
+        "source": "lantern.v1.1.0", "target": "lantern.v1.2.0", "kind": "replaces",
+    }  # fmt: skip
+    added = next(change for change in data["changes"] if change["details"].get("variable") == "KEEPER")
+    assert "old" not in added["details"]
+    assert added["details"]["new"] == "tower"
+
+
+def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> None:
+    """The catalog is asked where OLM leads: in a channel that begins with 1.2.0, nothing replaces 1.0.0."""
+    copied(project / "fixtures" / AFTER, tmp_path)
+    with (tmp_path / "catalogs" / "harbour" / "catalog.yaml").open("a", encoding="utf-8") as catalog:
+        catalog.write("---\nschema: olm.channel\npackage: lantern\nname: fast\nentries: [{name: lantern.v1.2.0}]\n")
+    operators = tmp_path / "operators.yaml"
+    text = operators.read_text(encoding="utf-8").replace("v1.0.0", "v1.2.0").replace("channel: stable", "channel: fast")
+    operators.write_text(text, encoding="utf-8")
+    result = olmc("diff", BEFORE, tmp_path)
+    assert result.exit_code == 1
+    said = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it comes to rest at lantern.v1.0.0  [breaking]"
+    assert said in result.stdout
+    assert "~ channel: stable → fast" in result.stdout
+
+
+def test_revisions(repository: Path) -> None:
+    result = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "15 changes" in result.stdout
+    assert git("status", "--porcelain", cwd=repository) == ""
+
+
+def test_a_revision_against_the_work_tree(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a path it is that of the other side, or the current directory; ./ counts from there."""
+    assert olmc("diff", "git:v2", "clusters/tower").exit_code == 0
+    assert olmc("diff", "clusters/tower", "git:v2").exit_code == 0
+    assert olmc("diff", "git:v1", "git:v2:clusters/tower").exit_code == 1
+    monkeypatch.chdir(repository / "clusters" / "tower")
+    assert olmc("diff", "git:v2", ".").exit_code == 0
+    assert olmc("diff", "git:v2", "git:v2").exit_code == 0
+    assert olmc("diff", "git:v1:./", ".").exit_code == 1
+    monkeypatch.chdir(repository / "clusters")
+    assert olmc("diff", "git:v2:./tower", "tower").exit_code == 0
+
+
+def test_a_file_of_a_revision(repository: Path) -> None:
+    (repository / "all.yaml").write_text(olmc("render", "clusters/tower").stdout, encoding="utf-8")
+    git("add", "--all", cwd=repository)
+    git("commit", "--quiet", "--message", "rendered", cwd=repository)
+    assert olmc("diff", "git:HEAD:all.yaml", "clusters/tower").exit_code == 0
+
+
+def test_a_bare_repository(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("clone", "--quiet", "--bare", repository, tmp_path / "bare", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path / "bare")
+    assert olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower").exit_code == 1
+
+
+def test_the_work_tree_and_the_index_are_not_touched(repository: Path) -> None:
+    """Not even to refresh what git knows of them; nor is anything of the repository run."""
+    (repository / "clusters" / "tower" / "operators.yaml").write_text("a: b\n", encoding="utf-8")
+    canary = repository.parent / "canary"
+    for key in ("core.fsmonitor", "core.pager", "filter.x.smudge", "diff.external"):
+        git("config", key, f"touch {canary}", cwd=repository)
+    index = (repository / ".git" / "index").stat()
+    olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower")
+    after = (repository / ".git" / "index").stat()
+    assert (index.st_mtime_ns, index.st_ino) == (after.st_mtime_ns, after.st_ino)
+    assert (repository / "clusters" / "tower" / "operators.yaml").read_text(encoding="utf-8") == "a: b\n"
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    ("side", "said"),
+    [
+        ("git:v3", "git knows no v3 in this repository [OLMC483] Did you mean git:v1 or git:v2?"),
+        ("git:nothing-alike", "git knows no nothing-alike in this repository [OLMC483] Fetch it first"),
+        ("git:--all", "git knows no --all in this repository"),
+        ("git:", "git knows no revision without a name"),
+        ("git:v1:nowhere", "v1 has no nowhere [OLMC484] Paths are those from the top of the repository"),
+        ("nowhere", "nowhere does not exist [OLMC480]"),
+    ],
+)
+def test_sides_that_there_are_not(side: str, said: str, repository: Path) -> None:  # noqa: ARG001
+    result = olmc("diff", side, "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert said in " ".join(result.stderr.split())
+
+
+def test_the_branch_of_the_remote_is_suggested(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("branch", "release", cwd=repository)
+    git("clone", "--quiet", repository, tmp_path / "clone", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path / "clone")
+    result = olmc("diff", "git:release", "clusters/tower")
+    assert "Did you mean git:origin/release?" in result.stderr
+
+
+def test_a_shallow_clone(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("clone", "--quiet", "--depth=1", "--no-tags", f"file://{repository}", tmp_path / "clone", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path / "clone")
+    result = olmc("diff", "git:stable-4", "clusters/tower")
+    assert result.exit_code == 3
+    assert "The clone is shallow" in result.stderr
+
+
+def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    result = olmc("diff", "git:main", ".")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "git:main can't be read: not a git repository" in result.stderr
+
+
+def test_without_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = olmc("diff", "git:main", ".")
+    assert result.exit_code == 3
+    assert "git can't be run: No such file or directory" in result.stderr
+
+
+def test_a_side_may_be_absent_if_told_so(repository: Path) -> None:  # noqa: ARG001
+    """A new workspace in a pull request has nothing to be compared with."""
+    for side in ("git:v1:clusters/new", "clusters/new"):
+        result = olmc("diff", side, "clusters/tower", "--allow-empty")
+        assert (result.exit_code, result.stderr) == (1, "")
+        assert "+ new operator lantern 1.2.0" in result.stdout
+
+
+def test_a_side_without_objects_is_refused(tmp_path: Path) -> None:
+    result = olmc("diff", tmp_path, AFTER)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"{tmp_path} gives no objects [OLMC481]" in result.stderr
+    assert olmc("diff", tmp_path, AFTER, "--allow-empty").exit_code == 1
+
+
+def test_a_side_with_errors_is_not_compared(tmp_path: Path) -> None:
+    """The place begins with the side's name; nothing goes to stdout."""
+    for name, text in BROKEN.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    result = olmc("diff", AFTER, tmp_path)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"{tmp_path}/b.yaml:" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [[AFTER], [], [AFTER, AFTER, "-o", "yaml"], [AFTER, AFTER, "--kube-version", "x"],
+                                       [AFTER, AFTER, "--watch", "a", "--all-namespaces"]])  # fmt: skip
+def test_wrong_usage(arguments: list[str]) -> None:
+    assert olmc("diff", *arguments).exit_code == 2
+
+
+def test_a_link_leads_nowhere_else(repository: Path) -> None:
+    """A link of a revision that leaves the folder is not followed, whatever is there on this machine."""
+    secret = repository.parent / "secret.yaml"
+    secret.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: secret}\n", encoding="utf-8")
+    (repository / "clusters" / "tower" / "link.yaml").symlink_to(secret)
+    (repository / "clusters" / "tower" / "inside.yaml").symlink_to("operators.yaml")
+    git("add", "--all", cwd=repository)
+    git("commit", "--quiet", "--message", "links", cwd=repository)
+    result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
+    assert result.exit_code == 0, result.stdout
+    assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
+
+
+def tree(root: Path, *entries: tuple[str, str, str]) -> str:
+    """A tree made by hand: entries of mode, name and the object, which git's own commands may refuse to make."""
+    raw = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(obj) for mode, name, obj in entries)
+    done = subprocess.run(
+        ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"], cwd=root, input=raw, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return done.stdout.decode().strip()
+
+
+def blob(root: Path, text: str) -> str:
+    done = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=root, input=text.encode(), check=True,
+                          capture_output=True)  # fmt: skip
+    return done.stdout.decode().strip()
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+
+
+@pytest.mark.parametrize("name", ["..", ".git", "a/../../b", ".GIT"])
+def test_hostile_paths(name: str, repository: Path) -> None:
+    """Nothing is written outside of the folder, and the revision is refused."""
+    inner = tree(repository, ("100644", "escaped.yaml", blob(repository, CONFIG_MAP)))
+    made = tree(repository, ("40000", name, inner), ("100644", "z.yaml", blob(repository, CONFIG_MAP)))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "OLMC485" in result.stderr
+    assert not list(repository.parent.glob("**/escaped.yaml"))
+
+
+def test_a_file_below_a_link(repository: Path) -> None:
+    """A tree can name a link and files below it; they are not written through the link."""
+    target = repository.parent / "target"
+    target.mkdir()
+    inner = tree(repository, ("100644", "escaped.yaml", blob(repository, CONFIG_MAP)))
+    made = tree(repository, ("120000", "a", blob(repository, str(target))), ("40000", "a", inner))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "a is there twice" in result.stderr
+    assert list(target.iterdir()) == []
+
+
+def test_a_pointer_of_lfs(repository: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+    name = blob(repository, pointer)
+    made = tree(repository, ("100644", "big.yaml", name), ("100644", "logo.png", name))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert result.exit_code == 3
+    assert "big.yaml is a pointer of Git LFS" in result.stderr
+    assert "logo.png" not in result.stderr
+
+
+def test_a_submodule(repository: Path) -> None:
+    commit = git("rev-parse", "HEAD", cwd=repository)
+    made = tree(repository, ("100644", "a.yaml", blob(repository, CONFIG_MAP)), ("160000", "module", commit))
+    result = olmc("diff", f"git:{made}:", "clusters/tower", "-v")
+    assert result.exit_code == 1
+    assert "module is a submodule; what is in it is not compared" in result.stderr
+
+
+def test_a_blob_that_is_not_there(repository: Path) -> None:
+    """As in a partial clone: nothing is fetched."""
+    made = tree(repository, ("100644", "a.yaml", "ab" * 20))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "OLMC482" in result.stderr
+
+
+def test_options_from_the_environment() -> None:
+    assert olmc("diff", BEFORE, AFTER, env={"OLMC_DIFF_OUTPUT": "json"}).stdout.startswith("{")

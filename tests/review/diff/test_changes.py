@@ -1,0 +1,75 @@
+"""What is said of differences of all kinds but CRDs, case by case (docs/diff.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from kit import HERE, compared, lines
+
+
+def cases(name: str) -> list[Any]:
+    listed = yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    return [pytest.param(case, id=case["title"]) for case in listed]
+
+
+@pytest.mark.parametrize("case", cases("cases"))
+def test_objects(case: dict[str, Any]) -> None:
+    assert lines(compared(case["old"], case["new"])) == case["changes"]
+
+
+@pytest.mark.parametrize("case", cases("operators"))
+def test_operators(case: dict[str, Any]) -> None:
+    difference = compared(case["old"], case["new"])
+    assert lines(difference) == case["changes"]
+    assert difference.folded == case.get("folded", difference.folded)
+
+
+@pytest.mark.parametrize("case", cases("rbac"))
+def test_permissions(case: dict[str, Any]) -> None:
+    difference = compared(rbac(case["old"]), rbac(case["new"]))
+    said = [line.replace("ServiceAccount/kitchen/", "") for line in lines(difference)]
+    assert said == case.get("changes", [])
+    assert difference.folded == case.get("folded", difference.folded)
+
+
+def rbac(short: dict[str, Any]) -> list[dict[str, Any]]:
+    """Roles with their bindings: name, namespace ("" for a ClusterRole), rules, service account, aggregated into.
+
+    A rule is verbs and resources (or URLs), and the names that it is for.
+    """
+    made = []
+    for name, namespace, rules, account, *into in short["roles"]:
+        role = _object("" if namespace else "Cluster", "Role", name, namespace)
+        role["rules"] = [_rule(*rule) for rule in rules]
+        if into:
+            role["metadata"]["labels"] = {f"rbac.authorization.k8s.io/aggregate-to-{into[0]}": "true"}
+        made.append(role)
+        if account:
+            made.append(_binding(name, "" if namespace else "Cluster", namespace, account))
+    for name, namespace, account in short.get("bindings", ()):
+        made.append(_binding(name, "Cluster", namespace, account))
+    return made
+
+
+def _rule(verbs: str, resources: str, names: str = "") -> dict[str, Any]:
+    rule: dict[str, Any] = {"verbs": verbs.split(",")}
+    if resources.startswith("/"):
+        return {**rule, "nonResourceURLs": resources.split(",")}
+    whole = [each.partition("/") for each in resources.split(",")]
+    rule["apiGroups"] = list(dict.fromkeys(each[0].partition(".")[2] for each in whole))
+    rule["resources"] = [each[0].partition(".")[0] + "".join(each[1:]) for each in whole]
+    return {**rule, "resourceNames": names.split(",")} if names else rule
+
+
+def _binding(role: str, scope: str, namespace: str, account: str) -> dict[str, Any]:
+    made = _object("" if namespace else "Cluster", "RoleBinding", role, namespace)
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": f"{scope}Role", "name": role}
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": "kitchen"}]
+    return {**made, "roleRef": reference, "subjects": subjects}
+
+
+def _object(scope: str, kind: str, name: str, namespace: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": f"{scope}{kind}", "metadata": metadata}
