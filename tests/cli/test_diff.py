@@ -182,7 +182,7 @@ def test_the_work_tree_and_the_index_are_not_touched(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("side", "said"),
     [
-        ("git:v3", "git knows no v3 in this repository [OLMC483] Did you mean git:v1 or git:v2?"),
+        ("git:v3", "git knows no v3 in this repository [OLMC483] Did you mean git:v2 or git:v1?"),
         ("git:nothing-alike", "git knows no nothing-alike in this repository [OLMC483] Fetch it first"),
         ("git:--all", "git knows no --all in this repository"),
         ("git:", "git knows no revision without a name"),

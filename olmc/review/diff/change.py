@@ -111,6 +111,8 @@ def shown(value: Any) -> Foreign:
     """A value of the input as people read it: a text as it is, anything else as JSON; what is long is cut."""
     if value is ABSENT:
         return Foreign("nothing")
+    if isinstance(value, str) and 0 < len(value) <= _WIDEST and not value.isspace():
+        return Foreign(value)
     text = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False, default=str)
     return Foreign(text if len(text) <= _WIDEST else f"{text[: _WIDEST * 2 // 3]} … {text[-_WIDEST // 3 + 3 :]}")
 

@@ -62,7 +62,7 @@ def compare(old: Side, new: Side) -> Difference:
     found += permission_changes(access(kept_old, before), access(kept_new, after))
     differing: list[Pair] = []
     noise = Counter(_folded_differences(old.objects, new.objects))
-    unchanged = 0
+    unchanged = new.shared
     named = {change.identity for change in found}
     for pair in pairs:
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):

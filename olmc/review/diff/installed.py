@@ -14,7 +14,7 @@ from olmc.review.diff.change import Change
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.noise import SUBSCRIBED
 from olmc.review.diff.operators import Operator, heads, operators, properties_of
-from olmc.review.diff.routes import path_between
+from olmc.review.diff.routes import Path, path_between, replaced_by_plans
 from olmc.review.diff.sides import Side
 from olmc.review.diff.versions import (
     InstallModeAdded,
@@ -42,6 +42,7 @@ _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "
 def operator_changes(old: Side, new: Side) -> Iterator[Change]:
     """What changed in the operators of each namespace, by package."""
     before, after = heads(operators(old.objects)), heads(operators(new.objects))
+    planned = replaced_by_plans(new.objects)
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if now is None:
@@ -52,14 +53,13 @@ def operator_changes(old: Side, new: Side) -> Iterator[Change]:
         if was is None:
             yield OperatorAdded(known, now.package, now.version)
         else:
-            yield from _upgrade(known, was, now, new)
+            yield from _upgrade(known, was, now, path_between(was, now, planned, new.settled))
             yield from _needs(known, was, now)
         yield from _phase(known, was, now)
 
 
-def _upgrade(known: Identity, old: Operator, new: Operator, side: Side) -> Iterator[Change]:
+def _upgrade(known: Identity, old: Operator, new: Operator, path: Path) -> Iterator[Change]:
     if old.name != new.name:
-        path = path_between(old, new, side.objects, side.settled)
         versions = old.version, new.version
         yield OperatorUpgraded(known, new.package, old.name, new.name, *versions, path, _is_lower(*versions[::-1]))
         return

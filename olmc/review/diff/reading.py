@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
+from olmc.review.diff.documents import Spared, spared
 from olmc.review.diff.git import GitError, Revision, as_revision, folder_here, top_of, write_tree
-from olmc.review.diff.rendered import Memory, rendered_objects, rendering
+from olmc.review.diff.rendered import rendered_objects, rendering
 from olmc.review.diff.sides import Side
 from olmc.rules import diff as rules
 
@@ -50,51 +52,61 @@ def read_sides(old: str, new: str, folder: Path, compiled: Compile, *, allow_emp
     path takes that of the other side, or else the current directory. `folder` is an empty folder to write revisions to,
     `compiled` compiles a directory. With `allow_empty` a side that does not exist, or has no objects, is empty.
     """
-    memory: Memory = {}
-    found: list[Side] = []
-    told: list[Diagnostic] = []
-    for number, (asked, other) in enumerate(((old, new), (new, old))):
-        report = Report()
-        place = folder / str(number)
-        place.mkdir()
-        side = _side(asked, other, place, compiled, report, memory, allow_empty)
-        if side is not None and not side.objects and not allow_empty and not _stops(report):
-            report.add(rules.EMPTY_SIDE.finding(None, side=asked))
-        told += _named(report, asked)
-        if side is not None and not _stops(report):
-            found.append(side)
-    return Reading((found[0], found[1]) if len(found) == 2 else None, tuple(told))
+    found = [_found(*pair, folder, allow_empty) for pair in ((old, new), (new, old))]
+    known = Spared({}, 0)
+    if all(each.texts is not None for each in found):
+        known = spared(*(each.texts or {} for each in found))
+    sides = [_side(each, compiled, known, allow_empty) for each in found]
+    told = tuple(diagnostic for each in found for diagnostic in _named(each.report, each.asked))
+    if any(each.report.worst() is Severity.ERROR for each in found):
+        return Reading(None, told)
+    return Reading((sides[0], sides[1]), told)
 
 
-def _stops(report: Report) -> bool:
-    return report.worst() is Severity.ERROR
+class _Found(NamedTuple):
+    """What is at a side: the directory to compile, or the texts of a rendering by path, or neither."""
+
+    asked: str
+    path: Path | None
+    texts: Mapping[str, str] | None
+    report: Report
 
 
-def _side(
-    asked: str, other: str, folder: Path, compiled: Compile, report: Report, memory: Memory, allow_empty: bool
-) -> Side | None:
+def _found(asked: str, other: str, folder: Path, allow_empty: bool) -> _Found:
+    report = Report()
+    path = _place(asked, other, folder, report, allow_empty)
+    texts = rendering(path, report) if path is not None else None
+    return _Found(asked, path, texts, report)
+
+
+def _place(asked: str, other: str, folder: Path, report: Report, allow_empty: bool) -> Path | None:
+    """Where a side is on this machine, None if it is nowhere."""
     revision = as_revision(asked)
-    path: Path | None = Path(asked)
-    if revision is not None:
-        try:
-            path = write_tree(_with_path(revision, other), folder, report, may_be_absent=allow_empty)
-        except GitError as error:
-            report.add(rules.NO_GIT.finding(None, side=asked, problem=error.args[0]))
-            return None
-    if path is None:
-        return None
-    if not path.exists():
-        if not allow_empty:
+    if revision is None:
+        path = Path(asked)
+        if not path.exists() and not allow_empty:
             report.add(rules.NO_SUCH_SIDE.finding(None, side=asked))
-        return Side(asked, ())
-    texts = rendering(path, report)
-    if texts is not None:
-        objects = rendered_objects(texts, report, memory)
-        return Side(asked, objects)
-    done = compiled(path)
-    for diagnostic in done.diagnostics:
-        report.add(diagnostic)
-    return Side(asked, tuple(each.object for each in done.objects), done.settled)
+        return path if path.exists() else None
+    place = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        return write_tree(_with_path(revision, other), place, report, may_be_absent=allow_empty)
+    except GitError as error:
+        report.add(rules.NO_GIT.finding(None, side=asked, problem=error.args[0]))
+        return None
+
+
+def _side(found: _Found, compiled: Compile, known: Spared, allow_empty: bool) -> Side:
+    side = Side(found.asked, ())
+    if found.texts is not None:
+        objects = rendered_objects(found.texts, found.report, known.memory)
+        side = Side(found.asked, objects, shared=known.shared)
+    elif found.path is not None:
+        done = compiled(found.path)
+        found.report.found.extend(done.diagnostics)
+        side = Side(found.asked, tuple(each.object for each in done.objects), done.settled)
+    if not side.objects and not side.shared and not allow_empty and found.report.worst() is not Severity.ERROR:
+        found.report.add(rules.EMPTY_SIDE.finding(None, side=found.asked))
+    return side
 
 
 def _with_path(asked: Revision, other: str) -> Revision:

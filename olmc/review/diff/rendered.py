@@ -15,13 +15,11 @@ from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.review.diff.documents import Memory, documents_in
 from olmc.rules import load as rules
 from olmc.yaml import read
 
-__all__ = ["Memory", "rendered_objects", "rendering"]
-
-Memory = dict[str, tuple[KubernetesObject, ...]]
-"""Objects by the text of their document: what both sides have in common is read once, and is the same object."""
+__all__ = ["rendered_objects", "rendering"]
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
@@ -29,7 +27,6 @@ _OLM_INPUT = re.compile(
 )
 _CATALOG = re.compile(r"^[\"'\s]*schema[\"']?\s*:\s*[\"']?olm\.", re.MULTILINE)
 _STATUS = re.compile(r"^(status|  \"status\"|    \"status\"|      \"status\")\s*\"?:", re.MULTILINE)
-_BETWEEN_DOCUMENTS = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
 def rendering(path: Path, report: Report) -> dict[str, str] | None:
@@ -92,22 +89,16 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
 
 
 def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[KubernetesObject]:
-    """The objects of a file, document by document; if there is anything to say, it is read once more as a whole."""
-    parts = _BETWEEN_DOCUMENTS.split(text)
-    fresh = Report()
-    for part in parts:
-        if part not in memory:
-            memory[part] = _parsed(path, part, fresh)
-    if fresh.found:
-        fresh = Report()
-        objects = _parsed(path, text, fresh)
-        for diagnostic in fresh:
-            report.add(diagnostic)
-        yield from objects
+    """The objects of a file: its documents that are not known yet are read, all of them if there is anything to say."""
+    parts = documents_in(text)
+    unread = list(dict.fromkeys(part for part in parts if part not in memory))
+    told = Report()
+    documents = read(path, "---\n".join(("", *unread)), told) if unread else []
+    if told.found or len(documents) != len(unread):
+        documents = read(path, text, report)
+        yield from (manifest.object for manifest in manifests_in(documents, report, judged=False))
         return
+    for part, document in zip(unread, documents, strict=True):
+        memory[part] = tuple(manifest.object for manifest in manifests_in([document], report, judged=False))
     for part in parts:
         yield from memory[part]
-
-
-def _parsed(path: str, text: str, report: Report) -> tuple[KubernetesObject, ...]:
-    return tuple(manifest.object for manifest in manifests_in(read(path, text, report), report, judged=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang.ranges import range_or_none
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Package
     from olmc.settle.rest import Settled
 
-__all__ = ["Path", "PathHop", "package_of", "path_between"]
+__all__ = ["Path", "PathHop", "package_of", "path_between", "replaced_by_plans"]
 
 
 class PathHop(NamedTuple):
@@ -37,15 +37,13 @@ class Path(NamedTuple):
 UNKNOWN = Path()
 
 
-def path_between(
-    old: Operator, new: Operator, objects: Sequence[KubernetesObject], settled: Settled | None
-) -> Path:
-    """How OLM gets from one CSV to the other on the new side, given its objects and its cluster at rest."""
+def path_between(old: Operator, new: Operator, planned: Mapping[str, str], settled: Settled | None) -> Path:
+    """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
     direct = _direct(old, new)
     found = package_of(settled, new.namespace, new.package) if settled is not None else None
     if found is not None:
         return _by_catalog(*found, old, new) or direct
-    return _by_plans(old.name, new.name, objects) or direct
+    return _by_plans(old.name, new.name, planned) or direct
 
 
 def package_of(settled: Settled, namespace: str, package: str) -> tuple[Package, str] | None:
@@ -73,13 +71,18 @@ def _by_catalog(package: Package, channel: str, old: Operator, new: Operator) ->
     return Path(hops, walk.reached, "" if walk.reached else walk.stops[-1] or old.name)
 
 
-def _by_plans(old: str, new: str, objects: Sequence[KubernetesObject]) -> Path | None:
-    """The hops that the InstallPlans made; None when they don't lead from the one to the other."""
-    before: dict[str, str] = {}
+def replaced_by_plans(objects: Iterable[KubernetesObject]) -> dict[str, str]:
+    """By CSV what it replaces, as the InstallPlans among objects have it."""
+    found: dict[str, str] = {}
     for obj in objects:
         if obj.get("kind") == "InstallPlan":
             for each in mappings(mapping(obj.get("status")).get("bundleLookups")):
-                before[text(each.get("identifier"))] = text(each.get("replaces"))
+                found[text(each.get("identifier"))] = text(each.get("replaces"))
+    return found
+
+
+def _by_plans(old: str, new: str, before: Mapping[str, str]) -> Path | None:
+    """The hops that the InstallPlans made; None when they don't lead from the one to the other."""
     hops: list[PathHop] = []
     current = new
     while current != old and before.get(current) and len(hops) <= len(before):

@@ -13,8 +13,12 @@ __all__ = ["Side"]
 
 
 class Side(NamedTuple):
-    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs."""
+    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs.
+
+    `shared` is how many more objects the other side has just so; nobody had to read them.
+    """
 
     name: str
     objects: tuple[KubernetesObject, ...]
     settled: Settled | None = None
+    shared: int = 0
