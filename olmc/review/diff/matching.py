@@ -88,7 +88,8 @@ def _by_operator(found: Mapping[Name, Operator]) -> _Key:
 
 def _by_webhook(known: Identity, obj: KubernetesObject) -> Hashable:
     labels = mapping(mapping(obj.get("metadata")).get("labels"))
-    return (known.kind, labels.get("olm.owner.namespace"), labels[_WEBHOOK_NAME]) if _WEBHOOK_NAME in labels else None
+    name = text(labels.get(_WEBHOOK_NAME))
+    return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
 
 
 class _Grants(NamedTuple):
