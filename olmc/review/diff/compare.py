@@ -70,7 +70,7 @@ def compare(old: Side, new: Side) -> Difference:
             continue
         changes = list(_changes(pair, _Owners(before, after)))
         found += changes
-        if changes or pair.identity in named or _tells_permissions(pair):
+        if changes or pair.identity in named or _tells_permissions(pair, after):
             differing.append(pair)
         else:
             noise[_what(pair)] += 1
@@ -103,9 +103,12 @@ def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[Kubernete
             yield folded_kind(was or now or {})
 
 
-def _tells_permissions(pair: Pair) -> bool:
-    """Whether a role or a binding is there on one side only, or grants something else."""
-    if pair.identity.group != RBAC:
+def _tells_permissions(pair: Pair, owners: Mapping[Name, Operator]) -> bool:
+    """Whether a role or a binding is there on one side only, or grants something else.
+
+    Those with the name of a CSV are for its OperatorCondition, and differ in that name.
+    """
+    if pair.identity.group != RBAC or Name(pair.identity.namespace, pair.identity.name) in owners:
         return False
     if pair.old is None or pair.new is None:
         return True

@@ -13,6 +13,10 @@ def written(difference: Difference, output: str) -> str:
         from olmc.review.diff.as_json import as_json
 
         return as_json(difference)
+    if output == "html":
+        from olmc.review.diff.as_html import as_html
+
+        return as_html(difference)
     if output == "markdown":
         from olmc.review.diff.as_markdown import as_markdown
 

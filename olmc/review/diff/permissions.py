@@ -13,7 +13,7 @@ from olmc.review.diff.dangers import EVERY_VERB, dangers
 from olmc.settle.permissions import allowed
 
 __all__ = [
-    "PermissionGained", "PermissionLost", "RoleGained", "RoleLost", "gained", "permission_changes",
+    "PermissionGained", "PermissionLost", "RoleGained", "RoleLost", "gained", "permission_changes", "verbs_in_order",
 ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _joined(missing: Iterable[Permission]) -> Iterator[Parts]:
     together: dict[tuple[tuple[str, ...], bool, str], list[tuple[str, str, str]]] = {}
     for place in sorted(verbs):
         resource, name, url = place
-        together.setdefault((_in_order(verbs[place]), bool(url), name and resource), []).append(place)
+        together.setdefault((verbs_in_order(verbs[place]), bool(url), name and resource), []).append(place)
     for (joined, _, _), places in together.items():
         resources, names, urls = (tuple(dict.fromkeys(filter(None, column))) for column in zip(*places, strict=True))
         yield Parts(joined, resources, names, urls)
@@ -170,7 +170,7 @@ def _joined(missing: Iterable[Permission]) -> Iterator[Parts]:
 _VERBS = ("*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
-def _in_order(verbs: Iterable[str]) -> tuple[str, ...]:
+def verbs_in_order(verbs: Iterable[str]) -> tuple[str, ...]:
     """Verbs as people are used to read them."""
     return tuple(sorted(verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb)))
 

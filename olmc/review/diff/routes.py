@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Package
     from olmc.settle.rest import Settled
 
-__all__ = ["Path", "PathHop", "package_of", "path_between", "replaced_by_plans"]
+__all__ = ["Path", "PathHop", "Subscribed", "path_between", "replaced_by_plans", "subscribed"]
 
 
 class PathHop(NamedTuple):
@@ -40,19 +40,28 @@ UNKNOWN = Path()
 def path_between(old: Operator, new: Operator, planned: Mapping[str, str], settled: Settled | None) -> Path:
     """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
     direct = _direct(old, new)
-    found = package_of(settled, new.namespace, new.package) if settled is not None else None
+    found = subscribed(settled, new.namespace, new.package) if settled is not None else None
     if found is not None:
-        return _by_catalog(*found, old, new) or direct
+        return _by_catalog(found.package, found.channel, old, new) or direct
     return _by_plans(old.name, new.name, planned) or direct
 
 
-def package_of(settled: Settled, namespace: str, package: str) -> tuple[Package, str] | None:
-    """The package in the catalog of the Subscription in a namespace, and the Subscription's channel."""
+class Subscribed(NamedTuple):
+    """A package that a Subscription asks for: the name of its catalog, what the catalog has of it, and the channel."""
+
+    catalog: str
+    package: Package
+    channel: str
+
+
+def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | None:
+    """What the Subscription to a package in a namespace asks for, None if its catalog does not have the package."""
     for name, subscription in sorted(settled.cluster.subscriptions.items()):
         if name.namespace == namespace and subscription.package == package:
             source = settled.cluster.catalogs.get(subscription.catalog)
             if source is not None and source.catalog is not None and package in source.catalog.packages:
-                return source.catalog.packages[package], text(subscription.spec.get("channel"))
+                found = source.catalog.packages[package]
+                return Subscribed(source.key.name, found, text(subscription.spec.get("channel")))
     return None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.golang.quantity import amount
 from olmc.review.diff.change import ABSENT
 
-__all__ = ["Delta", "Item", "Path", "deltas", "identical", "path_text", "same"]
+__all__ = ["Delta", "Item", "Path", "aligned", "deltas", "identical", "path_text", "same"]
 
 
 class Item(NamedTuple):
@@ -125,6 +125,20 @@ def _of_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Delta]:
         yield Delta(path, old, new)
     else:
         yield from _one_by_one(*_without_common(old, new), path)
+
+
+def aligned(field: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """The items of a list `field` of both sides, each with what it was; `ABSENT` for what only one side has."""
+    keys = _keys_for(field, old, new)
+    label: Callable[[Any], str] = (lambda item: _label(item, keys)) if keys else _frozen
+    waiting: dict[str, list[Any]] = {}
+    for item in new:
+        waiting.setdefault(label(item), []).append(item)
+    for item in old:
+        found = waiting.get(label(item))
+        yield item, found.pop(0) if found else ABSENT
+    for items in waiting.values():
+        yield from ((ABSENT, item) for item in items)
 
 
 def _by_keys(

@@ -1,0 +1,120 @@
+"""A real browser without a window, driven over its debugging pipe: pages open as they are, their policy included."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+PATIENCE = 60.0
+
+
+class Page:
+    """A page that is open; `console` is what was written to its console, errors of the policy included."""
+
+    def __init__(self, to_browser: IO[bytes], from_browser: IO[bytes]) -> None:
+        self._out, self._in = to_browser, from_browser
+        self._number = 0
+        self._session = ""
+        self._address = ""
+        self.console: list[str] = []
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask the browser and wait for its answer; what it tells in the meantime is kept if it is for the console."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        self._out.write(json.dumps(message).encode() + b"\0")
+        self._out.flush()
+        while True:
+            answer = self._receive()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def _receive(self) -> dict[str, Any]:
+        parts = []
+        while (char := self._in.read(1)) not in (b"\0", b""):
+            parts.append(char)
+        assert parts, "the browser has gone"
+        told: dict[str, Any] = json.loads(b"".join(parts))
+        if told.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
+            self.console.append(json.dumps(told["params"]))
+        return told
+
+    def open(self, path: Path) -> None:
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Runtime", "Log", "Page"):
+            self.send(f"{domain}.enable")
+        self._address = path.as_uri()
+        self.reset()
+
+    def reset(self) -> None:
+        """Open the page once more, as nobody has touched it."""
+        self.send("Page.navigate", url="about:blank")
+        self.send("Emulation.clearDeviceMetricsOverride")
+        self.send("Emulation.setEmulatedMedia", features=[])
+        self.console.clear()
+        self.send("Page.navigate", url=self._address)
+        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not self.ask(expression):
+            assert time.monotonic() < end, expression
+            time.sleep(0.02)
+
+    def press(self, key: str, text: str = "") -> None:
+        """Press a key and let it go, as a person would."""
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def type(self, text: str) -> None:
+        for char in text:
+            self.press(char, char)
+
+
+@contextmanager
+def opened(page: str, folder: Path) -> Iterator[Page]:
+    """The page in a browser, which is closed at the end."""
+    path = folder / "page.html"
+    path.write_text(page, encoding="utf-8")
+    commands, answers = os.pipe(), os.pipe()
+
+    def as_three_and_four() -> None:
+        given = [os.dup(commands[0]), os.dup(answers[1])]
+        os.dup2(given[0], 3)
+        os.dup2(given[1], 4)
+
+    process = subprocess.Popen(
+        [str(CHROMIUM), *FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder / 'profile'}"],
+        preexec_fn=as_three_and_four, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(commands[0])
+    os.close(answers[1])
+    try:
+        with os.fdopen(commands[1], "wb") as out, os.fdopen(answers[0], "rb") as into:
+            browser = Page(out, into)
+            browser.open(path)
+            yield browser
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
