@@ -110,7 +110,10 @@
     for (const details of document.querySelectorAll("details.object")) {
       details.hidden = !(fits(textOf(details.querySelector("summary"))) || (words.length > 0 && fits(textOf(details))));
     }
-    for (const table of document.querySelectorAll("div.entry.table")) table.hidden = !fits(textOf(table));
+    for (const part of document.querySelectorAll("div.entry.table, figure")) part.hidden = !fits(textOf(part));
+    for (const section of document.querySelectorAll("section")) {
+      section.hidden = ![...section.querySelectorAll(".entry, figure")].some((part) => !part.hidden);
+    }
     const all = boxes.every((box) => box.checked) && !words.length;
     output.textContent = all ? "" : `${count} change${count === 1 ? "" : "s"} shown`;
   };

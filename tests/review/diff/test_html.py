@@ -182,6 +182,9 @@ def test_the_page_in_a_browser(browser: Page) -> None:
     browser.wait("document.getElementById('shown').textContent === '1 change shown'")
     assert shown(browser, "article li") == 1
     assert 0 < shown(browser, "details.object") < 5
+    assert browser.ask("[...document.querySelectorAll('section:not([hidden])')].map((each) => each.id).join()") == (
+        "permissions,matrix,objects"
+    )
     browser.press("Escape")
     assert shown(browser, "article li") == 15
     browser.ask("document.querySelector('input[value=breaking]').click()")
