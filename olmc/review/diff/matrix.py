@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, product
 from typing import Literal, NamedTuple
 
 from olmc.model.objects import Identity
-from olmc.review.diff.access import Access, Holder, Permission, permissions
-from olmc.review.diff.permissions import PermissionGained, PermissionLost, verbs_in_order
-from olmc.settle.permissions import allowed
+from olmc.review.diff.access import Access, Holder
+from olmc.review.diff.permissions import PermissionGained, PermissionLost, qualified, verbs_in_order
+from olmc.review.policy import PolicyRule, Request, allows
 
 __all__ = ["Cell", "Matrix", "Row", "matrices"]
+
+_MOST_ROWS = 200
+"""A rule stands for each of its resources in each of its groups; a stranger's may stand for billions."""
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -40,26 +44,30 @@ def matrices(old: Access, new: Access, changes: Iterable[object]) -> Iterator[Ma
 
 
 def _matrix(holder: Holder, old: Access, new: Access) -> Matrix:
-    rules = [*old.rules.get(holder, ()), *new.rules.get(holder, ())]
-    asked = dict.fromkeys(each for rule in rules for each in permissions(rule))
-    before, after = old.granted(holder), new.granted(holder)
-    cells: dict[tuple[str, str], dict[str, Cell]] = {}
-    for each in asked:
-        state = _state(allowed(before, each.rule), allowed(after, each.rule))
-        cells.setdefault(_place(each), {})[each.verb] = state
-    verbs = verbs_in_order({each.verb for each in asked})
-    rows = [Row(*place, tuple(states.get(verb, "") for verb in verbs)) for place, states in sorted(cells.items())]
-    return Matrix(*holder, verbs, tuple(sorted(rows, key=_is_unchanged)))
+    rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
+    verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
+    sides = old.granted(holder), new.granted(holder)
+    places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
+    rows = (_row(place, verbs, *sides) for place in places)
+    return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
 
 
-def _place(permission: Permission) -> tuple[str, str]:
-    return permission.url or permission.resource, permission.name
+def _places(rule: PolicyRule) -> Iterator[Request]:
+    """What a rule is about, each a request without a verb."""
+    yield from (Request("", url=url) for url in rule.urls)
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS):
+        yield Request("", group, resource, name)
 
 
-def _state(before: bool, after: bool) -> Cell:
-    if before and after:
-        return "kept"
-    return "gained" if after else "lost" if before else ""
+def _row(
+    place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
+) -> Row:
+    cells: list[Cell] = []
+    for verb in verbs:
+        request = place._replace(verb=verb)
+        was, now = (any(allows(rule, request) for rule in rules) for rules in (before, after))
+        cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
+    return Row(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
 
 
 def _is_unchanged(row: Row) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from olmc.model.objects import Identity
-from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder, Permission, Rule, is_aggregate, permissions
+from olmc.review.builtin_roles import USER_ROLES
+from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder
 from olmc.review.diff.change import Foreign, Gravity, Group, Sentence, Sign, listed, shown
-from olmc.review.diff.dangers import EVERY_VERB, dangers
-from olmc.settle.permissions import allowed
+from olmc.review.policy import ANY, PolicyRule, beyond, merged
+from olmc.review.risks import Level, level_of, risks_of
 
 __all__ = [
-    "PermissionGained", "PermissionLost", "RoleGained", "RoleLost", "gained", "permission_changes", "verbs_in_order",
+    "PermissionGained", "PermissionLost", "RoleGained", "RoleLost", "permission_changes", "qualified", "verbs_in_order",
 ]  # fmt: skip
 
 
@@ -21,28 +21,26 @@ __all__ = [
 class PermissionGained:
     """What `identity`, a service account, user, group or role, may do on the new side only.
 
-    `scope` is a namespace, "" for the whole cluster, `*` for wherever the role gets bound. Each verb on each resource
-    (`deployments.apps`), or on each URL; of objects with these `names` only, if there are any.
+    `scope` is a namespace, "" for the whole cluster, `*` for wherever the role gets bound. `rule` is what it may do;
+    `risks` are the names of its dangers as `olmc rbac` has them, `level` is that of the gravest.
     """
 
     identity: Identity
     scope: str
-    verbs: tuple[str, ...]
-    resources: tuple[str, ...]
-    names: tuple[str, ...]
-    urls: tuple[str, ...]
-    dangers: tuple[str, ...]
+    rule: PolicyRule
+    risks: tuple[str, ...]
+    level: str
 
     group = Group.PERMISSIONS
     sign = Sign.ADDED
 
     @property
     def gravity(self) -> Gravity:
-        return Gravity.RISK if self.dangers else Gravity.CHANGE
+        return Gravity.CHANGE if self.level in (str(Level.NONE), str(Level.LOW)) else Gravity.RISK
 
     def sentence(self) -> Sentence:
-        warning: Sentence = (f": {', '.join(self.dangers)}",) if self.dangers else ()
-        return ("may ", *_what(self), *_where(self.scope), *warning)
+        warning: Sentence = (f" ({self.level}: {', '.join(self.risks)})",) if self.risks else ()
+        return ("may ", *_what(self.rule), *_where(self.scope), *warning)
 
 
 @dataclass(frozen=True)
@@ -51,17 +49,14 @@ class PermissionLost:
 
     identity: Identity
     scope: str
-    verbs: tuple[str, ...]
-    resources: tuple[str, ...]
-    names: tuple[str, ...]
-    urls: tuple[str, ...]
+    rule: PolicyRule
 
     group = Group.PERMISSIONS
     gravity = Gravity.CHANGE
     sign = Sign.REMOVED
 
     def sentence(self) -> Sentence:
-        return ("may no longer ", *_what(self), *_where(self.scope))
+        return ("may no longer ", *_what(self.rule), *_where(self.scope))
 
 
 @dataclass(frozen=True)
@@ -100,88 +95,68 @@ def permission_changes(
     old: Access, new: Access
 ) -> Iterator[PermissionGained | PermissionLost | RoleGained | RoleLost]:
     """How two sides differ in what they let whom do."""
-    for holder, parts in gained(old, new):
-        yield PermissionGained(holder.subject, holder.scope, *parts, _dangers(holder, parts))
-    for holder, parts in gained(new, old):
-        yield PermissionLost(holder.subject, holder.scope, *parts)
+    for holder, rule in _gained(old, new):
+        risks, level = _risks(holder, rule)
+        yield PermissionGained(holder.subject, holder.scope, rule, risks, str(level))
+    for holder, rule in _gained(new, old):
+        yield PermissionLost(holder.subject, holder.scope, rule)
     for holder in sorted(old.roles.keys() | new.roles.keys()):
         before, after = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
         yield from (RoleGained(holder.subject, holder.scope, role) for role in sorted(after - before))
         yield from (RoleLost(holder.subject, holder.scope, role) for role in sorted(before - after))
 
 
-def _dangers(holder: Holder, parts: Parts) -> tuple[str, ...]:
-    """What is dangerous; that admins may do anything with an operator's objects is how OLM wants it."""
-    found = dangers(parts.verbs, parts.resources)
-    return tuple(each for each in found if each != EVERY_VERB) if is_aggregate(holder) else found
+def _gained(old: Access, new: Access) -> Iterator[tuple[Holder, PolicyRule]]:
+    """What holders may do in `new` and not in `old`, in as few rules as it takes.
 
-
-class Parts(NamedTuple):
-    """Permissions of one holder in one sentence: each verb on each resource or URL."""
-
-    verbs: tuple[str, ...]
-    resources: tuple[str, ...]
-    names: tuple[str, ...]
-    urls: tuple[str, ...]
-
-
-def gained(old: Access, new: Access) -> Iterator[tuple[Holder, Parts]]:
-    """What holders may do in `new` and not in `old`, as few sentences as there can be."""
+    What is gained in the whole cluster is not told once more for a namespace.
+    """
     for holder in sorted(new.rules):
-        before = old.granted(holder)
-        after = new.rules[holder]
-        if before == after:
-            continue
-        everywhere = new.rules.get(Holder(holder.subject, EVERYWHERE), ()) if holder.scope != EVERYWHERE else ()
-        missing = _missing(before, after, everywhere if holder.scope != WHERE_BOUND else ())
-        for parts in _joined(missing):
-            yield holder, parts
+        known = [*old.granted(holder), *new.everywhere(holder)]
+        left: list[PolicyRule] = []
+        for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
+            left += beyond(rule, (*known, *left))
+        yield from ((holder, rule) for rule in merged(left))
 
 
-def _missing(before: tuple[Rule, ...], after: Iterable[Rule], told: tuple[Rule, ...]) -> set[Permission]:
-    """The permissions of `after` that neither `before` gives nor `told`, which is told for the whole cluster."""
-    missing: set[Permission] = set()
-    for rule in after:
-        if rule in before:
-            continue
-        missing |= {
-            each
-            for each in permissions(rule)
-            if each not in missing and not allowed(before, each.rule) and not (told and allowed(told, each.rule))
-        }
-    wider = [each.rule for each in missing if "*" in (each.verb, *each.resource.partition(".")) or each.url == "*"]
-    return {each for each in missing if not any(rule != each.rule and allowed([rule], each.rule) for rule in wider)}
+def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:
+    return -sum(ANY in values for values in rule), rule
 
 
-def _joined(missing: Iterable[Permission]) -> Iterator[Parts]:
-    """Permissions on the same object take their verbs together, then those with the same verbs their resources."""
-    verbs: dict[tuple[str, str, str], set[str]] = {}
-    for each in missing:
-        verbs.setdefault((each.resource, each.name, each.url), set()).add(each.verb)
-    together: dict[tuple[tuple[str, ...], bool, str], list[tuple[str, str, str]]] = {}
-    for place in sorted(verbs):
-        resource, name, url = place
-        together.setdefault((verbs_in_order(verbs[place]), bool(url), name and resource), []).append(place)
-    for (joined, _, _), places in together.items():
-        resources, names, urls = (tuple(dict.fromkeys(filter(None, column))) for column in zip(*places, strict=True))
-        yield Parts(joined, resources, names, urls)
+def _risks(holder: Holder, rule: PolicyRule) -> tuple[tuple[str, ...], Level]:
+    """The risks of a rule by name; that admins may do anything with an operator's objects is how OLM wants it."""
+    namespace = None if holder.scope == WHERE_BOUND else holder.scope
+    names = tuple(risk.name for risk in risks_of(rule, namespace))
+    is_user = holder.subject.kind == "ClusterRole" and holder.subject.name in USER_ROLES
+    return tuple(name for name in names if not (is_user and name == "every verb")), level_of(rule, namespace)
 
 
-_VERBS = ("*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_VERBS = (ANY, "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_MOST = 12
 
 
-def verbs_in_order(verbs: Iterable[str]) -> tuple[str, ...]:
+def verbs_in_order(verbs: tuple[str, ...]) -> tuple[str, ...]:
     """Verbs as people are used to read them."""
     return tuple(sorted(verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb)))
 
 
-_MOST = 12
+def qualified(resource: str, group: str) -> str:
+    """A resource with its group, as kubectl takes it: `deployments.apps/scale`."""
+    whole, slash, below = resource.partition("/")
+    return f"{whole}.{group}{slash}{below}" if group else resource
 
 
-def _what(change: PermissionGained | PermissionLost) -> Sentence:
-    verbs: Sentence = ("do anything with",) if change.verbs == ("*",) else listed(change.verbs)
-    names: Sentence = (" named ", *_some(change.names)) if change.names else ()
-    return (*verbs, " URLs " if change.urls else " ", *_some(change.resources or change.urls), *names)
+def _what(rule: PolicyRule) -> Sentence:
+    verbs: Sentence = ("do anything with",) if rule.verbs == (ANY,) else listed(verbs_in_order(rule.verbs))
+    names: Sentence = (" named ", *_some(rule.names)) if rule.names else ()
+    if rule.urls:
+        return (*verbs, " the URLs ", *_some(rule.urls))
+    if len(rule.groups) == 1:
+        resources: Sentence = _some(tuple(qualified(each, rule.groups[0]) for each in rule.resources))
+    else:
+        groups = _some(tuple(group or "core" for group in rule.groups))
+        resources = (*_some(rule.resources), " in the API groups ", *groups)
+    return (*verbs, " ", *resources, *names)
 
 
 def _some(values: tuple[str, ...]) -> Sentence:

@@ -98,7 +98,7 @@ def whole(difference: Any, sign: Sign) -> set[tuple[str, str]]:
 
 
 def permissions(difference: Any, kind: str) -> set[tuple[Any, ...]]:
-    fields = ("identity", "scope", "verbs", "resources", "names", "urls")
+    fields = ("identity", "scope", "rule")
     return {
         tuple(getattr(change, field) for field in fields)
         for change in difference.changes

@@ -73,3 +73,13 @@ def _binding(role: str, scope: str, namespace: str, account: str) -> dict[str, A
 def _object(scope: str, kind: str, name: str, namespace: str) -> dict[str, Any]:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": f"{scope}{kind}", "metadata": metadata}
+
+
+def test_a_rule_that_stands_for_billions() -> None:
+    """A stranger's rule is a box of verbs, groups, resources and names; nobody writes out what is in it."""
+    many = [f"x{number}" for number in range(2000)]
+    rule = {"verbs": many, "apiGroups": many, "resources": many, "resourceNames": many}
+    old, new = (rbac({"roles": [["one", "kitchen", [], "kettle"]]}) for _ in range(2))
+    old[0]["rules"], new[0]["rules"] = [rule], [{**rule, "verbs": [*many, "y"]}]
+    (said,) = lines(compared(old, new))
+    assert said.startswith("change + ServiceAccount/kitchen/kettle: may y x0, x1, x10, ")
