@@ -14,7 +14,7 @@ from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes
 from olmc.review.diff.deployments import deployment_changes
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved, field_changes
-from olmc.review.diff.images import WORKLOADS, image_changes
+from olmc.review.diff.images import WORKLOADS, image_changes, without_repetitions
 from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.review.diff.matching import RBAC, Pair, folded_kind, paired
 from olmc.review.diff.noise import metadata_without_noise, without_noise
@@ -74,7 +74,7 @@ def compare(old: Side, new: Side) -> Difference:
             differing.append(pair)
         else:
             noise[_what(pair)] += 1
-    ordered = tuple(sorted(found, key=_order))
+    ordered = tuple(sorted(without_repetitions(found), key=_order))
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
 

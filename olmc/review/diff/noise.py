@@ -13,7 +13,7 @@ from typing import Any
 from olmc.load.validation.views import mapping, mappings, text
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject
-from olmc.review.diff.images import WORKLOADS
+from olmc.review.diff.images import IMAGE_VARIABLE, WORKLOADS
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator
 
 __all__ = ["SUBSCRIBED", "metadata_without_noise", "without_noise"]
@@ -28,7 +28,8 @@ _METADATA = frozenset(
     selfLink ownerReferences""".split()
 )
 _LABELS = frozenset(
-    """olm.owner olm.deployment-spec-hash olm.permissions.hash olm.webhook-description-hash olm.copiedFrom""".split()
+    """olm.owner olm.deployment-spec-hash olm.permissions.hash olm.webhook-description-hash olm.copiedFrom
+    app.kubernetes.io/version helm.sh/chart""".split()
 )
 _ANNOTATIONS = frozenset(
     """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
@@ -105,8 +106,7 @@ def _deployment_spec(spec: Mapping[str, Any], owner: Operator | None) -> dict[st
         for key, value in mapping(metadata.get("annotations")).items()
         if key not in _PROJECTED and (key not in projected or projected[key] != value)
     }
-    metadata["annotations"] = annotations or None
-    template["metadata"] = {key: value for key, value in metadata.items() if key != "creationTimestamp"}
+    template["metadata"] = {**metadata_without_noise(metadata), "annotations": annotations or None}
     template["spec"] = _pod(mapping(template.get("spec")))
     kept["template"] = template
     return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
@@ -123,8 +123,14 @@ def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
 def _container(container: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
     if isinstance(container.get("env"), list):
-        kept["env"] = [each for each in mappings(container["env"]) if each.get("name") != _CONDITION_VARIABLE] or None
+        kept["env"] = [each for each in mappings(container["env"]) if not _is_told(each)] or None
     return kept
+
+
+def _is_told(variable: Mapping[str, Any]) -> bool:
+    """Whether a variable has the name of the CSV, or an image, which is told with the images."""
+    name = text(variable.get("name"))
+    return name == _CONDITION_VARIABLE or (name.startswith(IMAGE_VARIABLE) and text(variable.get("value")) != "")
 
 
 def _is_nothing(key: str, value: Any) -> bool:

@@ -25,7 +25,7 @@ SEVERAL = 30  # operators with more than one version
 SAID = {
     ("edp-keycloak-operator/1.33.0", "edp-keycloak-operator/1.34.0"): [
         "edp-keycloak-operator 1.33.0 → 1.34.0, in one hop (skipRange)",
-        "container manager: docker.io/epamedp/keycloak-operator:1.33.0 → docker.io/epamedp/keycloak-operator:1.34.0",
+        "container manager: docker.io/epamedp/keycloak-operator :1.33.0 → :1.34.0",
         "v1 spec.realmEventConfig.adminEventsDetailsEnabled and 3 more places nullable: true (new)",
     ],
     ("camel-karavan-operator/3.18.5", "camel-karavan-operator/3.20.0"): [
