@@ -80,7 +80,7 @@ def diff(
 
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
         reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
-        least = Severity.WARNING if verbose else Severity.ERROR
+        least = Severity.WARNING if verbose else Severity.ERROR if reading.sides else Severity.FAILURE
         click.echo(as_text(reading.diagnostics, least=least), err=True, nl=False)
     if reading.sides is None:
         ctx.exit(BAD_INPUT)

@@ -253,6 +253,33 @@ def test_a_side_with_errors_is_not_compared(tmp_path: Path) -> None:
     assert f"{tmp_path}/b.yaml:" in result.stderr
 
 
+def test_a_file_with_errors(tmp_path: Path) -> None:
+    """The place is that of the file, as it was given."""
+    (tmp_path / "b.yaml").write_text("kind: A\napiVersion: v1\nmetadata: {name: [\n", encoding="utf-8")
+    result = olmc("diff", AFTER, tmp_path / "b.yaml")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"{tmp_path}/b.yaml:" in result.stderr
+    assert "b.yaml/" not in result.stderr
+
+
+def test_no_object_of_a_rendering_is_dropped(tmp_path: Path) -> None:
+    """One that the API server would refuse makes the rendering unfit; the line is that of the file."""
+    text = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n"
+    text += "apiVersion: v1\nkind: B\nmetadata: {name: b, labels: {x: 1}}\n"
+    (tmp_path / "b.yaml").write_text(text, encoding="utf-8")
+    result = olmc("diff", AFTER, tmp_path / "b.yaml")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"{tmp_path}/b.yaml:7:" in result.stderr
+    assert "(put it in quotes)" in result.stderr
+
+
+def test_an_object_without_a_name_is_an_error_of_a_rendering(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", encoding="utf-8")
+    result = olmc("diff", AFTER, tmp_path / "b.yaml")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "this Pod has no metadata.name" in result.stderr
+
+
 @pytest.mark.parametrize("arguments", [[AFTER], [], [AFTER, AFTER, "-o", "yaml"], [AFTER, AFTER, "--kube-version", "x"],
                                        [AFTER, AFTER, "--watch", "a", "--all-namespaces"]])  # fmt: skip
 def test_wrong_usage(arguments: list[str]) -> None:
@@ -312,6 +339,21 @@ def test_a_file_below_a_link(repository: Path) -> None:
     assert (result.exit_code, result.stdout) == (3, "")
     assert "a is there twice" in result.stderr
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("aim", ["", "a\0b"])
+def test_a_link_to_nothing(aim: str, repository: Path) -> None:
+    made = tree(repository, ("120000", "a", blob(repository, aim)), ("100644", "b.yaml", blob(repository, CONFIG_MAP)))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "a is a link to nothing" in result.stderr
+
+
+def test_a_name_that_no_file_can_have(repository: Path) -> None:
+    made = tree(repository, ("100644", f"{'a' * 300}.yaml", blob(repository, CONFIG_MAP)))
+    result = olmc("diff", f"git:{made}:", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "can't be read: File name too long" in result.stderr
 
 
 def test_a_pointer_of_lfs(repository: Path) -> None:

@@ -55,15 +55,14 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
 def _head(difference: Difference) -> Iterator[str]:
     old, new = (code(side.name) for side in (difference.old, difference.new))
     yield f"### {old} → {new}: {summary(difference)}"
-    yield ""
     if difference.changes:
         counts = ((group.heading, len(difference.in_group(group))) for group in Group)
-        yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
         yield ""
+        yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
     folded = folded_text(difference)
     if folded:
-        yield f"<sub>{_escaped(folded)}</sub>"
         yield ""
+        yield f"<sub>{_escaped(folded)}</sub>"
 
 
 def _sections(difference: Difference) -> list[_Section]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from olmc.load.validation.views import mapping
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.access import access
 from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes
@@ -16,7 +17,7 @@ from olmc.review.diff.deployments import deployment_changes
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved, field_changes
 from olmc.review.diff.images import WORKLOADS, image_changes, without_repetitions
 from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
-from olmc.review.diff.matching import RBAC, Pair, folded_kind, paired
+from olmc.review.diff.matching import Pair, folded_kind, paired
 from olmc.review.diff.noise import metadata_without_noise, without_noise
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, not_installed, operators
 from olmc.review.diff.permissions import permission_changes
@@ -53,10 +54,7 @@ class Difference(NamedTuple):
 def compare(old: Side, new: Side) -> Difference:
     """Everything that changed from one side to the other; nothing if they mean the same."""
     before, after = operators(old.objects), operators(new.objects)
-    kept_old, kept_new = _unfolded(old.objects), _unfolded(new.objects)
-    waiting_old, waiting_new = not_installed(before, kept_old), not_installed(after, kept_new)
-    kept_old += (waiting_old[name] for name in sorted(waiting_old.keys() & waiting_new.keys()))
-    kept_new += (waiting_new[name] for name in sorted(waiting_old.keys() & waiting_new.keys()))
+    kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
     pairs = paired(kept_old, kept_new, before, after)
     found: list[Change] = [*operator_changes(old, new), *plan_changes(old.objects, new.objects)]
     found += permission_changes(access(kept_old, before), access(kept_new, after))
@@ -92,6 +90,16 @@ def _order(change: Change) -> tuple[int, int, Identity, str, str]:
 
 def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
     return [obj for obj in objects if not folded_kind(obj)]
+
+
+def _with_waiting(
+    old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[Name, Operator],
+    after: Mapping[Name, Operator],
+) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
+    """The objects, and the Deployments of operators that neither side installs."""
+    was, now = not_installed(before, old), not_installed(after, new)
+    both = sorted(was.keys() & now.keys())
+    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
 
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
@@ -133,7 +141,7 @@ def _one_sided(pair: Pair) -> Iterator[Change]:
     known = pair.identity
     if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
         return
-    if known.kind == CRD:
+    if _is_crd(known):
         yield CrdAdded(known) if pair.old is None else CrdRemoved(known)
         return
     yield ObjectAdded(known) if pair.old is None else ObjectRemoved(known)
@@ -145,7 +153,7 @@ def _one_sided(pair: Pair) -> Iterator[Change]:
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[Change]:
     known = pair.identity
-    if known.kind == CRD:
+    if _is_crd(known):
         yield from crd_changes(known, old, new)
         was, now = (metadata_without_noise(mapping(crd.get("metadata"))) for crd in (old, new))
         for delta in deltas(was, now, ("metadata",)):
@@ -163,6 +171,10 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     elif _is_olm(known, "OperatorGroup"):
         yield from target_changes(pair)
     yield from field_changes(known, deltas(before, after))
+
+
+def _is_crd(known: Identity) -> bool:
+    return (known.group, known.kind) == ("apiextensions.k8s.io", CRD)
 
 
 def _is_olm(known: Identity, kind: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -134,23 +134,37 @@ def _is_plain(path: str) -> bool:
 
 
 def _write_files(entries: Sequence[_Entry], target: Path, asked: Revision, report: Report) -> None:
-    """Write blobs as they come out of one process; of those that nobody would read because of their size only that."""
-    wanted = [each for each in entries if each.size <= MAX_FILE_BYTES]
+    """Write files; of those that nobody would read because of their size only that."""
     for each in entries:
         if each.size > MAX_FILE_BYTES:
             place = _made(target, each.path)
             place.touch()
             os.truncate(place, each.size)
+    for each, content in _contents([each for each in entries if each.size <= MAX_FILE_BYTES]):
+        if content.startswith(_LFS) and each.path.endswith(SUFFIXES):
+            report.add(rules.LFS_POINTER.finding(Location(each.path), path=each.path, ref=asked.ref))
+        _made(target, each.path).write_bytes(content)
+
+
+def _write_links(entries: Sequence[_Entry], target: Path) -> None:
+    """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
+    for each, content in _contents(entries):
+        if not content or b"\0" in content:
+            raise GitError(f"{each.path} is a link to nothing")
+        _made(target, each.path).symlink_to(os.fsdecode(content))
+
+
+def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+    """The contents of blobs, all out of one process."""
+    if not entries:
+        return
     with tempfile.TemporaryFile() as names:
-        names.write("".join(f"{each.name}\n" for each in wanted).encode("ascii"))
+        names.write("".join(f"{each.name}\n" for each in entries).encode("ascii"))
         names.seek(0)
         with _started(["cat-file", "--batch"], names) as process:
             assert process.stdout is not None
-            for each in wanted:
-                content = _blob(process.stdout, each)
-                if content.startswith(_LFS) and each.path.endswith(SUFFIXES):
-                    report.add(rules.LFS_POINTER.finding(Location(each.path), path=each.path, ref=asked.ref))
-                _made(target, each.path).write_bytes(content)
+            for each in entries:
+                yield each, _blob(process.stdout, each)
 
 
 def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
@@ -169,12 +183,6 @@ def _made(target: Path, path: str) -> Path:
     if os.path.lexists(place):
         raise GitError(f"{path} is there twice")
     return place
-
-
-def _write_links(entries: Iterable[_Entry], target: Path) -> None:
-    """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
-    for each in entries:
-        _made(target, each.path).symlink_to(os.fsdecode(_git("cat-file", "blob", each.name)))
 
 
 def _parsed(text: str) -> str | None:

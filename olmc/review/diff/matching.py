@@ -9,11 +9,10 @@ from typing import NamedTuple
 from olmc.load.validation.views import mapping, mappings, text
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, is_copy
 
-__all__ = ["RBAC", "Pair", "folded_kind", "paired"]
-
-RBAC = "rbac.authorization.k8s.io"
+__all__ = ["Pair", "folded_kind", "paired"]
 
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
 
@@ -64,7 +63,7 @@ def paired(
 def _matched(olds: _Objects, news: _Objects, old_key: _Key, new_key: _Key) -> Iterator[Pair]:
     """The objects with the same key in order, taken out of what is left on both sides."""
     waiting: dict[Hashable, list[Identity]] = {}
-    for known, obj in sorted(olds.items()):
+    for known, obj in sorted(olds.items(), key=lambda item: item[0]):
         key = old_key(known, obj)
         if key is not None:
             waiting.setdefault(key, []).append(known)

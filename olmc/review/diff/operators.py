@@ -75,7 +75,7 @@ def operators(objects: Iterable[KubernetesObject]) -> dict[Name, Operator]:
     """The CSVs among objects that are no copies, by namespace and name."""
     found = {}
     for obj in objects:
-        if obj.get("kind") == CSV and not is_copy(obj):
+        if identity(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
             namespace = text(mapping(obj.get("metadata")).get("namespace"))
             operator = Operator(namespace, _package_of(obj), obj)
             found[Name(namespace, operator.name)] = operator

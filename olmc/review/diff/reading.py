@@ -5,34 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
-from olmc.model.objects import Rendered
 from olmc.review.diff.documents import Spared, spared
 from olmc.review.diff.git import GitError, Revision, as_revision, folder_here, top_of, write_tree
 from olmc.review.diff.rendered import rendered_objects, rendering
-from olmc.review.diff.sides import Side
+from olmc.review.diff.sides import Compiled, Side, side_of
 from olmc.rules import diff as rules
 
-if TYPE_CHECKING:
-    from olmc.settle.rest import Settled
-
-__all__ = ["Compile", "Compiled", "Reading", "read_sides"]
-
-
-class Compiled(Protocol):
-    """What is needed of a compilation."""
-
-    @property
-    def objects(self) -> tuple[Rendered, ...]: ...
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
-
-    @property
-    def settled(self) -> Settled | None: ...
+__all__ = ["Compile", "Reading", "read_sides"]
 
 
 Compile = Callable[[Path], Compiled]
@@ -57,8 +40,8 @@ def read_sides(old: str, new: str, folder: Path, compiled: Compile, *, allow_emp
     if all(each.texts is not None for each in found):
         known = spared(*(each.texts or {} for each in found))
     sides = [_side(each, compiled, known, allow_empty) for each in found]
-    told = tuple(diagnostic for each in found for diagnostic in _named(each.report, each.asked))
-    if any(each.report.worst() is Severity.ERROR for each in found):
+    told = tuple(diagnostic for each in found for diagnostic in _named(each))
+    if any(map(_stops, found)):
         return Reading(None, told)
     return Reading((sides[0], sides[1]), told)
 
@@ -79,6 +62,12 @@ def _found(asked: str, other: str, folder: Path, allow_empty: bool) -> _Found:
     return _Found(asked, path, texts, report)
 
 
+def _stops(found: _Found) -> bool:
+    """Whether a side can't be compared; of a rendering no object may be missing."""
+    least = Severity.ERROR if found.texts is None else Severity.FAILURE
+    return (found.report.worst() or Severity.INFO) >= least
+
+
 def _place(asked: str, other: str, folder: Path, report: Report, allow_empty: bool) -> Path | None:
     """Where a side is on this machine, None if it is nowhere."""
     revision = as_revision(asked)
@@ -90,8 +79,9 @@ def _place(asked: str, other: str, folder: Path, report: Report, allow_empty: bo
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
         return write_tree(_with_path(revision, other), place, report, may_be_absent=allow_empty)
-    except GitError as error:
-        report.add(rules.NO_GIT.finding(None, side=asked, problem=error.args[0]))
+    except (GitError, OSError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error.args[0]
+        report.add(rules.NO_GIT.finding(None, side=asked, problem=problem))
         return None
 
 
@@ -103,8 +93,8 @@ def _side(found: _Found, compiled: Compile, known: Spared, allow_empty: bool) ->
     elif found.path is not None:
         done = compiled(found.path)
         found.report.found.extend(done.diagnostics)
-        side = Side(found.asked, tuple(each.object for each in done.objects), done.settled)
-    if not side.objects and not side.shared and not allow_empty and found.report.worst() is not Severity.ERROR:
+        side = side_of(found.asked, done)
+    if not side.objects and not side.shared and not allow_empty and not _stops(found):
         found.report.add(rules.EMPTY_SIDE.finding(None, side=found.asked))
     return side
 
@@ -130,13 +120,16 @@ def _joined(folder: str, path: str) -> str:
     return (PurePosixPath(folder) / path).as_posix()
 
 
-def _named(diagnostics: Iterable[Diagnostic], side: str) -> Iterable[Diagnostic]:
-    """Diagnostics with the side's name before the paths of files, as a user would write them."""
+def _named(found: _Found) -> Iterable[Diagnostic]:
+    """What there is to say about a side, with the paths of files as the user would write them."""
+    root = f"{found.asked.rstrip('/')}/"
+    if found.path is not None and not found.path.is_dir():
+        root = found.asked.removesuffix(found.path.name)
 
     def named(place: Location) -> Location:
-        return place._replace(path=f"{side.rstrip('/')}/{place.path}")
+        return place._replace(path=f"{root}{place.path}")
 
-    for each in diagnostics:
+    for each in found.report:
         location = named(each.location) if each.location is not None else None
         related = tuple((text, named(place)) for text, place in each.related)
         yield each._replace(location=location, related=related)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from olmc.load.bundles import is_bundle
@@ -17,7 +17,7 @@ from olmc.model.marks import GENERATED
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.review.diff.documents import Memory, documents_in
 from olmc.rules import load as rules
-from olmc.yaml import read
+from olmc.yaml import Document, read
 
 __all__ = ["rendered_objects", "rendering"]
 
@@ -89,16 +89,22 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
 
 
 def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[KubernetesObject]:
-    """The objects of a file: its documents that are not known yet are read, all of them if there is anything to say."""
+    """The objects of a file: the documents that are not known yet are read together.
+
+    If there is anything to say about them, the whole file is read once more, for the places to be those of the file.
+    """
     parts = documents_in(text)
     unread = list(dict.fromkeys(part for part in parts if part not in memory))
     told = Report()
     documents = read(path, "---\n".join(("", *unread)), told) if unread else []
-    if told.found or len(documents) != len(unread):
-        documents = read(path, text, report)
-        yield from (manifest.object for manifest in manifests_in(documents, report, judged=False))
+    found = [_objects_of([document], told) for document in documents]
+    if told.found or len(found) != len(unread):
+        yield from _objects_of(read(path, text, report), report)
         return
-    for part, document in zip(unread, documents, strict=True):
-        memory[part] = tuple(manifest.object for manifest in manifests_in([document], report, judged=False))
+    memory.update(zip(unread, found, strict=True))
     for part in parts:
         yield from memory[part]
+
+
+def _objects_of(documents: Sequence[Document], report: Report) -> tuple[KubernetesObject, ...]:
+    return tuple(manifest.object for manifest in manifests_in(documents, report, judged=False))

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from olmc.model.objects import KubernetesObject
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.objects import KubernetesObject, Rendered
 
 if TYPE_CHECKING:
     from olmc.settle.rest import Settled
 
-__all__ = ["Side"]
+__all__ = ["Compiled", "Side", "side_of"]
+
+
+class Compiled(Protocol):
+    """What a comparison needs of a compilation."""
+
+    @property
+    def objects(self) -> tuple[Rendered, ...]: ...
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
+
+    @property
+    def settled(self) -> Settled | None: ...
 
 
 class Side(NamedTuple):
@@ -22,3 +36,8 @@ class Side(NamedTuple):
     objects: tuple[KubernetesObject, ...]
     settled: Settled | None = None
     shared: int = 0
+
+
+def side_of(name: str, compiled: Compiled) -> Side:
+    """A compilation as a side."""
+    return Side(name, tuple(each.object for each in compiled.objects), compiled.settled)

@@ -206,6 +206,8 @@ class TargetsChanged:
         return Gravity.BREAKING if self.removed and "" not in self.added else Gravity.RISK
 
     def sentence(self) -> Sentence:
+        if self.added and self.removed and "" in (*self.added, *self.removed):
+            return ("targets ", *_namespaces(self.added), " instead of ", *_namespaces(self.removed))
         more: Sentence = ("targets ", *_namespaces(self.added)) if self.added else ()
         less: Sentence = ("no longer targets ", *_namespaces(self.removed)) if self.removed else ()
         return (*more, "; " if more and less else "", *less)

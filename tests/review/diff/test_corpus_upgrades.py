@@ -35,7 +35,7 @@ SAID = {
     ],
     ("etcd/0.9.2", "etcd/0.9.2-clusterwide"): [
         "no longer supports install mode SingleNamespace",
-        "targets all namespaces; no longer targets etcd",
+        "targets all namespaces instead of etcd",
         "may get secrets in the whole cluster (high: secrets)",
         "etcd-operator: command with -cluster-wide",
     ],

@@ -1,0 +1,34 @@
+"""What the outputs look like, as files: the fixture to be reviewed, and fixtures that have little in common."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from kit import PROJECT
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from olmc.cli.main import main
+
+PAIRS = {
+    "an-upgrade": ("review-upgrade/before", "review-upgrade/after"),
+    "the-way-back": ("review-upgrade/after", "review-upgrade/before"),
+    "other-webhooks": ("admission-webhooks", "conversion-webhook"),
+    "another-group": ("own-namespace", "all-namespaces"),
+}
+SUFFIXES = {"text": "txt", "markdown": "md", "json": "json"}
+
+
+@pytest.mark.parametrize("output", SUFFIXES)
+@pytest.mark.parametrize("name", PAIRS)
+def test_output(name: str, output: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/diff.md: each in its format."""
+    monkeypatch.chdir(PROJECT / "fixtures")
+
+    class File(SingleFileSnapshotExtension):
+        _write_mode = WriteMode.TEXT
+        file_extension = SUFFIXES[output]
+
+    result = CliRunner().invoke(main, ["diff", *PAIRS[name], "-o", output])
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout == snapshot.use_extension(File)
