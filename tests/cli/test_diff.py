@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from commands import BROKEN, olmc
 from jsonschema import Draft202012Validator
 
+from olmc.model.diagnostic import Report
 from olmc.resources import schema
+from olmc.yaml import read
 
 BEFORE, AFTER = "review-upgrade/before", "review-upgrade/after"
 
@@ -384,3 +389,40 @@ def test_a_blob_that_is_not_there(repository: Path) -> None:
 
 def test_options_from_the_environment() -> None:
     assert olmc("diff", BEFORE, AFTER, env={"OLMC_DIFF_OUTPUT": "json"}).stdout.startswith("{")
+
+
+@pytest.fixture(scope="module")
+def bench(project: Path) -> ModuleType:
+    """The benchmark, which makes the renderings of the figure."""
+    spec = importlib.util.spec_from_file_location("bench_diff", project / "bench" / "diff.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:
+    """The figure is 3 s of CPU (`bench/diff.py`); twice that leaves room for a slow and busy machine."""
+    for name, upgraded in (("old", 0), ("new", 100)):
+        (tmp_path / f"{name}.yaml").write_text(bench.rendering(5000, upgraded), encoding="utf-8")
+    before = time.process_time()
+    result = olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml")
+    assert time.process_time() - before < 6
+    assert result.exit_code == 1
+    assert result.stdout.count(" (replaces)") == 100
+    assert "4000 copied CSVs" in result.stdout
+
+
+def test_sparing_changes_nothing(bench: ModuleType, tmp_path: Path) -> None:
+    """What is not read because it is the same, or a copy, is not missed: JSON, which is always read, says as much."""
+    for name, upgraded in (("old", 0), ("new", 1)):
+        text = bench.rendering(120, upgraded)
+        documents = [document.value for document in read("a.yaml", text, Report())]
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        listed = {"apiVersion": "v1", "kind": "List", "items": documents}
+        (tmp_path / f"{name}.json").write_text(json.dumps(listed), encoding="utf-8")
+    pairs = [[tmp_path / f"{name}.{end}" for name in ("old", "new")] for end in ("yaml", "json")]
+    spared, whole = (json.loads(olmc("diff", *pair, "-o", "json").stdout) for pair in pairs)
+    assert spared["changes"] == whole["changes"] != []
+    assert spared["summary"] == whole["summary"]
