@@ -13,11 +13,7 @@ from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-<<<<<<< HEAD
-PAGES = ("README.md", "docs/check.md", "docs/command-line.md", "docs/review.md")
-=======
-PAGES = ("README.md", "docs/diff.md", "docs/review.md")
->>>>>>> 7efdbc4 (Explain olmc diff on a page whose commands run; measure it with make bench)
+PAGES = ("README.md", "docs/check.md", "docs/command-line.md", "docs/diff.md", "docs/review.md")
 
 
 def shown(page: str) -> list[tuple[str, str]]:
