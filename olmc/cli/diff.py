@@ -10,7 +10,8 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.render import KUBE_VERSION
-from olmc.emit.messages import as_text
+from olmc.cli.talk import progress, tell
+from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 
@@ -18,8 +19,8 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", type=click.Path())
+@click.argument("new", type=click.Path())
 @click.option("-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text",
               show_default=True,
               help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.")
@@ -60,6 +61,9 @@ def diff(
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if not KUBE_VERSION.fullmatch(kube_version):
         raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
+    for name in (namespace, *(watch.split(",") if watch else ())):
+        if name and is_dns1123_label(name):
+            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
@@ -71,19 +75,23 @@ def diff(
     default = click.core.ParameterSource.DEFAULT
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
 
-    def compiled(path: Path) -> Compilation:
-        return compile(path, options, given=given)
-
     from olmc.review.diff.compare import compare
     from olmc.review.diff.outputs import written
     from olmc.review.diff.reading import read_sides
 
-    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
+    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
+
+        def compiled(path: Path) -> Compilation:
+            return compile(path, options, given=given)
+
+        doing(f"reading {old} and {new}")
         reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
-        least = Severity.WARNING if verbose else Severity.ERROR if reading.sides else Severity.FAILURE
-        click.echo(as_text(reading.diagnostics, least=least), err=True, nl=False)
-    if reading.sides is None:
+        doing("comparing")
+        difference = compare(*reading.sides) if reading.sides is not None else None
+        text = written(difference, output, color=True) if difference is not None else ""
+    least = Severity.ERROR if difference is not None else Severity.FAILURE
+    tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
+    if difference is None:
         ctx.exit(BAD_INPUT)
-    difference = compare(*reading.sides)
-    click.echo(written(difference, output), nl=False)
+    click.echo(text, nl=False)
     ctx.exit(FINDINGS if difference.changes else DONE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -426,3 +427,19 @@ def test_sparing_changes_nothing(bench: ModuleType, tmp_path: Path) -> None:
     spared, whole = (json.loads(olmc("diff", *pair, "-o", "json").stdout) for pair in pairs)
     assert spared["changes"] == whole["changes"] != []
     assert spared["summary"] == whole["summary"]
+
+
+def test_color_is_for_terminals_and_for_those_who_ask() -> None:
+    plain, painted = (olmc(*more, "diff", BEFORE, AFTER).stdout for more in ([], ["--color", "always"]))
+    assert "\x1b" not in plain
+    assert "\x1b[1;31m[breaking]\x1b[0m" in painted
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == plain
+
+
+@pytest.mark.parametrize("output", ["markdown", "json", "html"])
+def test_only_text_has_color(output: str) -> None:
+    assert "\x1b" not in olmc("--color", "always", "diff", BEFORE, AFTER, "-o", output).stdout
+
+
+def test_a_namespace_needs_a_name() -> None:
+    assert olmc("diff", BEFORE, AFTER, "-n", "No Such Name").exit_code == 2

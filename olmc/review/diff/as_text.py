@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from olmc.emit.messages import Paint, in_color
 from olmc.model.objects import Identity
 from olmc.review.clean import clean
 from olmc.review.diff.change import Change, Gravity, Group, plain
@@ -12,28 +13,33 @@ from olmc.review.diff.compare import Difference
 __all__ = ["as_text", "by_object", "folded_text", "summary"]
 
 
-def as_text(difference: Difference) -> str:
+def as_text(difference: Difference, *, color: bool = False) -> str:
     """All changes; of a difference without any only the line that says so."""
-    return "".join(f"{line}\n" for line in _lines(difference))
+    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else _plain))
 
 
-def _lines(difference: Difference) -> Iterator[str]:
-    yield f"{clean(difference.old.name)} → {clean(difference.new.name)}: {summary(difference)}"
+def _plain(text: str, style: str) -> str:  # noqa: ARG001
+    return text
+
+
+def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    head = f"{clean(difference.old.name)} → {clean(difference.new.name)}: {summary(difference)}"
+    yield paint(head, "bold")
     folded = folded_text(difference)
     if folded:
-        yield f"({folded})"
+        yield paint(f"({folded})", "faint")
     for group in Group:
         changes = difference.in_group(group)
         if changes:
             yield ""
-            yield group.heading
-            yield from _group(changes)
+            yield paint(group.heading, "bold")
+            yield from _group(changes, paint)
 
 
-def _group(changes: tuple[Change, ...]) -> Iterator[str]:
+def _group(changes: tuple[Change, ...], paint: Paint) -> Iterator[str]:
     for identity, mine in by_object(changes).items():
         yield f"  {clean(str(identity))}"
-        yield from (f"    {change.sign} {plain(change.sentence())}{_tag(change.gravity)}" for change in mine)
+        yield from (f"    {change.sign} {plain(change.sentence())}{_tag(change.gravity, paint)}" for change in mine)
 
 
 def by_object(changes: Iterable[Change]) -> dict[Identity, list[Change]]:
@@ -44,8 +50,10 @@ def by_object(changes: Iterable[Change]) -> dict[Identity, list[Change]]:
     return found
 
 
-def _tag(gravity: Gravity) -> str:
-    return f"  [{gravity}]" if gravity >= Gravity.RISK else ""
+def _tag(gravity: Gravity, paint: Paint) -> str:
+    if gravity < Gravity.RISK:
+        return ""
+    return "  " + paint(f"[{gravity}]", "ERROR" if gravity is Gravity.BREAKING else "WARNING")
 
 
 def summary(difference: Difference) -> str:

@@ -7,8 +7,8 @@ from olmc.review.diff.compare import Difference
 __all__ = ["written"]
 
 
-def written(difference: Difference, output: str) -> str:
-    """The text of a difference as `output`: text, markdown, json or html."""
+def written(difference: Difference, output: str, *, color: bool = False) -> str:
+    """The text of a difference as `output`: text, with or without color, markdown, json or html."""
     if output == "json":
         from olmc.review.diff.as_json import as_json
 
@@ -23,4 +23,4 @@ def written(difference: Difference, output: str) -> str:
         return as_markdown(difference)
     from olmc.review.diff.as_text import as_text
 
-    return as_text(difference)
+    return as_text(difference, color=color)
