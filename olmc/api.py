@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from olmc.model.location import Location
 from olmc.model.lock import Lock, LockFile
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import Manifest, Workspace
 from olmc.settle.diagnose import diagnose
 from olmc.settle.rest import Settled, picks, settle
 
@@ -99,27 +99,40 @@ def compile(
     else:
         workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)
         settled = None if _has_errors(report) else settle(workspace, options, report)
+    return _without_suppressed(_compilation(workspace, settled, options, report), path, report, config)
+
+
+def compile_manifests(manifests: Iterable[Manifest], options: Options, report: Report) -> Compilation:
+    """Compile a workspace that is no directory, but these manifests; what was found before is in `report`."""
+    from olmc.load.workspace import of_manifests
+
+    workspace = of_manifests(manifests, report)
+    settled = None if _has_errors(report) else settle(workspace, options, report)
+    return _compilation(workspace, settled, options, report)
+
+
+def _compilation(
+    workspace: Workspace | None, settled: Settled | None, options: Options, report: Report
+) -> Compilation:
     if settled is None or _has_errors(report):
-        kept, suppressed = _told(path, report, config)
-        return Compilation((), kept, {}, workspace=workspace, suppressed=suppressed)
+        return Compilation((), tuple(report), {}, workspace=workspace)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     diagnose(settled, options, report)
     objects = () if _has_errors(report) else generate(settled.cluster, options, report)
-    kept, suppressed = _told(path, report, config)
-    return Compilation(objects, kept, _phases(settled.cluster), settled, workspace, lock, suppressed)
+    if _has_errors(report):  # in the objects themselves
+        objects = ()
+    return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
 
 
-def _told(
-    path: Path, report: Report, config: Mapping[str, Any]
-) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """The diagnostics, and those of them that are suppressed."""
+def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:
+    """The compilation, what is suppressed in the files or in olmc.yaml kept apart from the other diagnostics."""
     if not report.found:
-        return (), ()
+        return made
     from olmc.load.suppressions import obeyed  # most compilations have nothing to tell
 
     found = obeyed(path, report, config)
-    return found.kept, found.suppressed
+    return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
 
 
 def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Lock:

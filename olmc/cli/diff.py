@@ -9,11 +9,11 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.render import KUBE_VERSION
 from olmc.cli.talk import progress, tell
 from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
+from olmc.settle.builtin import full_kube_version
 
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
 
@@ -59,7 +59,8 @@ def diff(
     """
     if watch is not None and all_namespaces:
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
-    if not KUBE_VERSION.fullmatch(kube_version):
+    kube_version = full_kube_version(kube_version)
+    if not kube_version:
         raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
     for name in (namespace, *(watch.split(",") if watch else ())):
         if name and is_dns1123_label(name):

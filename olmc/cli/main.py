@@ -11,12 +11,15 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 
 # The command NAME is the function NAME in olmc/cli/NAME.py.
 COMMANDS = (
+    "argocd",
     "check",
     "completion",
     "diff",
     "explain",
+    "fn",
     "get",
     "graph",
+    "init",
     "rbac",
     "render",
     "resolve",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +19,12 @@ from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.rules import apply as rules
+from olmc.settle.builtin import full_kube_version
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
     from olmc.emit.directory import Changes
 
-KUBE_VERSION = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 _TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
 _FIELDS = {
     "for_": "purpose",
@@ -47,6 +46,8 @@ _FIELDS = {
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
+@click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
+@click.option("--flux", is_flag=True, help="Let Flux leave alone what looks like its variables (${...}).")
 @click.option("--include", multiple=True, metavar="KIND", shell_complete=kinds,
               help="Only these kinds (may be repeated).")
 @click.option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds,
@@ -66,9 +67,9 @@ _FIELDS = {
 @click.pass_context
 def render(
     ctx: click.Context, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
-    include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool, certs: str, namespace: str,
-    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, verbose: bool,
-    allow_empty: bool,
+    fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
+    certs: str, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
+    verbose: bool, allow_empty: bool,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -90,7 +91,10 @@ def render(
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if check and output_dir is None:
         raise click.UsageError("--check needs --output-dir.")
-    if not KUBE_VERSION.fullmatch(kube_version):
+    if fail_on_change and (output_dir is None or check):
+        raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
+    kube_version = full_kube_version(kube_version)
+    if not kube_version:
         raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
     for name in (namespace, *(watch.split(",") if watch else ())):
         if name and is_dns1123_label(name):
@@ -125,11 +129,15 @@ def render(
     if not objects and not allow_empty:
         _tell_empty(paths)
         raise click.exceptions.Exit(BAD_INPUT)
+    if flux:
+        from olmc.pipelines.flux import for_flux
+
+        objects = tuple(for_flux(objects))
     differs = False
     if output_dir is None:
         sys.stdout.write(_TEXTS[output](objects))
     else:
-        differs = _to_directory(output_dir, objects, check=check)
+        differs = _to_directory(output_dir, objects, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
@@ -157,8 +165,8 @@ def _tell_empty(paths: tuple[Path, ...]) -> None:
     tell([finding], least=Severity.INFO)
 
 
-def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -> bool:
-    """Write or check a directory; True when a check finds a difference."""
+def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool, fail_on_change: bool) -> bool:
+    """Write or check a directory; True when a check finds a difference, or a change is to be one."""
     from olmc.emit.directory import changes, conflicting, files_of, write
 
     twice = conflicting(objects)
@@ -182,7 +190,7 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool) -
         f"{len(found.stale)} removed",
         err=True,
     )
-    return False
+    return fail_on_change and found.any
 
 
 def _tell_changes(folder: Path, found: Changes) -> None:

@@ -56,7 +56,10 @@ def progress(stream: TextIO | None = None, *, patience: float = PATIENCE) -> Ite
         wait = patience
         said = False
         while not done.wait(wait):
-            wait, said = _EVERY, True
+            wait = _EVERY
+            if not doing[0]:
+                continue
+            said = True
             out.write(f"{_ERASE}olmc: {doing[0]} … {time.monotonic() - begin:.0f} s")
             out.flush()
         if said:

@@ -115,11 +115,16 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*found.added, *found.changed):
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".olmc-")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(files[name])
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(folder / name)
+        put(folder / name, files[name])
     for name in found.stale:
         (folder / name).unlink()
     return found
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file beside its place and rename it into it, so that it is never half there; a link is replaced."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".olmc-")
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(text)
+    Path(temporary).chmod(0o644)
+    Path(temporary).replace(path)

@@ -19,8 +19,8 @@ from olmc.yaml import locate
 _OLM_GROUPS = ("operators.coreos.com", "packages.operators.coreos.com", "olmc.dev")
 _OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
 _SERVER_FIELDS = frozenset(
-    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generation managedFields resourceVersion selfLink "
-    "uid".split()
+    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generateName generation managedFields "
+    "resourceVersion selfLink uid".split()
 )
 _CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _CERT_MANAGER = "cert-manager.io/v1"
@@ -50,7 +50,7 @@ def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iter
 
 
 def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
-    """A manifest of the workspace as its author wrote it, without what only an API server writes."""
+    """A manifest of the workspace as its author wrote it, without what only an API server writes or reads."""
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 

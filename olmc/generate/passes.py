@@ -15,6 +15,7 @@ from olmc.generate.rbac import lifted_rbac, tenant_rbac
 from olmc.generate.stock import catalog_sources, stock
 from olmc.generate.subscriptions import install_plans, subscriptions
 from olmc.generate.surrogates import owned_by_surrogates, surrogates
+from olmc.generate.unserved import report_unserved
 from olmc.generate.webhooks import apiservices, crds, webhooks
 from olmc.generate.world import Pass, world
 from olmc.model.cluster import Cluster
@@ -73,7 +74,10 @@ def generate(cluster: Cluster, options: Options, report: Report) -> tuple[Render
         from olmc.generate.apply import for_apply  # review output needs none of it
 
         objects = for_apply(scene, objects, report)
-    return tuple(sorted((o for o in objects if _is_wanted(o, options)), key=apply_order))
+    wanted = tuple(sorted((o for o in objects if _is_wanted(o, options)), key=apply_order))
+    if options.purpose == "apply":
+        report_unserved(wanted, cluster, options, report)
+    return wanted
 
 
 def _is_wanted(found: Rendered, options: Options) -> bool:

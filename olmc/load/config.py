@@ -15,7 +15,8 @@ from olmc.yaml import locate, read
 
 CONFIG_FILE = "olmc.yaml"
 
-_FIELDS = {
+# The fields of Options by their names in YAML.
+FIELDS = {
     "for": "purpose",
     "certs": "certificates",
     "copiedCSVs": "copied_csvs",
@@ -52,7 +53,7 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:
     """`base` with what the config says, except for the fields in `given`, which the command line has set."""
     values: dict[str, Any] = {}
-    for key, field in _FIELDS.items():
+    for key, field in FIELDS.items():
         if key in config and field not in given:
             value = config[key]
             values[field] = tuple(value) if isinstance(value, list) else value

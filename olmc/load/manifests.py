@@ -20,8 +20,7 @@ OLM_GROUP = "operators.coreos.com"
 PACKAGES_GROUP = "packages.operators.coreos.com"
 SUFFIXES = (".yaml", ".yml", ".json")
 
-# Read by tools, never applied to a cluster.
-_NOT_FOR_CLUSTERS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/")
+_TOOLS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/", "kpt.dev/")
 _TYPED = {"Deployment": "apps/v1"}
 _SCHEMAS = {
     "OperatorGroup": "operatorgroup",
@@ -59,9 +58,14 @@ def is_object(value: dict[str, Any]) -> bool:
     return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
 
 
+def is_for_tools(obj: KubernetesObject) -> bool:
+    """Whether an object is read by tools and never applied to a cluster."""
+    return bool(obj["apiVersion"].startswith(_TOOLS))
+
+
 def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
     obj, source = manifest.object, manifest.source
-    if obj["apiVersion"].startswith(_NOT_FOR_CLUSTERS):
+    if is_for_tools(obj):
         return
     items = obj.get("items")
     if obj["kind"].endswith("List") and isinstance(items, list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -82,6 +82,12 @@ def load(
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, report)
     served |= _implied_catalogs(kept, bundles, served, edges, report)
     return Workspace(kept, bundles, served, lock.operators, images, vendored)
+
+
+def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
+    """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
+    kept = without_duplicates(tuple(manifests), report)
+    return Workspace(kept, {}, _configmap_catalogs(kept, report))
 
 
 def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:

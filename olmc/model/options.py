@@ -28,6 +28,7 @@ class Options(NamedTuple):
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `namespaces`: namespaces that exist besides those of the workspace.
+    `default_namespace`: the namespace of manifests that name none, "" to leave them as they are.
     `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
     `install_namespace`, `watch`: for a bare bundle, where it is installed and which namespaces it watches
     (None: the widest scope that it supports; an empty tuple: all namespaces).
@@ -43,6 +44,7 @@ class Options(NamedTuple):
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    default_namespace: str = ""
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from olmc.model.operators import APIKey
+
+_VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
 
 _KINDS = {
     ("", "v1"): "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
@@ -37,19 +42,57 @@ _KINDS = {
     "VolumeAttributesClass",
 }
 
-# The first minor version of Kubernetes 1 that no longer serves these.
+
+class Removal(NamedTuple):
+    """From which minor version of Kubernetes 1 on an API is gone, and the apiVersion that takes its place."""
+
+    minor: int
+    replacement: str
+
+
+# By apiVersion and kind (kubernetes.io, "Deprecated API Migration Guide").
 _REMOVED = {
-    ("admissionregistration.k8s.io", "v1beta1"): (22, "MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
-    ("apiextensions.k8s.io", "v1beta1"): (22, "CustomResourceDefinition"),
-    ("apiregistration.k8s.io", "v1beta1"): (22, "APIService"),
-    ("autoscaling", "v2beta1"): (25, "HorizontalPodAutoscaler"),
-    ("autoscaling", "v2beta2"): (26, "HorizontalPodAutoscaler"),
-    ("batch", "v1beta1"): (25, "CronJob"),
-    ("networking.k8s.io", "v1beta1"): (22, "Ingress IngressClass"),
-    ("policy", "v1beta1"): (25, "PodDisruptionBudget"),
-    ("rbac.authorization.k8s.io", "v1beta1"): (22, "ClusterRole ClusterRoleBinding Role RoleBinding"),
-    ("scheduling.k8s.io", "v1beta1"): (22, "PriorityClass"),
-}
+    (api_version, kind): Removal(minor, replacement)
+    for api_version, minor, replacement, kinds in (
+        ("admissionregistration.k8s.io/v1beta1", 22, "admissionregistration.k8s.io/v1",
+         "MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
+        ("apiextensions.k8s.io/v1beta1", 22, "apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io/v1beta1", 22, "apiregistration.k8s.io/v1", "APIService"),
+        ("apps/v1beta1", 16, "apps/v1", "ControllerRevision Deployment StatefulSet"),
+        ("apps/v1beta2", 16, "apps/v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"),
+        ("authentication.k8s.io/v1beta1", 22, "authentication.k8s.io/v1", "TokenReview"),
+        ("authorization.k8s.io/v1beta1", 22, "authorization.k8s.io/v1",
+         "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview"),
+        ("autoscaling/v2beta1", 25, "autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("autoscaling/v2beta2", 26, "autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("batch/v1beta1", 25, "batch/v1", "CronJob"),
+        ("batch/v2alpha1", 21, "batch/v1", "CronJob"),
+        ("certificates.k8s.io/v1beta1", 22, "certificates.k8s.io/v1", "CertificateSigningRequest"),
+        ("coordination.k8s.io/v1beta1", 22, "coordination.k8s.io/v1", "Lease"),
+        ("discovery.k8s.io/v1beta1", 25, "discovery.k8s.io/v1", "EndpointSlice"),
+        ("events.k8s.io/v1beta1", 25, "events.k8s.io/v1", "Event"),
+        ("extensions/v1beta1", 16, "apps/v1", "DaemonSet Deployment ReplicaSet"),
+        ("extensions/v1beta1", 16, "networking.k8s.io/v1", "NetworkPolicy"),
+        ("extensions/v1beta1", 16, "", "PodSecurityPolicy"),
+        ("extensions/v1beta1", 22, "networking.k8s.io/v1", "Ingress"),
+        ("flowcontrol.apiserver.k8s.io/v1beta1", 26, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("flowcontrol.apiserver.k8s.io/v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("flowcontrol.apiserver.k8s.io/v1beta3", 32, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("networking.k8s.io/v1beta1", 22, "networking.k8s.io/v1", "Ingress IngressClass"),
+        ("node.k8s.io/v1beta1", 25, "node.k8s.io/v1", "RuntimeClass"),
+        ("policy/v1beta1", 25, "policy/v1", "PodDisruptionBudget"),
+        ("policy/v1beta1", 25, "", "PodSecurityPolicy"),
+        ("rbac.authorization.k8s.io/v1beta1", 22, "rbac.authorization.k8s.io/v1",
+         "ClusterRole ClusterRoleBinding Role RoleBinding"),
+        ("scheduling.k8s.io/v1beta1", 22, "scheduling.k8s.io/v1", "PriorityClass"),
+        ("storage.k8s.io/v1beta1", 22, "storage.k8s.io/v1", "CSIDriver CSINode StorageClass VolumeAttachment"),
+        ("storage.k8s.io/v1beta1", 27, "storage.k8s.io/v1", "CSIStorageCapacity"),
+    )
+    for kind in kinds.split()
+}  # fmt: skip
 
 _CLUSTER_SCOPED = frozenset(
     "APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ComponentStatus "
@@ -66,6 +109,12 @@ def builtin_kinds() -> tuple[tuple[str, str], ...]:
     return tuple(sorted({(group, kind) for (group, _), kinds in _KINDS.items() for kind in kinds.split()}))
 
 
+def full_kube_version(text: str) -> str:
+    """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
+    found = _VERSION.fullmatch(text)
+    return f"v{found[1]}{found[2] or '.0'}{found[3] or ''}" if found else ""
+
+
 def minor_of(kube_version: str) -> int:
     """The minor version of Kubernetes 1 in a version like `v1.36.2`."""
     parts = kube_version.removeprefix("v").split(".")
@@ -75,11 +124,16 @@ def minor_of(kube_version: str) -> int:
 
 def is_native(api: APIKey, kube_version: str) -> bool:
     """Whether an API server of this version serves a kind without any CRD."""
-    key = (api.group, api.version)
-    if api.kind in _KINDS.get(key, "").split():
+    if api.kind in _KINDS.get((api.group, api.version), "").split():
         return True
-    first_without, kinds = _REMOVED.get(key, (0, ""))
-    return minor_of(kube_version) < first_without and api.kind in kinds.split()
+    removal = _REMOVED.get((f"{api.group}/{api.version}", api.kind))
+    return removal is not None and minor_of(kube_version) < removal.minor
+
+
+def removal_of(api_version: str, kind: str, kube_version: str) -> Removal | None:
+    """Since when an API server of this version no longer serves a kind, None if it may."""
+    removal = _REMOVED.get((api_version, kind))
+    return removal if removal is not None and minor_of(kube_version) >= removal.minor else None
 
 
 def is_cluster_scoped(kind: str) -> bool:

@@ -16,6 +16,7 @@ from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.rules import load as rules
 from olmc.settle.groups import parse_apis, stored_group
+from olmc.settle.scopes import placed
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     """The cluster before any controller did anything."""
     by_kind: dict[str, list[Manifest]] = {}
     stock: dict[Identity, Rendered] = {}
-    for manifest in workspace.manifests:
+    manifests = placed(workspace.manifests, options, report)
+    for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
         if obj["apiVersion"].partition("/")[0] == OLM and kind in _TAKEN:
@@ -49,7 +51,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, report))}
     return _with_approvals(
         Cluster(
-            namespaces=_namespaces(workspace.manifests, stock, options, report),
+            namespaces=_namespaces(manifests, stock, options, report),
             groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
             stock=stock,
             csvs=csvs,

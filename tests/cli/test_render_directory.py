@@ -171,3 +171,14 @@ def test_kustomize_builds_the_directory(purpose: str, kubectl: str, tmp_path: Pa
     done = subprocess.run([kubectl, "kustomize", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert sorted(identities(done.stdout)) == sorted(names("multi-namespace", "--for", purpose))
+
+
+def test_a_change_can_be_a_failure(tmp_path: Path) -> None:
+    """For hooks: it writes, and fails when there was something to write."""
+    first = olmc("render", "own-namespace", "--output-dir", tmp_path, "--fail-on-change")
+    assert (first.exit_code, (tmp_path / "kustomization.yaml").is_file()) == (1, True)
+    assert olmc("render", "own-namespace", "--output-dir", tmp_path, "--fail-on-change").exit_code == 0
+    fewer = olmc("render", "own-namespace", "--output-dir", tmp_path, "--fail-on-change", "--exclude", "Role")
+    assert fewer.exit_code == 1
+    assert olmc("render", "own-namespace", "--fail-on-change").exit_code == 2
+    assert olmc("render", "own-namespace", "--output-dir", tmp_path, "--fail-on-change", "--check").exit_code == 2

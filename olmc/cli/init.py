@@ -1,0 +1,123 @@
+"""`olmc init`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+
+
+@click.group()
+def init() -> None:
+    """Write the files that a pipeline needs to run olmc.
+
+    Existing files are never overwritten, unless --force is given.
+
+    \b
+    Examples:
+      olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
+      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
+      olmc init github --path operators                        comments on pull requests
+      olmc init gitlab                                         notes on merge requests
+    """
+
+
+def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The argument and the options that all scaffolds have."""
+    options = (
+        click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
+        click.option("--force", is_flag=True, help="Overwrite files that are there already."),
+        click.option("--dry-run", is_flag=True, help="Only say what would be written."),
+        click.pass_context,
+    )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@init.command()
+@_scaffold("argocd")
+@click.option("--image", default="registry.example.com/olmc-argocd:latest", show_default=True, metavar="IMAGE",
+              help="What the image of the sidecar is called.")
+def argocd(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: str) -> None:
+    """A config management plugin for Argo CD.
+
+    Writes plugin.yaml, a Containerfile for the sidecar's image and the patch that adds it to Argo CD's repo server to
+    DIR (by default argocd/).
+    """
+    _write(ctx, "argocd", folder, {"image": image}, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--url", required=True, metavar="oci://…", help="The repository that the manifests are pushed to.")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+@click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of Flux' objects.")
+@click.option("--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True,
+              help="Where the job runs.")
+def flux(
+    ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str
+) -> None:
+    """A CI job that renders for Flux, and what Flux needs.
+
+    No plugin runs in Flux, so a job renders the workspace and pushes the manifests to a registry. Writes the job,
+    flux/ocirepository.yaml and flux/sync.yaml below DIR (by default the current directory).
+    """
+    if not url.startswith("oci://"):
+        raise click.BadParameter("it begins with oci://", param_hint="--url")
+    values = {"url": url, "path": path, "name": name}
+    _write(ctx, f"flux-{ci}", folder, values, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+def github(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+    """A GitHub action that comments on pull requests.
+
+    Writes .github/actions/olmc/action.yml and a workflow that uses it below DIR (by default the current directory).
+    """
+    _write(ctx, "github", folder, {"path": path}, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+    """A GitLab job that comments on merge requests.
+
+    Writes the template .gitlab/olmc.yml below DIR (by default the current directory).
+    """
+    _write(ctx, "gitlab", folder, {"path": path}, force=force, dry_run=dry_run)
+
+
+def _write(
+    ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool
+) -> None:
+    from olmc.pipelines.scaffolds import SCAFFOLDS, State, files_of, states, write
+
+    files = files_of(name, values)
+    found = states(folder, files)
+    in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
+    for file, state in found.items():
+        click.echo(f"{state:<9} {(folder / file).as_posix()}")
+    if in_the_way and not force:
+        click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
+        click.echo("  Give another DIR, or --force to overwrite it.", err=True)
+        ctx.exit(FINDINGS)
+    if dry_run:
+        ctx.exit(DONE)
+    try:
+        write(folder, files)
+    except OSError as error:
+        click.echo(f"Error: {error}", err=True)
+        ctx.exit(BAD_INPUT)
+    click.echo(f"\nNext:\n{SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)}")

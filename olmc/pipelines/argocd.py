@@ -1,0 +1,236 @@
+"""`olmc argocd`: what a config management plugin of Argo CD does (cmpserver/plugin, API v2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.api import compile
+from olmc.golang import encode_plain
+from olmc.load.config import read_config
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.options import Options
+from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, option_name, problems_in, typed
+from olmc.rules import apply as apply_rules
+from olmc.rules import pipelines as rules
+from olmc.settle.builtin import full_kube_version
+
+SYNC_WAVES = "sync-waves"
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+SERVER_SIDE = "ServerSideApply=true"
+
+# The most that the annotations of an object may hold; a client-side apply writes the whole object into one of them.
+ANNOTATIONS_LIMIT = 262_144
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+_ENVIRONMENT = "ARGOCD_ENV_OLMC_"
+_PARAMETERS = "ARGOCD_APP_PARAMETERS"
+
+# What an Application can set, and how the UI calls it; the rest of each announcement comes from the schema.
+_TITLES = {
+    "certs": "Serving certificates",
+    "include": "Only these kinds",
+    "exclude": "Not these kinds",
+    "approve": "Approved InstallPlans",
+    "namespace": "Bundle: namespace",
+    "watch": "Bundle: watched namespaces",
+    "allNamespaces": "Bundle: watch all namespaces",
+    "kubeVersion": "Kubernetes version",
+    "allowEmpty": "Allow empty output",
+}
+_WAVES_TITLE = "Sync waves"
+_WAVES_HELP = (
+    "Put the objects into sync waves: namespaces and CRDs, accounts and RBAC, certificates, workloads, webhooks, and "
+    "last the custom resources."
+)
+_LATEST_WAVE = 2
+_WAVES = {
+    kind: wave
+    for wave, kinds in (
+        (-3, "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition"),
+        (-2, "ServiceAccount Secret ConfigMap ClusterRole ClusterRoleBinding Role RoleBinding StorageClass "
+             "PersistentVolume PersistentVolumeClaim NetworkPolicy"),
+        (-1, "Issuer Certificate"),
+        (0, "Service PodDisruptionBudget Deployment StatefulSet DaemonSet Job CronJob"),
+        (1, "APIService MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
+    )
+    for kind in kinds.split()
+}  # fmt: skip
+
+
+class Generated(NamedTuple):
+    """What a plugin gives: the objects, none when there is an error, and what was found."""
+
+    objects: tuple[Rendered, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def generate(root: Path, environment: Mapping[str, str]) -> Generated:
+    """The objects of the Application whose source is the directory `root`, ready for Argo CD to apply.
+
+    `environment` is that of the plugin's command. What an Application sets as a parameter wins over what it sets as a
+    variable, over what Argo CD says of the cluster, over the workspace's olmc.yaml.
+    """
+    report = Report()
+    settings, waves = _settings(environment, report)
+    if report.worst() is Severity.ERROR:
+        return Generated((), tuple(report))
+    version = full_kube_version(environment.get("KUBE_VERSION", ""))
+    choice = chosen(settings, _defaults(root, environment, version))
+    given = choice.given | {"purpose", "apis"} | ({"kube_version"} if version else set())
+    made = compile(root, choice.options, given=given)
+    report.found.extend(made.diagnostics)
+    for name, problem, meant in misspelt(settings, made):
+        report.add(_bad(name, problem, meant))
+    if not made.objects and not made.failed and not settings.get("allowEmpty"):
+        hint = "If that is what you want, set the parameter allow-empty to true: with pruning, it deletes everything."
+        source = environment.get("ARGOCD_APP_SOURCE_PATH") or "the source of the Application"
+        report.add(apply_rules.NOTHING_TO_RENDER.finding(None, path=source, hint=hint))
+    return Generated(tuple(_for_argo(made.objects, waves=waves)), tuple(report))
+
+
+def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> Options:
+    """The options that Argo CD's own variables and the workspace's list of APIs come to."""
+    namespace = environment.get("ARGOCD_APP_NAMESPACE", "")
+    served = (api for api in environment.get("KUBE_API_VERSIONS", "").split(",") if api.count("/") == 2)
+    listed = read_config(root, Report()).get("apis") or ()
+    return Options(
+        purpose="apply",
+        kube_version=kube_version or Options().kube_version,
+        apis=tuple(dict.fromkeys((*listed, *served))),
+        default_namespace=namespace or "default",
+        install_namespace=namespace,
+    )
+
+
+def _settings(environment: Mapping[str, str], report: Report) -> tuple[dict[str, Any], bool]:
+    """The settings of an Application by their names in YAML, and whether it wants sync waves."""
+    found: dict[str, Any] = {}
+    where: dict[str, str] = {}
+    for name, variable, text in sorted(_variables(environment)):
+        found[name], where[name] = typed(name, text), f"the variable {variable}"
+    for name, value in _parameters(environment.get(_PARAMETERS, ""), report):
+        if value not in ("", None) and (name, value) != ("watch", []):
+            found[by_its_name(name)], where[by_its_name(name)] = value, f"the parameter {name}"
+    waves = str(found.pop(SYNC_WAVES, "false")).lower()
+    if waves not in ("true", "false"):
+        report.add(_bad(where[SYNC_WAVES], f"{waves!r} is neither true nor false", _WAVES_HELP))
+    names = (*(option_name(each) for each in _TITLES), SYNC_WAVES)
+    for name in [name for name in found if name in known() and name not in _TITLES]:
+        report.add(_bad(where[name], "an Application can't set it", f"It can set {', '.join(names)}."))
+        del found[name]
+    for problem in problems_in(found):
+        hint = problem.hint if problem.name in known() else f"There are {', '.join(names)}."
+        report.add(_bad(where[problem.name], problem.text, hint))
+    return found, waves == "true"
+
+
+def _bad(where: str, problem: str, hint: str) -> Diagnostic:
+    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
+
+
+def _variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Settings that the Application's env has: the setting, the variable as the Application calls it, its text."""
+    for key, text in environment.items():
+        if key.startswith(_ENVIRONMENT) and text:
+            option = key.removeprefix(_ENVIRONMENT).lower().replace("_", "-")
+            yield by_its_name(option), key.removeprefix("ARGOCD_ENV_"), text
+
+
+def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
+    """The parameters that an Application sets, in order; announced defaults are not among them."""
+    hint = "Argo CD sets it from spec.source.plugin.parameters of the Application."
+    try:
+        listed = (json.loads(text) if text.strip() else None) or []
+    except ValueError as error:
+        report.add(_bad(_PARAMETERS, f"it is no JSON: {error}", hint))
+        return
+    if not isinstance(listed, list):
+        report.add(_bad(_PARAMETERS, "it is no list", hint))
+        return
+    for item in listed:
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str) or not name:
+            report.add(_bad(_PARAMETERS, f"{json.dumps(item)} has no name", "Give each parameter a name and a value."))
+            continue
+        if "map" in item:
+            report.add(_bad(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
+        elif "array" in item:
+            yield name, item["array"]
+        else:
+            yield name, typed(by_its_name(name), str(item.get("string") or ""))
+
+
+def _for_argo(objects: Iterable[Rendered], *, waves: bool) -> Iterator[Rendered]:
+    for found in objects:
+        obj = _without_aggregated_rules(found.object)
+        if waves:
+            obj = _annotated(obj, SYNC_WAVE, str(_WAVES.get(obj["kind"], _LATEST_WAVE)))
+        if _is_too_large(obj):
+            obj = _annotated(obj, SYNC_OPTIONS, SERVER_SIDE)
+        yield Rendered(obj, found.provenance)
+
+
+def _without_aggregated_rules(obj: KubernetesObject) -> KubernetesObject:
+    """A ClusterRole whose rules the cluster fills in is compared without them."""
+    if obj["kind"] == "ClusterRole" and obj.get("aggregationRule"):
+        return {key: value for key, value in obj.items() if key != "rules"}
+    return obj
+
+
+def _is_too_large(obj: KubernetesObject) -> bool:
+    """Whether a client-side apply could not keep the object in an annotation of it."""
+    annotations = obj["metadata"].get("annotations") or {}
+    others = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
+    return len(_LAST_APPLIED) + len(encode_plain(obj)) + others > ANNOTATIONS_LIMIT
+
+
+def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
+    """The object with an annotation; sync options are added to those that there are, a wave is left as it is."""
+    annotations = dict(obj["metadata"].get("annotations") or {})
+    options = [option.strip() for option in str(annotations.get(key, "")).split(",") if option.strip()]
+    if key == SYNC_WAVE and options:
+        return obj
+    annotations[key] = ",".join(dict.fromkeys((*options, value)))
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def announcements(config: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The parameters that an Application can set, each with its default, in the format of `parameters.static`.
+
+    `config` is the spec of the workspace's olmc.yaml, whose values are the defaults there.
+    """
+    found = [_announcement(name, title, (config or {}).get(name)) for name, title in _TITLES.items()]
+    waves = {"name": SYNC_WAVES, "title": _WAVES_TITLE, "tooltip": _WAVES_HELP}
+    return [*found, {**waves, "itemType": "boolean", "collectionType": "string", "string": "false"}]
+
+
+def _announcement(name: str, title: str, preset: Any) -> dict[str, Any]:
+    setting = known()[name]
+    kind = setting.get("type")
+    made: dict[str, Any] = {
+        "name": option_name(name),
+        "title": title,
+        "tooltip": setting["description"],
+        "itemType": "boolean" if kind == "boolean" else "string",
+        "collectionType": "array" if kind == "array" else "string",
+    }
+    default = preset if preset is not None else setting.get("default")
+    if name == "kubeVersion":
+        return {**made, "tooltip": f"{made['tooltip']} Without it, that of the destination cluster."}
+    if kind == "array":
+        return {**made, "array": list(default or ())}
+    if default is None:
+        return made
+    return {**made, "string": str(default).lower() if kind == "boolean" else str(default)}
+
+
+def parameters(root: Path) -> tuple[str, tuple[Diagnostic, ...]]:
+    """The announcements for the workspace at `root` as JSON; where its olmc.yaml can't be read, those without it."""
+    report = Report()
+    listed = announcements(read_config(root, report))
+    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n", tuple(report)

@@ -1,0 +1,101 @@
+"""The settings of a rendering by the names of `schemas/render.schema.json`, wherever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from olmc.api import Compilation
+from olmc.load.config import FIELDS, options_from
+from olmc.load.shape import problems
+from olmc.model.options import Options
+from olmc.resources import schema
+from olmc.settle.builtin import full_kube_version
+
+_FLAGS = {"true": True, "false": False}
+
+
+class Chosen(NamedTuple):
+    """The options that settings come to, and the fields of them that a workspace's olmc.yaml may not override."""
+
+    options: Options
+    given: frozenset[str]
+
+
+def known() -> Mapping[str, Mapping[str, Any]]:
+    """The JSON Schema of each setting by its name."""
+    settings: Mapping[str, Mapping[str, Any]] = schema("render")["properties"]["spec"]["properties"]
+    return settings
+
+
+def by_its_name(name: str) -> str:
+    """A setting's name as YAML has it, for one written as on the command line (`kube-version` is `kubeVersion`)."""
+    return {option_name(each): each for each in known()}.get(name, name)
+
+
+def option_name(name: str) -> str:
+    """A setting's name as the command line has it."""
+    plain = name.replace("CSVs", "Csvs")
+    return "".join(f"-{char.lower()}" if char.isupper() else char for char in plain)
+
+
+def typed(name: str, text: str) -> Any:
+    """The value of a setting that is given as text: `true` and `false`, and lists with commas between their items."""
+    kind = known().get(name, {}).get("type")
+    if kind == "array":
+        return [item.strip() for item in text.split(",") if item.strip()]
+    return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
+
+
+class Problem(NamedTuple):
+    """What is wrong with a setting, and what to do about it."""
+
+    name: str
+    text: str
+    hint: str
+
+
+def problems_in(settings: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with settings."""
+    found = [Problem(name, "there is no such setting", _meant(name)) for name in settings if name not in known()]
+    spec = {name: value for name, value in settings.items() if name in known()}
+    for keys, text in problems("render", {"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": spec}):
+        name = str(keys[1])
+        found.append(Problem(name, text, f"{name}: {known()[name]['description']}"))
+    if not found and settings.get("watch") and settings.get("allNamespaces"):
+        found.append(Problem("watch", "it can't go together with allNamespaces", "Give one of the two."))
+    return found
+
+
+def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem]:
+    """Kinds in settings that nothing is of, but that look much like others."""
+    kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
+    if not kinds or made.settled is None:
+        return
+    from olmc.review.misspelt import misspelt_kinds
+
+    names = dict(kinds)
+    for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
+        yield Problem(names[kind], f"nothing is of kind {kind}", f"Did you mean {meant}?")
+
+
+def _meant(name: str) -> str:
+    close = get_close_matches(name, known(), n=1, cutoff=0.6)
+    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(known())}."
+
+
+def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
+    """The options for settings without a problem (`problems_in`)."""
+    options = options_from(settings, base or Options(), frozenset())
+    given = {field for name, field in FIELDS.items() if name in settings}
+    version = full_kube_version(options.kube_version) or options.kube_version
+    watch = () if settings.get("allNamespaces") else settings.get("watch")
+    return Chosen(
+        options._replace(
+            kube_version=version,
+            install_namespace=settings.get("namespace") or options.install_namespace,
+            watch=tuple(watch) if watch is not None else None,
+        ),
+        frozenset(given),
+    )

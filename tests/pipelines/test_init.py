@@ -1,0 +1,137 @@
+"""`olmc init`: what it writes, and that it never writes over anything."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from olmc.cli.main import main
+from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
+from olmc.version import __version__
+
+KINDS = {
+    "argocd": ["argocd"],
+    "flux": ["flux", "--url", "oci://registry.example.com/a"],
+    "flux-gitlab": ["flux", "--url", "oci://registry.example.com/a", "--ci", "gitlab"],
+    "github": ["github"],
+    "gitlab": ["gitlab"],
+}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def init(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, ["init", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_says_what_it_wrote_and_what_comes_next(kind: str, tmp_path: Path) -> None:
+    result = init(*KINDS[kind], "out")
+    written = contents(tmp_path)
+    assert result.exit_code == 0
+    listed, _, after = result.stdout.partition("\nNext:\n")
+    assert sorted(line.split() for line in listed.splitlines()) == [["new", name] for name in sorted(written)]
+    assert after.strip()
+    assert "{" not in after
+    assert all(stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o644 for name in written)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_time_changes_nothing(kind: str, tmp_path: Path) -> None:
+    init(*KINDS[kind])
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    result = init(*KINDS[kind])
+    assert result.exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert "new" not in result.stdout.partition("\nNext")[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_file_is_never_overwritten(kind: str, tmp_path: Path) -> None:
+    """One file in the way, and nothing at all is written; --force writes it."""
+    init(*KINDS[kind])
+    first, *others = sorted(contents(tmp_path))
+    good = contents(tmp_path)
+    (tmp_path / first).write_text("mine\n", encoding="utf-8")
+    for name in others:
+        (tmp_path / name).unlink()
+    result = init(*KINDS[kind])
+    assert result.exit_code == 1
+    assert contents(tmp_path) == {first: b"mine\n"}
+    assert "--force" in result.stderr
+    assert first.rpartition("/")[2] in result.stderr
+    assert init(*KINDS[kind], "--force").exit_code == 0
+    assert contents(tmp_path) == good
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dry_run_writes_nothing(kind: str, tmp_path: Path) -> None:
+    result = init(*KINDS[kind], "--dry-run")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("new ")
+    assert "Next" not in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_in_the_way_and_never_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (tmp_path / "argocd").mkdir()
+    (tmp_path / "argocd/plugin.yaml").symlink_to(outside)
+    assert init("argocd").exit_code == 1
+    assert not outside.exists()
+    outside.write_text("precious\n", encoding="utf-8")
+    assert init("argocd", "--force").exit_code == 0
+    assert outside.read_text(encoding="utf-8") == "precious\n"
+    assert not (tmp_path / "argocd/plugin.yaml").is_symlink()
+
+
+def test_a_folder_that_can_not_be_made(tmp_path: Path) -> None:
+    (tmp_path / ".github").write_text("a file\n", encoding="utf-8")
+    result = init("github")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize("name", SCAFFOLDS)
+@pytest.mark.parametrize("text", ["a: b # c", "'\"", "yes", "${{ secrets.X }}", "$(id)", "{@ x @}"])
+def test_values_are_quoted(name: str, text: str) -> None:
+    """A value is a value in YAML whatever is in it, and never becomes part of a script."""
+    files = files_of(name, {"path": text, "url": text, "name": text, "image": text})
+    for file, content in files.items():
+        if file.endswith((".yaml", ".yml")):
+            assert text in scalars(yaml.safe_load(content)) or text not in content, file
+        assert text not in scripts(content), file
+
+
+def scalars(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [scalar for item in value.values() for scalar in scalars(item)]
+    if isinstance(value, list):
+        return [scalar for item in value for scalar in scalars(item)]
+    return [value]
+
+
+def scripts(content: str) -> str:
+    """The texts with several lines of a YAML file."""
+    value = yaml.safe_load(content) if not content.startswith("# The sidecar") else ""
+    return "".join(str(scalar) for scalar in scalars(value) if isinstance(scalar, str) and "\n" in scalar)
+
+
+def test_the_version_of_olmc_is_fixed() -> None:
+    """What a pipeline does must not depend on the day."""
+    for name in SCAFFOLDS:
+        files = files_of(name, {"path": ".", "url": "oci://a", "name": "a", "image": "a"})
+        assert any(__version__ in content for content in files.values()), name
