@@ -213,3 +213,11 @@ def test_a_namespace_that_does_not_resolve(root: Path) -> None:
     assert result.exit_code == 0
     assert "warning: namespace harbour does not resolve, so the bundles for it are not known: " in result.stderr
     assert locked(root).keys() == {CATALOG}
+
+
+def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
+    run = "import sys; sys.modules['zstandard'] = None; from olmc.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", run, "vendor", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "olmc vendor needs zstandard, which is not installed: pip install 'olmc[vendor]'" in done.stderr
