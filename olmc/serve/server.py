@@ -73,8 +73,11 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
     _with_kubeconfig(place, lambda path: write_kubeconfig(path, text))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
     app = guarded(application(feed, viewing(root, options).kube_version), feed, Limits(hosts=hosts), say)
-    with _pem_files(pair) as (certificate, key), _signals_survived():
-        server = uvicorn.Server(_config(app, certificate, key))
+    with _pem_files(pair) as (certificate, key):
+        config = _config(app, certificate, key)
+        config.load()  # reads the files, so that none is left behind however the server ends
+    with _signals_survived():
+        server = uvicorn.Server(config)
         say(_greeting(root, address, place))
         asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say)))
     say("olmc: stopped\n")
@@ -150,7 +153,7 @@ def _key_pair(place: Place) -> KeyPair:
 
 @contextmanager
 def _pem_files(pair: KeyPair | None) -> Iterator[tuple[str | None, str | None]]:
-    """The pair as files in a folder that nobody else can read, while the server runs; nothing without a pair."""
+    """The pair as files in a folder that nobody else can read, until they are read; nothing without a pair."""
     if pair is None:
         yield None, None
         return
