@@ -63,10 +63,20 @@ def _upgrade(known: Identity, old: Operator, new: Operator, path: Path) -> Itera
         versions = old.version, new.version
         yield OperatorUpgraded(known, new.package, old.name, new.name, *versions, path, _is_lower(*versions[::-1]))
         return
-    for field in ("version", "replaces"):
-        was, now = text(old.spec.get(field)), text(new.spec.get(field))
-        if was != now:
-            yield VersionEdited(known, field, was or "none", now or "none")
+    before, after = _edges(old), _edges(new)
+    for field, was in before.items():
+        if was != after[field]:
+            yield VersionEdited(known, field, was or "none", after[field] or "none")
+
+
+def _edges(operator: Operator) -> dict[str, str]:
+    """The version of a CSV and what it upgrades, as texts."""
+    return {
+        "version": operator.version,
+        "replaces": operator.replaces,
+        "skips": ", ".join(operator.skips),
+        "skipRange": operator.skip_range,
+    }
 
 
 def _is_lower(one: str, other: str) -> bool:
