@@ -17,6 +17,8 @@ from olmc.model.lock import Lock, LockFile
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
+from olmc.profiles.data import UnknownVersionError
+from olmc.profiles.resolve import profile_of
 from olmc.settle.diagnose import diagnose
 from olmc.settle.rest import Settled, picks, settle
 
@@ -91,6 +93,8 @@ def compile(
     """
     report, path = Report(), Path(root)
     options = options or Options()
+    if not _knows_version(options, report):
+        return Compilation((), tuple(report), {})
     folder = scan(path, Report()) if path.is_dir() else None
     workspace: Workspace | None = None
     config: Mapping[str, Any] = {}
@@ -106,6 +110,8 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
     """Compile a workspace that is no directory, but these manifests; what was found before is in `report`."""
     from olmc.load.workspace import of_manifests
 
+    if not _knows_version(options, report):
+        return Compilation((), tuple(report), {})
     workspace = of_manifests(manifests, report)
     settled = None if _has_errors(report) else settle(workspace, options, report)
     return _compilation(workspace, settled, options, report)
@@ -158,6 +164,17 @@ def _settle_bundle(path: Path, folder: Folder, options: Options, report: Report)
 
     made = bare(bundle, options, report)
     return settle(made.workspace, options, report, direct=made.steps)
+
+
+def _knows_version(options: Options, report: Report) -> bool:
+    try:
+        profile_of(options.olm_version)
+    except UnknownVersionError as error:
+        from olmc.rules.versions import UNKNOWN_VERSION
+
+        report.add(UNKNOWN_VERSION.finding(None, problem=error, hint=error.hint))
+        return False
+    return True
 
 
 def _has_errors(report: Report) -> bool:

@@ -10,6 +10,7 @@ import click
 
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.options import given_version, olm_version_option
 from olmc.cli.talk import progress
 from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
               help="Run an optional validator of bundles, a suite of them, or all (may be repeated).")
 @click.option("--optional-value", "values", multiple=True, metavar="KEY=VALUE",
               help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.")
+@olm_version_option
 @click.pass_context
 def check(
     ctx: click.Context, paths: tuple[Path, ...], output: str, everything: bool, strict: bool, select: tuple[str, ...],
-    ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
+    ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...], olm_version: str,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -68,7 +70,7 @@ def check(
     from olmc.review.check import Compiled, checked, selected
 
     roots = paths or (Path(),)
-    options, given, done = Options(), frozenset[str](), []
+    options, given, done = Options(olm_version=olm_version), given_version(ctx), []
     with progress() as doing:
         for root in roots:
             doing(f"compiling {root}")

@@ -8,6 +8,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT
+from olmc.cli.options import given_version
 from olmc.cli.talk import progress, tell
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
@@ -18,16 +19,16 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
 def compiled(
-    ctx: click.Context, path: Path, *, approve: tuple[str, ...] = (), least: Severity
+    ctx: click.Context, path: Path, olm_version: str, *, approve: tuple[str, ...] = (), least: Severity
 ) -> tuple[Compilation, Settled]:
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr.
 
     Ends the command if the path can't be compiled.
     """
-    given = _EVERYTHING | ({"approve"} if approve else frozenset())
+    given = _EVERYTHING | given_version(ctx) | ({"approve"} if approve else frozenset())
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, Options(approve=approve), given=given)
+        done = compile(path, Options(approve=approve, olm_version=olm_version), given=given)
     tell(done.diagnostics, least=least)
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)

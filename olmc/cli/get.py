@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.cli.options import olm_version_option
 
 
 @click.command()
@@ -21,11 +22,12 @@ from olmc.cli.exits import DONE, FINDINGS
               help="The workspace; the current directory by default.")
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@olm_version_option
 @click.pass_context
 def get(
     ctx: click.Context, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
-    icons: bool, approve: tuple[str, ...],
-) -> None:
+    icons: bool, approve: tuple[str, ...], olm_version: str,
+) -> None:  # fmt: skip
     """Show which operators watch a namespace, or which packages it can install.
 
     RESOURCE is `installed` (the operators that are installed and configured to watch the namespace) or
@@ -56,7 +58,7 @@ def get(
     from olmc.proposed.texts import as_text
     from olmc.proposed.view import list_version, view_of, viewing
 
-    done, settled = compiled(ctx, workspace, approve=approve, least=Severity.WARNING)
+    done, settled = compiled(ctx, workspace, olm_version, approve=approve, least=Severity.WARNING)
     tell_approvals(approve, [settled.cluster])
     view = view_of(settled, done.objects, done.workspace, viewing(workspace, Options()), icons=icons)
     asked = Asked(found, None if all_namespaces else namespace, name)

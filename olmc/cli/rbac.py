@@ -10,6 +10,7 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.cli.options import olm_version_option
 from olmc.emit.messages import printable
 from olmc.model.diagnostic import Severity
 
@@ -37,10 +38,12 @@ class _WithQuestion(click.Command):
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
+@olm_version_option
 @click.pass_context
 def rbac(
-    ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...]
-) -> None:
+    ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
+    olm_version: str,
+) -> None:  # fmt: skip
     """Say what operators may do and what users gain, dangerous first.
 
     Shows every ServiceAccount that an operator runs under, whoever else the workspace gives permissions to, and what
@@ -66,7 +69,7 @@ def rbac(
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
 
-    done, settled = compiled(ctx, path, approve=approve, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
@@ -96,10 +99,11 @@ def rbac(
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
+@olm_version_option
 @click.pass_context
 def who_can(
     ctx: click.Context, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
-    output: str, approve: tuple[str, ...],
+    output: str, approve: tuple[str, ...], olm_version: str,
 ) -> None:  # fmt: skip
     """Say who may do something, where, and why.
 
@@ -124,7 +128,7 @@ def who_can(
     from olmc.review.permissions import permissions
     from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
 
-    done, settled = compiled(ctx, path, approve=approve, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)

@@ -10,6 +10,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.options import olm_version_option
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.cli.values import kinds
 from olmc.emit.text import as_json, as_names, as_yaml
@@ -33,6 +34,7 @@ _FIELDS = {
     "include": "include",
     "exclude": "exclude",
     "kube_version": "kube_version",
+    "olm_version": "olm_version",
     "approve": "approve",
 }
 
@@ -62,6 +64,7 @@ _FIELDS = {
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
               help="The Kubernetes version of the cluster.")
+@olm_version_option
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.pass_context
@@ -69,7 +72,7 @@ def render(
     ctx: click.Context, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
     fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
     certs: str, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    verbose: bool, allow_empty: bool,
+    olm_version: str, verbose: bool, allow_empty: bool,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -106,6 +109,7 @@ def render(
         include=include,
         exclude=exclude,
         kube_version=kube_version,
+        olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
         watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,

@@ -9,6 +9,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.options import given_version, olm_version_option
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
@@ -23,10 +24,12 @@ from olmc.model.options import Options
 @click.option("--pin", metavar="PACKAGE=VERSION",
               help="Set startingCSV and manual approval on the package's Subscription, in its file.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@olm_version_option
 @click.pass_context
 def resolve(
-    ctx: click.Context, path: Path, output: str, update: bool, locked: bool, pin: str | None, approve: tuple[str, ...]
-) -> None:
+    ctx: click.Context, path: Path, output: str, update: bool, locked: bool, pin: str | None, approve: tuple[str, ...],
+    olm_version: str,
+) -> None:  # fmt: skip
     """Say what OLM would install in a workspace, and why.
 
     \b
@@ -44,10 +47,11 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
-    given = frozenset({"approve"}) if approve else frozenset()
+    given = frozenset({"approve"} if approve else ()) | given_version(ctx)
+    options = Options(approve=approve, olm_version=olm_version)
     with progress() as doing:
         doing(f"resolving {path}")
-        done = compile(path, Options(approve=approve), given=given, obey_lock=not update and pin is None)
+        done = compile(path, options, given=given, obey_lock=not update and pin is None)
     tell(done.diagnostics)
     if done.failed or done.settled is None:
         ctx.exit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)

@@ -9,6 +9,7 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.cli.options import olm_version_option
 from olmc.emit.messages import as_text
 from olmc.model.diagnostic import Severity
 
@@ -21,10 +22,11 @@ from olmc.model.diagnostic import Severity
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
+@olm_version_option
 @click.pass_context
 def status(
     ctx: click.Context, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool,
+    legacy_metrics: bool, olm_version: str,
 ) -> None:  # fmt: skip
     """Say how every operator would be: version, phase, what is missing.
 
@@ -48,7 +50,7 @@ def status(
     from olmc.review.metrics import as_prometheus
     from olmc.review.status import as_data, as_table, operators, untold
 
-    done = [compiled(ctx, path, approve=approve, least=Severity.ERROR) for path in roots]
+    done = [compiled(ctx, path, olm_version, approve=approve, least=Severity.ERROR) for path in roots]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (_, settled) in zip(roots, done, strict=True)

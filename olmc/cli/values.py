@@ -25,3 +25,10 @@ def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: 
     from olmc.load.validation.settings import OPTIONAL, SUITES
 
     return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
+
+
+def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The versions of OLM that one can ask for."""
+    from olmc.profiles.data import known_versions
+
+    return [version for version in known_versions() if version.startswith(incomplete)]

@@ -9,6 +9,7 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
+from olmc.cli.options import olm_version_option
 from olmc.model.diagnostic import Severity
 
 
@@ -18,8 +19,11 @@ from olmc.model.diagnostic import Severity
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or JSON for machines (schemas/why.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@olm_version_option
 @click.pass_context
-def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple[str, ...]) -> None:
+def why(
+    ctx: click.Context, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str
+) -> None:
     """Say where an object comes from, or what prevents it.
 
     TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names, in
@@ -39,7 +43,7 @@ def why(ctx: click.Context, target: str, path: Path, output: str, approve: tuple
     from olmc.review.why import PRESENT, as_data, as_text
     from olmc.review.why import why as answers_to
 
-    done, settled = compiled(ctx, path, approve=approve, least=Severity.ERROR)
+    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.ERROR)
     scene = Scene(done.objects, settled, diagnostics=done.diagnostics)
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)

@@ -9,6 +9,7 @@ from olmc.generate.world import World, rendered
 from olmc.golang import component_label_key
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM, MANAGED
 
 STAGE = "adoption"
@@ -23,9 +24,11 @@ _LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
 
 def adopted(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
+    if not world.profile.csv_label_component:
+        return list(objects)
     plans = _plan_labels(world)
     labelled = [_labelled(world, found, plans) for found in objects]
-    return [*labelled, *_operators(labelled)]
+    return [*labelled, *_operators(labelled, world.profile)]
 
 
 def _plan_labels(world: World) -> dict[Name, set[str]]:
@@ -65,7 +68,8 @@ def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[
     """The component labels of the CSVs that own an object, by reference or by labels (R-COMP-4)."""
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
-    if COPIED_FROM in labels or (labels.get(MANAGED) != "true" and identity.kind not in _UNFILTERED):
+    is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
+    if COPIED_FROM in labels or not is_seen:
         return set()
     owners = [
         Name(identity.namespace, ref.get("name") or "")
@@ -81,7 +85,7 @@ def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[
     return keys | world.cluster.adopted.get(identity, frozenset())
 
 
-def _operators(objects: Sequence[Rendered]) -> Iterator[Rendered]:
+def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Rendered]:
     refs: dict[str, list[dict[str, Any]]] = {}
     for found in objects:
         obj = found.object
@@ -89,11 +93,11 @@ def _operators(objects: Sequence[Rendered]) -> Iterator[Rendered]:
             for key in obj["metadata"].get("labels") or ():
                 if key.startswith(COMPONENT_PREFIX):
                     refs.setdefault(key, []).append(_reference(obj))
-    for key in sorted(refs):
+    for key in sorted(refs) if profile.operator_api else ():
         ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))
         selector = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
         obj = {
-            "apiVersion": "operators.coreos.com/v1",
+            "apiVersion": profile.operator_api,
             "kind": "Operator",
             "metadata": {"name": key.removeprefix(COMPONENT_PREFIX)},
             "spec": {},

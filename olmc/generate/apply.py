@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.generate.certificates import secret_name, service_name
+from olmc.generate.certificates import Serving, servings
 from olmc.generate.deployments import CONDITION_NAME, SPEC_HASH
 from olmc.generate.world import World, rendered
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Csv
+from olmc.model.profile import Profile
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.rules import apply as rules
-from olmc.settle.install import serving_deployments
 from olmc.yaml import locate
 
 _OLM_GROUPS = ("operators.coreos.com", "packages.operators.coreos.com", "olmc.dev")
@@ -60,11 +60,12 @@ def _is_olms_own(identity: Identity, found: Rendered) -> bool:
     if identity.group in _OLM_GROUPS:
         return True
     labels = found.object["metadata"].get("labels") or {}
-    if labels.get("olm.owner.kind") == "OperatorGroup":
+    stage = found.provenance.stage
+    if labels.get("olm.owner.kind") == "OperatorGroup" or (identity.kind, stage) == ("ClusterRole", "operator_groups"):
         return True
     if (identity.group, identity.kind) == ("", "Secret") and found.object.get("type") == "kubernetes.io/tls":
-        return found.provenance.stage == "certificates"
-    return found.provenance.stage == "conditions"
+        return stage == "certificates"
+    return stage == "conditions"
 
 
 def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
@@ -131,8 +132,8 @@ def _certificate_sources(world: World) -> dict[tuple[str, str], str]:
     """The certificate behind each serving Service: (namespace, service) → name of the certificate."""
     found: dict[tuple[str, str], str] = {}
     for member, _ in world.installed():
-        for name in serving_deployments(member.csv):
-            found[member.csv.namespace, service_name(name)] = secret_name(name)
+        for serving in servings(world.profile, member.csv):
+            found[member.csv.namespace, serving.names["service"]] = serving.names["secret"]
     return found
 
 
@@ -180,16 +181,16 @@ def _certificates(world: World) -> Iterator[Rendered]:
     if world.options.certificates != "cert-manager":
         return
     for member, _ in world.installed():
-        for name in serving_deployments(member.csv):
-            for obj in _certificate_objects(member.csv, name):
+        for serving in servings(world.profile, member.csv):
+            for obj in _certificate_objects(world.profile, member.csv, serving):
                 yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
 
 
-def _certificate_objects(csv: Csv, deployment: str) -> Iterator[KubernetesObject]:
-    name, service = secret_name(deployment), service_name(deployment)
+def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
+    name, service = serving.names["secret"], serving.names["service"]
     metadata = {"name": name, "namespace": csv.namespace}
     yield {"apiVersion": _CERT_MANAGER, "kind": "Issuer", "metadata": metadata, "spec": {"selfSigned": {}}}
-    hosts = [f"{service}.{csv.namespace}.svc", f"{service}.{csv.namespace}.svc.cluster.local"]
+    hosts = [host.format(service=service, ns=csv.namespace) for host in profile.cert_sans]
     yield {
         "apiVersion": _CERT_MANAGER,
         "kind": "Certificate",
@@ -204,10 +205,9 @@ def _certificate_objects(csv: Csv, deployment: str) -> Iterator[KubernetesObject
 
 def _warn_about_certificates(world: World, report: Report) -> None:
     for member, _ in world.installed():
-        for name in serving_deployments(member.csv):
+        for serving in servings(world.profile, member.csv):
             place = locate(member.csv.source, ("spec",)) if member.csv.source else None
+            name, secret = serving.deployment.get("name"), serving.names["secret"]
             report.add(
-                rules.NO_CERTIFICATE.finding(
-                    place, deployment=name, namespace=member.csv.namespace, secret=secret_name(name)
-                )
+                rules.NO_CERTIFICATE.finding(place, deployment=name, namespace=member.csv.namespace, secret=secret)
             )

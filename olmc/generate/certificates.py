@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Csv
-from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_labels
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels, with_labels
+from olmc.profiles.resolve import filled
 from olmc.settle.install import serving_deployments, serving_descriptions
 
 STAGE = "certificates"
@@ -17,38 +18,58 @@ RBAC = "rbac.authorization.k8s.io"
 UNKNOWN_CA_HASH = ""
 DEFAULT_PORT = 443
 
-_MOUNTS = (
-    ("apiservice-cert", "/apiserver.local.config/certificates", ("apiserver.crt", "apiserver.key")),
-    ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", ("tls.crt", "tls.key")),
-)
+class Serving(NamedTuple):
+    """What serves an API service or webhooks: the Deployment, the names of what is made for it, and the descriptions
+    that it is made for."""
+
+    deployment: dict[str, Any]
+    names: Mapping[str, str]
+    descriptions: tuple[Mapping[str, Any], ...]
 
 
-def service_name(deployment: str) -> str:
-    """The name of the Service in front of a Deployment."""
-    return f"{deployment}-service"
+def servings(profile: Profile, csv: Csv) -> Iterator[Serving]:
+    """All of a CSV's: one for each Deployment that serves, or, at first, one for each API service."""
+    serving = serving_deployments(csv)
+    for item in csv.deployments:
+        name = item.get("name") or ""
+        mine = tuple(each for each in serving_descriptions(csv) if each.get("deploymentName") == name)
+        if name not in serving:
+            continue
+        if profile.cert_naming["per"] == "deployment":
+            yield Serving(item, serving_names(profile, name, {}), mine)
+        else:
+            yield from (Serving(item, serving_names(profile, name, each), (each,)) for each in mine)
 
 
-def secret_name(deployment: str) -> str:
-    """The name of the Secret with a Deployment's serving certificate."""
-    return f"{deployment}-service-cert"
+def serving_names(profile: Profile, deployment: str, description: Mapping[str, Any]) -> dict[str, str]:
+    """The names of `service`, `secret`, `delegator` and `reader` for a Deployment and an API service's description."""
+    group, version = description.get("group") or "", description.get("version") or ""
+    dashed = group.replace(".", "-")
+    return filled(profile.cert_naming, deployment=deployment, version=version, group=group, group_dashed=dashed)
 
 
-def with_certificates(spec: Mapping[str, Any], name: str) -> dict[str, Any]:
+def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Profile) -> dict[str, Any]:
     """A Deployment's spec with the certificate's volumes, mounts and a service account (R-CERT-4)."""
     template = dict(spec.get("template") or {})
     pod = dict(template.get("spec") or {})
     pod.setdefault("serviceAccountName", "default")
-    for volume, path, (certificate, key) in _MOUNTS:
-        items = [{"key": "tls.crt", "path": certificate}, {"key": "tls.key", "path": key}]
-        source = {"name": volume, "secret": {"secretName": secret_name(name), "items": items}}
-        pod["volumes"] = _with_volume(pod.get("volumes") or [], source)
-        mount = {"name": volume, "mountPath": path}
-        pod["containers"] = [
-            {**container, "volumeMounts": _with_mount(container.get("volumeMounts") or [], mount)}
-            for container in pod.get("containers") or ()
-        ]
+    for serving in servings(profile, csv):
+        if serving.deployment.get("name") == name:
+            for volume, mount in profile.cert_volumes.items():
+                pod = _mounted(pod, volume, mount, serving.names["secret"])
     template["spec"] = pod
     return {**spec, "template": template}
+
+
+def _mounted(pod: Mapping[str, Any], volume: str, mount: Mapping[str, str], secret: str) -> dict[str, Any]:
+    items = [{"key": "tls.crt", "path": mount["certificate"]}, {"key": "tls.key", "path": mount["key"]}]
+    source = {"name": volume, "secret": {"secretName": secret, "items": items}}
+    new = {"name": volume, "mountPath": mount["path"]}
+    containers = [
+        {**container, "volumeMounts": _with_mount(container.get("volumeMounts") or [], new)}
+        for container in pod.get("containers") or ()
+    ]
+    return {**pod, "volumes": _with_volume(pod.get("volumes") or [], source), "containers": containers}
 
 
 def _with_volume(volumes: list[dict[str, Any]], new: dict[str, Any]) -> list[dict[str, Any]]:
@@ -68,15 +89,13 @@ def _with_mount(mounts: list[dict[str, Any]], new: dict[str, Any]) -> list[dict[
 
 
 def certificates(world: World) -> Iterator[Rendered]:
-    """Service, Secret and RBAC of every serving Deployment (R-CERT-2)."""
+    """Service, Secret and RBAC of everything that serves (R-CERT-2)."""
     for member, _ in world.installed():
-        for index, item in enumerate(member.csv.deployments):
-            name = item.get("name") or ""
-            if name in serving_deployments(member.csv):
-                keys = ("spec", "install", "spec", "deployments", index)
-                for obj in _objects(member, item):
-                    if not _is_in_bundle(world, obj):
-                        yield rendered(obj, STAGE, "R-CERT-2", member.csv.source, *keys)
+        for serving in servings(world.profile, member.csv):
+            keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
+            for obj in _objects(world.profile, member.csv, serving):
+                if not _is_in_bundle(world, obj):
+                    yield rendered(obj, STAGE, "R-CERT-2", member.csv.source, *keys)
     for csv in world.cluster.retired:
         for obj in _left_behind(world, csv):
             yield rendered(obj, STAGE, "R-CERT-2", csv.source)
@@ -91,11 +110,11 @@ def _is_in_bundle(world: World, obj: KubernetesObject) -> bool:
 
 def _left_behind(world: World, csv: Csv) -> Iterator[KubernetesObject]:
     """The RoleBinding in kube-system has no owner and stays, unless the present CSV has it too."""
-    present = {name for member, _ in world.installed() for name in serving_deployments(member.csv)}
-    for item in csv.deployments:
-        name = item.get("name") or ""
-        if name in serving_deployments(csv) and name not in present:
-            yield _auth_reader(name, _subject(csv, item))
+    profile = world.profile
+    present = {each.names["reader"] for member, _ in world.installed() for each in servings(profile, member.csv)}
+    for serving in servings(profile, csv):
+        if serving.names["reader"] not in present:
+            yield _auth_reader(profile, csv, serving)
 
 
 def _subject(csv: Csv, item: Mapping[str, Any]) -> dict[str, str]:
@@ -104,49 +123,46 @@ def _subject(csv: Csv, item: Mapping[str, Any]) -> dict[str, str]:
     return {"kind": "ServiceAccount", "name": account, "namespace": csv.namespace}
 
 
-def _objects(member: Member, item: Mapping[str, Any]) -> Iterator[KubernetesObject]:
-    csv, name = member.csv, item.get("name") or ""
-    subject = _subject(csv, item)
-    secret = secret_name(name)
-    owned = {
-        "namespace": csv.namespace,
-        "labels": dict(MANAGED_LABELS),
-        "ownerReferences": [csv_reference(csv.name)],
-    }
-    selector = ((item.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+def _objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
+    subject = _subject(csv, serving.deployment)
+    names, secret = serving.names, serving.names["secret"]
+
+    def metadata(kind: str, name: str) -> dict[str, Any]:
+        made = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
+        return {**made, "ownerReferences": [csv_reference(csv.name)]}
+
+    selector = ((serving.deployment.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     yield {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": service_name(name), **owned},
-        "spec": {"ports": _ports(csv, name), "selector": dict(selector)},
+        "metadata": metadata("Service", names["service"]),
+        "spec": {"ports": _ports(profile, serving), "selector": dict(selector)},
     }
     yield {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": secret, **owned, "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
-        "data": {"olmCAKey": "", "tls.crt": "", "tls.key": ""},
+        "metadata": {**metadata("Secret", secret), "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
+        "data": dict.fromkeys(sorted(profile.cert_secret_keys), ""),
         "type": "kubernetes.io/tls",
     }
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
-    yield {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "Role",
-        "metadata": {"name": secret, **owned},
-        "rules": [rule],
-    }
-    yield _binding("RoleBinding", {"name": secret, **owned}, subject, "Role", secret)
-    labels = {**MANAGED_LABELS, **owner_labels(csv.name, csv.namespace)}
-    delegator = {"name": f"{service_name(name)}-system:auth-delegator", "labels": labels}
+    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
+    yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
+    delegator = with_labels({"name": names["delegator"]}, _labels(profile, csv, "delegator"))
     yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
-    yield _auth_reader(name, subject)
+    yield _auth_reader(profile, csv, serving)
 
 
-def _auth_reader(deployment: str, subject: dict[str, str]) -> KubernetesObject:
-    metadata = {
-        "name": f"{service_name(deployment)}-auth-reader",
-        "namespace": "kube-system",
-        "labels": dict(MANAGED_LABELS),
-    }
+def _labels(profile: Profile, csv: Csv, which: str) -> dict[str, str]:
+    words = profile.cert_labels[which]
+    owner = owner_labels(profile, csv.name, csv.namespace) if "owner" in words else {}
+    return {**managed_labels("managed" in words), **owner}
+
+
+def _auth_reader(profile: Profile, csv: Csv, serving: Serving) -> KubernetesObject:
+    metadata = {"name": serving.names["reader"], "namespace": "kube-system"}
+    metadata = with_labels(metadata, _labels(profile, csv, "reader"))
+    subject = _subject(csv, serving.deployment)
     return _binding("RoleBinding", metadata, subject, "Role", "extension-apiserver-authentication-reader")
 
 
@@ -162,14 +178,15 @@ def _binding(
     }
 
 
-def _ports(csv: Csv, deployment: str) -> list[dict[str, Any]]:
-    """One port for each distinct pair of port and target port that the Deployment serves (R-CERT-2)."""
+def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
+    """One port for each distinct pair of port and target port that is served (R-CERT-2)."""
     ports: list[dict[str, Any]] = []
-    for item in serving_descriptions(csv):
-        if item.get("deploymentName") != deployment:
-            continue
+    for item in serving.descriptions:
         port = container_port(item)
-        made = {"name": str(port), "port": port, "targetPort": item.get("targetPort") or port}
+        target = item.get("targetPort") if profile.cert_service_port == "targetPort" else None
+        made = {"name": str(port), "port": port, "targetPort": target or port}
+        if profile.cert_service_port == "443":
+            made = {"port": DEFAULT_PORT, "targetPort": port}
         if made not in ports:
             ports.append(made)
     return ports

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import Csv
-from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_reference
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import csv_reference, owner_reference, with_labels
 
 STAGE = "conditions"
 RBAC = "rbac.authorization.k8s.io"
@@ -17,17 +17,19 @@ RBAC = "rbac.authorization.k8s.io"
 def conditions(world: World) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV that is no copy, whatever its phase."""
     for _, csv in sorted(world.cluster.csvs.items()):
-        for obj in () if csv.counts_as_copy else _objects(csv):
+        for obj in () if csv.counts_as_copy else _objects(csv, world.profile):
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = {**existing.object, "spec": {**(existing.object.get("spec") or {}), **obj["spec"]}}
             yield rendered(obj, STAGE, "R-OC-1", csv.source)
 
 
-def _objects(csv: Csv) -> Iterator[KubernetesObject]:
+def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
+    if not profile.operatorcondition:
+        return
     accounts = _accounts(csv)
     yield {
-        "apiVersion": "operators.coreos.com/v2",
+        "apiVersion": profile.operatorcondition,
         "kind": "OperatorCondition",
         "metadata": {
             "name": csv.name,
@@ -39,20 +41,20 @@ def _objects(csv: Csv) -> Iterator[KubernetesObject]:
             "serviceAccounts": accounts,
         },
     }
-    owner = owner_reference("operators.coreos.com/v2", "OperatorCondition", csv.name, controller=True)
-    metadata: dict[str, Any] = {
-        "name": csv.name,
-        "namespace": csv.namespace,
-        "labels": dict(MANAGED_LABELS),
-        "ownerReferences": [owner],
-    }
-    rule = {
-        "verbs": ["get", "update", "patch"],
-        "apiGroups": ["operators.coreos.com"],
-        "resources": ["operatorconditions"],
-        "resourceNames": [csv.name],
-    }
-    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": [rule]}
+    owner = owner_reference(profile.operatorcondition, "OperatorCondition", csv.name, controller=True)
+    role = profile.operatorcondition_role
+    metadata = with_labels({"name": csv.name, "namespace": csv.namespace}, role["labels"])
+    metadata["ownerReferences"] = [owner]
+    rules = [
+        {
+            "verbs": verbs,
+            "apiGroups": ["operators.coreos.com"],
+            "resources": [resource],
+            "resourceNames": [csv.name],
+        }
+        for verbs, resource in role["rules"]
+    ]
+    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
     yield {
         "apiVersion": f"{RBAC}/v1",
         "kind": "RoleBinding",

@@ -7,11 +7,12 @@ from typing import Any
 
 from olmc.generate.world import World
 from olmc.golang import decode
-from olmc.model.cluster import Cluster, Member
+from olmc.model.cluster import Member
 from olmc.model.objects import Identity
-from olmc.model.options import Proxy
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+WIPING = "!"
+"""After a field of `deploy.config.applied`: without a value the field is emptied."""
 
 Pod = dict[str, Any]
 Config = Mapping[str, Any]
@@ -22,21 +23,23 @@ def subscription_config(world: World, member: Member) -> Config:
     for subscription in world.cluster.subscriptions.values():
         same_namespace = subscription.name.namespace == member.csv.namespace
         if same_namespace and subscription.installed == member.csv.name:
+            applied = {field.removesuffix(WIPING) for field in world.profile.deploy_config_applied}
             given = subscription.spec.get("config") or {}
             config = decode("SubscriptionConfig", given) or {}
+            config = {key: value for key, value in config.items() if key in applied}
             # Go drops an empty map when it writes one, but the stored Subscription still has it.
-            return {**config, "nodeSelector": {}} if given.get("nodeSelector") == {} else config
+            emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
+            return {**config, "nodeSelector": {}} if emptied else config
     return {}
 
 
-def with_config(
-    pod: Mapping[str, Any], config: Config, proxy: Proxy, cluster: Cluster
-) -> tuple[Pod, dict[str, str]]:
+def with_config(pod: Mapping[str, Any], config: Config, world: World) -> tuple[Pod, dict[str, str]]:
     """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
     made = dict(pod)
-    env = list(config.get("env") or ()) + _proxy_env(config, proxy, cluster)
+    env = list(config.get("env") or ()) + _proxy_env(config, world)
     if env:
-        made = _each_container(made, lambda c: {**c, "env": merged_env(c.get("env") or [], env)})
+        merged = merged_env if world.profile.deploy_env_merge == "entry" else _overwritten_env
+        made = _each_container(made, lambda c: {**c, "env": merged(c.get("env") or [], env)})
     sources = config.get("envFrom") or []
     if sources:
         made = _each_container(made, lambda c: {**c, "envFrom": _united(c.get("envFrom") or [], sources)})
@@ -50,6 +53,8 @@ def with_config(
         made["tolerations"] = have + [item for item in tolerations if item not in have]
     if config.get("resources") is not None:
         made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
+    elif f"resources{WIPING}" in world.profile.deploy_config_applied:
+        made = _each_container(made, lambda c: {**c, "resources": {}})
     if config.get("nodeSelector") is not None:
         made["nodeSelector"] = config["nodeSelector"]
         if not made["nodeSelector"]:
@@ -67,11 +72,12 @@ def _each_container(pod: Pod, change: Callable[[Pod], Pod]) -> Pod:
     return {**pod, "containers": [change(container) for container in pod.get("containers") or ()]}
 
 
-def _proxy_env(config: Config, proxy: Proxy, cluster: Cluster) -> list[dict[str, str]]:
+def _proxy_env(config: Config, world: World) -> list[dict[str, str]]:
     """R-DEP-7: from the Proxy object `cluster`, or the options; not at all if the config sets one of the names."""
-    if any(item.get("name") in PROXY_NAMES for item in config.get("env") or ()):
+    if not world.profile.deploy_env_proxy or any(item.get("name") in PROXY_NAMES for item in config.get("env") or ()):
         return []
-    found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
+    proxy = world.options.proxy
+    found = world.cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
     status = found.object.get("status") if found else None
     status = status if isinstance(status, Mapping) else {}
     values = (
@@ -79,7 +85,9 @@ def _proxy_env(config: Config, proxy: Proxy, cluster: Cluster) -> list[dict[str,
         status.get("httpsProxy") or proxy.https,
         status.get("noProxy") or proxy.no,
     )
-    return [{"name": name, "value": value} for name, value in zip(PROXY_NAMES, values, strict=True) if value]
+    empty_too = any(values) and world.profile.deploy_env_proxy == "with empty values"
+    named = zip(PROXY_NAMES, values, strict=True)
+    return [{"name": name, "value": value} for name, value in named if value or empty_too]
 
 
 def merged_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -100,6 +108,17 @@ def merged_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any
         seen.add(name)
     merged += [dict(latest[item.get("name")]) for item in new if item.get("name") not in seen]
     return merged
+
+
+def _overwritten_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """As `merged_env` was at first: of an entry with a known name only the value is taken."""
+    latest = {item.get("name"): item for item in new}
+    merged = [
+        {**item, "value": latest[item.get("name")].get("value") or ""} if item.get("name") in latest else dict(item)
+        for item in have
+    ]
+    known = {item.get("name") for item in have}
+    return merged + [dict(item) for item in new if item.get("name") not in known]
 
 
 def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:

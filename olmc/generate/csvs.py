@@ -8,16 +8,13 @@ from typing import Any
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM
+from olmc.profiles.resolve import filled
+from olmc.settle.copies import may_be_copied
 
 STAGE = "csvs"
 
-_NOT_COPIED = frozenset(
-    "Copied InvalidInstallModes NoTargetNamespaces UnsupportedOperatorGroup NoOperatorGroup TooManyOperatorGroups "
-    "InterOperatorGroupOwnerConflict CannotModifyStaticOperatorGroupProvidedAPIs".split()
-)
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_LEFT_BEHIND = frozenset({"olm.targetNamespaces", _LAST_APPLIED})
 OLMCONFIG = Identity("operators.coreos.com", "OLMConfig", "", "cluster")
 
 
@@ -35,7 +32,7 @@ def copied_csvs(world: World) -> Iterator[Rendered]:
         targets = copy_targets(world, member)
         if not targets:
             continue
-        copy = _copy_without_namespace(world.csvs[name], name.namespace)
+        copy = _copy_without_namespace(world.csvs[name], name.namespace, world.profile)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
             yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
@@ -46,36 +43,39 @@ def copy_targets(world: World, member: Member) -> tuple[str, ...]:
     group, home = member.group, member.csv.namespace
     if group is None or group.problem or not group.targets or group.targets == (home,):
         return ()
-    if not member.phase or member.reason in _NOT_COPIED:
+    if not may_be_copied(member):
         return ()
     existing = [name for name in world.cluster.namespaces if name != home]
     if not group.is_global:
         return tuple(name for name in existing if name in group.targets)
     if copies_disabled(world):
-        return tuple(name for name in existing if name in world.options.protected_copied_csv_namespaces)
+        protected = world.options.protected_copied_csv_namespaces
+        return tuple(n for n in existing if n in protected and world.profile.copied_disable == "global, protected")
     return tuple(existing)
 
 
 def copies_disabled(world: World) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
-    found = world.cluster.stock.get(OLMCONFIG)
+    found = world.cluster.stock.get(OLMCONFIG) if world.profile.copied_disable else None
     spec = (found.object.get("spec") or {}) if found else {}
     return bool((spec.get("features") or {}).get("disableCopiedCSVs"))
 
 
-def _copy_without_namespace(obj: KubernetesObject, home: str) -> KubernetesObject:
-    metadata = obj["metadata"]
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _LEFT_BEHIND}
-    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if not k.startswith(COMPONENT_PREFIX)}
-    status = {
-        **(obj.get("status") or {}),
-        "message": f"The operator is running in {home} but is managing this namespace",
-        "reason": "Copied",
+def _copy_without_namespace(obj: KubernetesObject, home: str, profile: Profile) -> KubernetesObject:
+    metadata, keeps = obj["metadata"], profile.copied_metadata
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in keeps["without"]}
+    labels = {
+        key: value
+        for key, value in (metadata.get("labels") or {}).items()
+        if keeps["labels"] or not key.startswith(COMPONENT_PREFIX)
     }
+    status = {**(obj.get("status") or {}), **filled(profile.copied_status, csv_ns=home)}
     kept: dict[str, Any] = {"name": metadata["name"]}
     if annotations:
         kept["annotations"] = annotations
     kept["labels"] = {**labels, COPIED_FROM: home}
+    if keeps["whole"]:
+        kept |= {key: metadata[key] for key in ("ownerReferences", "finalizers") if metadata.get(key)}
     return {**obj, "metadata": kept, "status": status}
 
 
@@ -83,6 +83,9 @@ def olmconfig(world: World) -> Iterator[Rendered]:
     """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one."""
     found = world.cluster.stock.get(OLMCONFIG)
     if found is None:
+        return
+    if not world.profile.olmconfig_api:
+        yield found
         return
     disabled = copies_disabled(world)
     condition = {

@@ -8,10 +8,11 @@ from typing import Any
 from olmc.generate.certificates import UNKNOWN_CA_HASH, with_certificates
 from olmc.generate.config import merged_env, subscription_config, with_config
 from olmc.generate.world import World, rendered
-from olmc.golang import deep_hash
+from olmc.golang import deployment_spec_hash
 from olmc.model.cluster import Member
 from olmc.model.objects import KubernetesObject, Rendered
-from olmc.profiles.ownership import MANAGED_LABELS, csv_reference, owner_labels
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels
 from olmc.settle.install import serving_deployments
 
 STAGE = "deployments"
@@ -35,30 +36,46 @@ def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mappi
     """One Deployment, put together in OLM's order, since the hash is taken of what the order leaves."""
     name, namespace = item.get("name") or "", member.csv.namespace
     serving = name in serving_deployments(member.csv)
-    spec = item.get("spec") or {}
+    spec, profile = item.get("spec") or {}, world.profile
     if serving:
-        spec = with_certificates(spec, name)
+        spec = with_certificates(spec, name, member.csv, profile)
     template = dict(spec.get("template") or {})
-    own = (template.get("metadata") or {}).get("annotations") or {}
-    annotations = {**own, **(csv["metadata"].get("annotations") or {})}
-    if serving:
-        annotations["olmcahash"] = UNKNOWN_CA_HASH
+    annotations = _template_annotations(profile, template, csv, serving)
     template["metadata"] = {**(template.get("metadata") or {}), "annotations": dict(sorted(annotations.items()))}
-    labels = {**(item.get("label") or {}), **MANAGED_LABELS, **owner_labels(member.csv.name, namespace)}
+    labels = {
+        **((item.get("label") or {}) if profile.deploy_label_custom else {}),
+        **managed_labels(profile.deploy_label_managed),
+        **owner_labels(profile, member.csv.name, namespace),
+    }
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     config = subscription_config(world, member)
-    pod, extra = with_config(template.get("spec") or {}, config, world.options.proxy, world.cluster)
+    pod, extra = with_config(template.get("spec") or {}, config, world)
     if extra:
         metadata["annotations"] = dict(sorted(extra.items()))
         merged = {**extra, **template["metadata"]["annotations"]}
         template["metadata"] = {**template["metadata"], "annotations": dict(sorted(merged.items()))}
-    template["spec"] = _with_condition_name(pod, member.csv.name)
-    spec = {**spec, "template": template, "revisionHistoryLimit": 1}
-    labels[SPEC_HASH] = "" if serving else deep_hash("DeploymentSpec", spec)
+    template["spec"] = _with_condition_name(pod, member.csv.name, profile)
+    spec = {**spec, "template": template}
+    if profile.deploy_revisionhistorylimit is not None:
+        spec["revisionHistoryLimit"] = profile.deploy_revisionhistorylimit
+    if profile.deploy_label_spec_hash:
+        labels[SPEC_HASH] = "" if serving else deployment_spec_hash(profile, spec)
     spec["template"] = {**template, "spec": _with_new_account_field(template["spec"])}
     metadata["labels"] = dict(sorted(labels.items()))
     metadata["ownerReferences"] = [csv_reference(member.csv.name)]
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _template_annotations(
+    profile: Profile, template: Mapping[str, Any], csv: KubernetesObject, serving: bool
+) -> dict[str, str]:
+    """The annotations of the pod template: its own, those of the CSV, and the hash of the CA's certificate."""
+    own = (template.get("metadata") or {}).get("annotations") or {}
+    if serving and profile.deploy_template_olmcahash == "replaces":
+        own = {}
+    projected = csv["metadata"].get("annotations") or {}
+    merged = {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
+    return {**merged, "olmcahash": UNKNOWN_CA_HASH} if serving else merged
 
 
 def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,8 +84,10 @@ def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
     return {**pod, "serviceAccountName": account} if account and not pod.get("serviceAccountName") else dict(pod)
 
 
-def _with_condition_name(pod: Mapping[str, Any], csv: str) -> dict[str, Any]:
+def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> dict[str, Any]:
     """The environment variable by which an operator finds its OperatorCondition, in every container."""
+    if not profile.deploy_env_operator_condition_name:
+        return dict(pod)
     new = [{"name": CONDITION_NAME, "value": csv}]
     containers = [{**c, "env": merged_env(c.get("env") or [], new)} for c in pod.get("containers") or ()]
     return {**pod, "containers": containers} if containers else dict(pod)

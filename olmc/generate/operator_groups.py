@@ -10,14 +10,14 @@ from olmc.golang import gvk_hash, operator_group_role_name
 from olmc.model.cluster import key_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import APIKey, Group
-from olmc.profiles.ownership import MANAGED_LABELS, owner_labels
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import with_labels
+from olmc.profiles.resolve import filled
 from olmc.settle.groups import format_apis, parse_apis
 from olmc.settle.start import NAME_LABEL
 
 STAGE = "operator_groups"
 SUFFIXES = ("admin", "edit", "view")
-AGGREGATE = "olm.opgroup.permissions/aggregate-to-"
-PROVIDED_APIS = "olm.providedAPIs"
 
 _LABEL_LIMIT = 63
 
@@ -30,7 +30,7 @@ def operator_groups(world: World) -> Iterator[Rendered]:
             continue
         apis = _aggregated_apis(world, group)
         for suffix in SUFFIXES:
-            yield rendered(_cluster_role(group, suffix, apis), STAGE, "R-OG-17", group.source)
+            yield rendered(_cluster_role(world.profile, group, suffix, apis), STAGE, "R-OG-17", group.source)
 
 
 def _group_object(world: World, group: Group) -> KubernetesObject:
@@ -38,7 +38,8 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
     metadata = dict(obj["metadata"])
     provided = _annotation(world, group)
     if provided is not None:
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), PROVIDED_APIS: provided}
+        key = world.profile.og_annotation_providedapis
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), key: provided}
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
@@ -49,6 +50,7 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
     conditions = list(_conditions(world, group))
     if conditions:
         status["conditions"] = conditions
+    status = {key: value for key, value in status.items() if key in world.profile.operatorgroup_api["status"]}
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
 
 
@@ -83,21 +85,28 @@ def _aggregated_apis(world: World, group: Group) -> frozenset[APIKey]:
     return parse_apis(_annotation(world, group) or "") | provided
 
 
-def _cluster_role(group: Group, suffix: str, apis: frozenset[APIKey]) -> KubernetesObject:
-    metadata = {
-        "name": operator_group_role_name(group.namespace, group.name, suffix),
-        "labels": {**MANAGED_LABELS, **owner_labels(group.name, group.namespace, "OperatorGroup")},
-    }
+def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[APIKey]) -> KubernetesObject:
+    name = operator_group_role_name(profile, group.namespace, group.name, suffix)
+    labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
+    metadata = with_labels({"name": name}, labels)
     role: KubernetesObject = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": metadata,
     }
-    if apis:
-        labels = sorted(AGGREGATE + gvk_hash(*api) + "-" + suffix for api in apis)
-        selectors = [{"matchLabels": {label: "true"}} for label in labels]
+    selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
+    if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
     return role
+
+
+def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[APIKey]) -> list[dict[str, str]]:
+    """What the aggregated roles are found by: the group, or one set of labels for each API."""
+    template = profile.og_clusterrole_aggregation
+    if not any("{apihash}" in key for key in template):
+        return [filled(template, og=group.name, suffix=suffix)]
+    found = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
+    return sorted(found, key=lambda labels: tuple(labels))
 
 
 def namespaces(world: World) -> Iterator[Rendered]:
@@ -107,7 +116,8 @@ def namespaces(world: World) -> Iterator[Rendered]:
     """
     cluster = world.cluster
     for name in cluster.namespaces:
-        added = {group_uid_label(group): "" for group in cluster.groups if name in group.targets}
+        groups = [group for group in cluster.groups if name in group.targets]
+        added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
         found = cluster.stock.get(Identity("", "Namespace", "", name))
         if found is None and not added:
             continue

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from olmc.generate.operator_groups import AGGREGATE
 from olmc.generate.world import World, rendered
 from olmc.golang import gvk_hash
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import OwnedAPI
-from olmc.profiles.ownership import MANAGED_LABELS, owner_reference
+from olmc.model.operators import Csv, OwnedAPI
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import owner_reference
+from olmc.profiles.resolve import filled
 
 STAGE = "provided_apis"
 
-_VERBS = {
-    "admin": ["*"],
-    "edit": ["create", "update", "patch", "delete"],
-    "view": ["get", "list", "watch"],
-}
+SUFFIXES = ("admin", "edit", "view")
 
 
 def provided_apis(world: World) -> Iterator[Rendered]:
@@ -27,7 +24,7 @@ def provided_apis(world: World) -> Iterator[Rendered]:
     for api, csv in world.cluster.served.items():
         if not _is_served(world, api):
             continue
-        for role in _roles(api):
+        for role in _roles(world, api, csv):
             made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
     yield from made.values()
 
@@ -38,39 +35,57 @@ def _is_served(world: World, api: OwnedAPI) -> bool:
     return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
 
 
-def _roles(api: OwnedAPI) -> Iterator[KubernetesObject]:
-    group, version, kind = api.key
-    prefix = f"{api.name if api.is_crd else api.plural}-{version}-"
-    owner = (
-        owner_reference("apiextensions.k8s.io/v1", "customresourcedefinition", api.name)
-        if api.is_crd
-        else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
-    )
-    digest = gvk_hash(group, version, kind)
-    for suffix, verbs in _VERBS.items():
-        rule: dict[str, Any] = {"verbs": verbs, "apiGroups": [group], "resources": [api.plural]}
-        yield _role(prefix + suffix, suffix, digest, rule, owner)
+def _roles(world: World, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
+    (group, version, kind), profile = api.key, world.profile
+    name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
+    values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
+    metadata = _owned(profile, api)
+    for suffix in SUFFIXES:
+        rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
+        labels = _labels(world, api, csv, suffix)
+        made = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
+        yield _role(made, {**rule, "resources": [api.plural]})
     if api.is_crd:
         rule = {
-            "verbs": ["get"],
+            "verbs": profile.api_clusterrole_verbs["crdview"],
             "apiGroups": ["apiextensions.k8s.io"],
             "resources": ["customresourcedefinitions"],
             "resourceNames": [api.name],
         }
-        yield _role(prefix + "crdview", "view", digest, rule, owner)
+        view = profile.api_clusterrole_name["crdview"].format(**values)
+        yield _role({"name": view, "labels": _labels(world, api, csv, "view"), **metadata}, rule)
 
 
-def _role(
-    name: str, suffix: str, digest: str, rule: dict[str, Any], owner: dict[str, Any]
-) -> KubernetesObject:
-    labels = {
-        **MANAGED_LABELS,
-        f"{AGGREGATE}{digest}-{suffix}": "true",
-        f"rbac.authorization.k8s.io/aggregate-to-{suffix}": "true",
-    }
+def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
+    """The ownerReferences of an API's roles, as part of metadata."""
+    kind = profile.api_clusterrole_ownerrefs
+    if not kind:
+        return {}
+    owner = (
+        owner_reference("apiextensions.k8s.io/v1", kind, api.name)
+        if api.is_crd
+        else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
+    )
+    return {"ownerReferences": [owner]}
+
+
+def _labels(world: World, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
+    groups = world.cluster.groups_in(csv.namespace)
+    return filled(
+        world.profile.api_clusterrole_labels,
+        suffix=suffix,
+        apihash=gvk_hash(*api.key),
+        og=groups[-1].name if groups else "",
+        og_ns=csv.namespace,
+        csv=csv.name,
+        csv_ns=csv.namespace,
+    )
+
+
+def _role(metadata: dict[str, Any], rule: dict[str, Any]) -> KubernetesObject:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
-        "metadata": {"name": name, "labels": labels, "ownerReferences": [owner]},
+        "metadata": metadata,
         "rules": [rule],
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from olmc.generate.csvs import copy_targets
 from olmc.generate.world import World
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv
-from olmc.profiles.ownership import COPIED_FROM, MANAGED_LABELS, csv_reference, owner_labels
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
 from olmc.settle.requirements import permission_entries_satisfied
 
 RBAC = "rbac.authorization.k8s.io"
-NAMESPACES_RULE = {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"]}
+ALWAYS = "always"
 
 
 def lifted_rbac(world: World) -> Iterator[Rendered]:
@@ -22,18 +24,18 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global:
             continue
-        entries = csv.cluster_permissions + csv.permissions
-        if permission_entries_satisfied(csv, entries, "", world.surroundings):
+        entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
+        if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", world.surroundings):
             continue
         for source in _own_rbac(world, csv):
-            obj = _lifted(source.object)
+            obj = _lifted(source.object, lifting["rules"])
             if Identity(RBAC, obj["kind"], "", obj["metadata"]["name"]) not in world.cluster.stock:
                 yield Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
 
 
 def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
-    wanted = owner_labels(csv.name, csv.namespace)
+    wanted = owner_labels(world.profile, csv.name, csv.namespace)
     for identity, found in world.cluster.stock.items():
         if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
             labels = found.object["metadata"].get("labels") or {}
@@ -41,11 +43,11 @@ def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
                 yield found
 
 
-def _lifted(obj: KubernetesObject) -> KubernetesObject:
+def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
-        return {**base, "rules": [*(obj.get("rules") or ()), NAMESPACES_RULE]}
+        return {**base, "rules": [*(obj.get("rules") or ()), *rules]}
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
 
@@ -57,24 +59,27 @@ def tenant_rbac(world: World) -> Iterator[Rendered]:
 
 
 def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
-    csv = member.csv
+    csv, when = member.csv, world.profile.rbac_tenant["when"]
     everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
     for target in copy_targets(world, member):
-        if everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings):
+        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings)
+        if satisfied and when == "unsatisfied, first":
+            break
+        if satisfied and when != ALWAYS:
             continue
         for source in _own_rbac(world, csv):
             refs = source.object["metadata"].get("ownerReferences") or ()
-            if any(ref.get("name") == csv.name for ref in refs):
-                obj = _copied(source.object, csv, target)
+            if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
+                obj = _copied(source.object, csv, target, world.profile)
                 yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
 
 
-def _copied(obj: KubernetesObject, csv: Csv, target: str) -> KubernetesObject:
+def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
     old = obj["metadata"]
     labels = {
         **old["labels"],
-        **owner_labels(csv.name, target),
-        **MANAGED_LABELS,
+        **owner_labels(profile, csv.name, target),
+        **profile.rbac_tenant["labels"],
         COPIED_FROM: csv.namespace,
     }
     metadata = {"name": old["name"], "namespace": target}

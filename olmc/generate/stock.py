@@ -8,7 +8,8 @@ from olmc.generate.csvs import OLMCONFIG
 from olmc.generate.world import World, rendered
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import apiservice_name
-from olmc.profiles.ownership import MANAGED_LABELS
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import managed_labels, with_labels
 
 REDACTED = "REDACTED"
 
@@ -26,7 +27,7 @@ def stock(world: World) -> Iterator[Rendered]:
         if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
             yield found._replace(object=_redacted(found))
         elif identity in accounts:
-            yield found._replace(object=_managed(found.object))
+            yield found._replace(object=_managed(found.object, world.profile))
         else:
             yield found
 
@@ -51,9 +52,9 @@ def _group_accounts(world: World) -> frozenset[Identity]:
     return frozenset(Identity("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
-def _managed(obj: KubernetesObject) -> KubernetesObject:
-    labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
-    return {**obj, "metadata": {**obj["metadata"], "labels": labels}}
+def _managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
+    labels = {**(obj["metadata"].get("labels") or {}), **managed_labels(profile.csv_label_managed)}
+    return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 
 def _redacted(found: Rendered) -> dict[str, object]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import InstallPlan, Step, Subscription
+from olmc.model.cluster import InstallPlan, Lookup, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.profile import Profile
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.stock import UNSUPPORTED
 
@@ -152,11 +153,11 @@ def install_plans(world: World) -> Iterator[Rendered]:
     for plan in sorted(world.cluster.plans, key=lambda p: (p.namespace, p.generation)):
         kept.setdefault(plan.namespace, []).append(plan)
     for plan in (plan for plans in kept.values() for plan in plans[-MAX_PLANS:]):
-        obj = plan.given if plan.given is not None else _install_plan(plan)
+        obj = plan.given if plan.given is not None else _install_plan(plan, world.profile)
         yield rendered(obj, "install_plans", "R-CAT-600", None)
 
 
-def _install_plan(plan: InstallPlan) -> KubernetesObject:
+def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:
     owners = [owner_reference(CSV_API, "Subscription", name) for name in plan.owners]
     return {
         "apiVersion": CSV_API,
@@ -173,23 +174,18 @@ def _install_plan(plan: InstallPlan) -> KubernetesObject:
             "clusterServiceVersionNames": list(plan.csvs),
             "generation": plan.generation,
         },
-        "status": _plan_status(plan),
+        "status": _plan_status(plan, profile),
     }
 
 
-def _plan_status(plan: InstallPlan) -> dict[str, Any]:
+def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
+    unpacked = profile.installplan_bundlelookups
     status: dict[str, Any] = {"phase": plan.phase}
     if plan.account:
         status["attenuatedServiceAccountRef"] = dict(plan.account)
-    if plan.lookups:
+    if plan.lookups and unpacked["fields"]:
         status["bundleLookups"] = [
-            {
-                "catalogSourceRef": {"name": lookup.catalog.name, "namespace": lookup.catalog.namespace},
-                "identifier": lookup.csv,
-                "path": lookup.image,
-                "properties": lookup.properties,
-                "replaces": lookup.replaces,
-            }
+            {key: value for key, value in _lookup(lookup).items() if key in unpacked["fields"]}
             for lookup in plan.lookups
         ]
     status["catalogSources"] = sorted({step.catalog.name for step in plan.steps})
@@ -199,16 +195,26 @@ def _plan_status(plan: InstallPlan) -> dict[str, Any]:
         status["conditions"] = [{"type": "Installed", "status": state, **extra}]
     if plan.message:
         status["message"] = plan.message
-    images = {lookup.csv: lookup for lookup in plan.lookups}
+    images = {lookup.csv: lookup for lookup in plan.lookups if unpacked["references"]}
     status["plan"] = [
         {
             "resolving": step.resolving,
-            "resource": _resource(step, images),
+            "resource": _resource(step, images, unpacked["fields"]),
             "status": _step_status(plan, index),
         }
         for index, step in enumerate(plan.steps)
     ]
     return status
+
+
+def _lookup(lookup: Lookup) -> dict[str, Any]:
+    return {
+        "catalogSourceRef": {"name": lookup.catalog.name, "namespace": lookup.catalog.namespace},
+        "identifier": lookup.csv,
+        "path": lookup.image,
+        "properties": lookup.properties,
+        "replaces": lookup.replaces,
+    }
 
 
 def _step_status(plan: InstallPlan, index: int) -> str:
@@ -218,12 +224,12 @@ def _step_status(plan: InstallPlan, index: int) -> str:
     return "UnsupportedResource" if unsupported else "Unknown"
 
 
-def _resource(step: Step, lookups: Mapping[str, Any]) -> dict[str, str]:
+def _resource(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> dict[str, str]:
     group, _, version = step.api_version.rpartition("/")
     return {
         "group": group,
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
-        "manifest": _manifest(step, lookups),
+        "manifest": _manifest(step, lookups, fields),
         "name": step.name,
         "sourceName": step.catalog.name,
         "sourceNamespace": step.catalog.namespace,
@@ -231,21 +237,18 @@ def _resource(step: Step, lookups: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _manifest(step: Step, lookups: Mapping[str, Any]) -> str:
+def _manifest(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> str:
     """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
     lookup = lookups.get(step.resolving)
     if lookup is None or step.kind == "Subscription":
         return json.dumps(step.object, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return json.dumps(
-        {
-            "kind": "ConfigMap",
-            "name": sha256(lookup.image.encode()).hexdigest()[:63],
-            "namespace": step.catalog.namespace,
-            "catalogSourceName": step.catalog.name,
-            "catalogSourceNamespace": step.catalog.namespace,
-            "replaces": lookup.replaces,
-            "properties": lookup.properties,
-        },
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
+    reference = {
+        "kind": "ConfigMap",
+        "name": sha256(lookup.image.encode()).hexdigest()[:63],
+        "namespace": step.catalog.namespace,
+        "catalogSourceName": step.catalog.name,
+        "catalogSourceNamespace": step.catalog.namespace,
+        "replaces": lookup.replaces,
+        **({"properties": lookup.properties} if "properties" in fields else {}),
+    }
+    return json.dumps(reference, separators=(",", ":"), ensure_ascii=False)

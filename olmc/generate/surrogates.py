@@ -8,7 +8,8 @@ from olmc.generate.csvs import copy_targets
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, Rendered
-from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, MANAGED_LABELS, owner_labels, owner_reference
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, managed_labels, owner_labels, owner_reference
 
 RULE = "R-INST-11"
 PREFIX = "olm-surrogate."
@@ -20,7 +21,7 @@ def surrogates(world: World) -> Iterator[Rendered]:
         return
     for name, home in sorted(_homes(world).items()):
         original = world.cluster.csvs.get(Name(home, name.name))
-        yield rendered(_surrogate(name, home), "surrogates", RULE, original.source if original else None)
+        yield rendered(_surrogate(world.profile, name, home), "surrogates", RULE, original.source if original else None)
 
 
 def owned_by_surrogates(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
@@ -42,8 +43,9 @@ def _homes(world: World) -> dict[Name, str]:
     return homes
 
 
-def _surrogate(name: Name, home: str) -> KubernetesObject:
-    labels = {COPIED_FROM: home, **owner_labels(name.name, home), **MANAGED_LABELS}
+def _surrogate(profile: Profile, name: Name, home: str) -> KubernetesObject:
+    labels = {COPIED_FROM: home, **owner_labels(profile, name.name, home)}
+    labels |= managed_labels(profile.csv_label_managed)
     metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 

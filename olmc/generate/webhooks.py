@@ -6,15 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.generate.certificates import container_port, service_name
+from olmc.generate.certificates import container_port, serving_names
 from olmc.generate.config import subscription_config
 from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import deep_hash, random_suffix
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Group, apiservice_name
-from olmc.profiles.ownership import MANAGED_LABELS, owner_labels
-from olmc.settle.install import CONVERSION, apiservice_descriptions, serving_deployments
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import managed_labels, owner_labels
+from olmc.profiles.resolve import filled
+from olmc.settle.install import apiservice_descriptions, serving_deployments
+from olmc.settle.known import CONVERSION
 
 STAGE = "webhooks"
 ADMISSION = "admissionregistration.k8s.io/v1"
@@ -42,9 +45,10 @@ def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> Kubern
     csv = member.csv
     name = apiservice_name(item)
     existing = world.cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
-    labels = {**MANAGED_LABELS, **owner_labels(csv.name, csv.namespace)}
+    profile = world.profile
+    labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
-        return _adopted(existing.object, labels, csv.namespace, item)
+        return _adopted(existing.object, labels, _apiservice_backend(world.profile, csv.namespace, item))
     metadata: dict[str, Any] = {"name": name, "labels": labels}
     annotations = subscription_config(world, member).get("annotations")
     if annotations:
@@ -53,24 +57,24 @@ def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> Kubern
         "caBundle": "",
         "group": item.get("group") or "",
         "groupPriorityMinimum": 2000,
-        "service": _apiservice_backend(csv.namespace, item),
+        "service": _apiservice_backend(profile, csv.namespace, item),
         "version": item.get("version") or "",
         "versionPriority": 15,
     }
     return {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": metadata, "spec": spec}
 
 
-def _apiservice_backend(namespace: str, item: Mapping[str, Any]) -> dict[str, Any]:
-    name = service_name(item.get("deploymentName") or "")
-    return {"namespace": namespace, "name": name, "port": container_port(item)}
+def _apiservice_backend(profile: Profile, namespace: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    service = serving_names(profile, item.get("deploymentName") or "", item)["service"]
+    port = {"port": container_port(item)} if profile.cert_apiservice_port else {}
+    return {"namespace": namespace, "name": service, **port}
 
 
 def _adopted(
-    obj: KubernetesObject, labels: Mapping[str, str], namespace: str, item: Mapping[str, Any]
+    obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]
 ) -> KubernetesObject:
     """An API service that was there: it keeps its priorities and annotations."""
     metadata = {**obj["metadata"], "labels": {**(obj["metadata"].get("labels") or {}), **labels}}
-    backend = _apiservice_backend(namespace, item)
     return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "caBundle": "", "service": backend}}
 
 
@@ -80,25 +84,23 @@ def webhooks(world: World) -> Iterator[Rendered]:
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
             if item.get("type") in _KINDS and member.group is not None:
-                obj = _configuration(member, member.group, item)
+                obj = _configuration(world.profile, member, member.group, item)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
 
-def _configuration(member: Member, group: Group, item: Mapping[str, Any]) -> KubernetesObject:
+def _configuration(
+    profile: Profile, member: Member, group: Group, item: Mapping[str, Any]
+) -> KubernetesObject:
     csv, base = member.csv, item.get("generateName") or ""
-    labels = {
-        **MANAGED_LABELS,
-        **owner_labels(csv.name, csv.namespace),
-        "olm.webhook-description-generate-name": base,
-        "olm.webhook-description-hash": deep_hash("WebhookDescription", item),
-    }
+    digest = deep_hash("WebhookDescription", item)
+    labels = filled(profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=base, hash=digest)
     kind = _KINDS[item["type"]]
     obj: KubernetesObject = {
         "apiVersion": ADMISSION,
         "kind": kind,
         "metadata": {"generateName": f"{base}-", "labels": dict(sorted(labels.items()))},
-        "webhooks": [_entry(member, group, item)],
+        "webhooks": [_entry(profile, member, group, item)],
     }
     discriminator = json.dumps(obj, sort_keys=True, separators=(",", ":"))
     suffix = random_suffix(f"{ADMISSION}|{kind}||{base}-|{discriminator}")
@@ -106,16 +108,16 @@ def _configuration(member: Member, group: Group, item: Mapping[str, Any]) -> Kub
     return obj
 
 
-def _entry(member: Member, group: Group, item: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(profile: Profile, member: Member, group: Group, item: Mapping[str, Any]) -> dict[str, Any]:
     """R-WH-4."""
-    client: dict[str, Any] = {"service": _client_service(member, item)}
+    client: dict[str, Any] = {"service": _client_service(profile, member, item)}
     if item.get("deploymentName") in serving_deployments(member.csv):
         client["caBundle"] = ""
     entry: dict[str, Any] = {"name": item.get("generateName") or "", "clientConfig": client}
     for key in _COPIED:
         if item.get(key) is not None:
             entry[key] = item[key]
-    selector = namespace_selector(group)
+    selector = namespace_selector(profile, group)
     if selector is not None:
         entry["namespaceSelector"] = selector
     if item.get("admissionReviewVersions"):
@@ -125,21 +127,19 @@ def _entry(member: Member, group: Group, item: Mapping[str, Any]) -> dict[str, A
     return entry
 
 
-def _client_service(member: Member, item: Mapping[str, Any]) -> dict[str, Any]:
+def _client_service(profile: Profile, member: Member, item: Mapping[str, Any]) -> dict[str, Any]:
     """Dots of the Deployment's name become dashes here, though its Service keeps them."""
-    service = {
-        "namespace": member.csv.namespace,
-        "name": service_name((item.get("deploymentName") or "").replace(".", "-")),
-    }
+    deployment = (item.get("deploymentName") or "").replace(".", "-")
+    service = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment, {})["service"]}
     if item.get("webhookPath"):
         service["path"] = item["webhookPath"]
-    return {**service, "port": container_port(item)}
+    return service if profile.webhook_admission == "no port" else {**service, "port": container_port(item)}
 
 
-def namespace_selector(group: Group) -> dict[str, Any] | None:
+def namespace_selector(profile: Profile, group: Group) -> dict[str, Any] | None:
     """Which namespaces a member's webhooks see (R-WH-1)."""
     if group.spec.get("targetNamespaces"):
-        return {"matchLabels": {group_uid_label(group): ""}}
+        return {"matchLabels": group_uid_label(profile, group)}
     selector: dict[str, Any] | None = group.spec.get("selector")
     return selector
 
@@ -157,17 +157,38 @@ def crds(world: World) -> Iterator[Rendered]:
 
 
 def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
+    """The conversion of each CRD that a webhook converts, or an admission webhook says so."""
     for member, _ in world.installed():
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:
-            if item.get("type") != CONVERSION:
+            names = item.get("conversionCRDs") or ()
+            if item.get("type") != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
                 continue
-            service = _client_service(member, item)
-            service = {**service, "path": service.get("path") or "/"}
-            webhook = {
-                "clientConfig": {"service": service, "caBundle": ""},
-                "conversionReviewVersions": item.get("admissionReviewVersions") or [],
-            }
-            for name in item.get("conversionCRDs") or ():
-                key = Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
-                yield key, {"strategy": "Webhook", "webhook": webhook}
+            for key in (Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name) for name in names):
+                if item.get("type") == CONVERSION:
+                    yield key, _conversion(world.profile, member, item)
+                elif key in world.cluster.stock:
+                    yield from _redirected(world, member, item, key)
+
+
+def _conversion(profile: Profile, member: Member, item: Mapping[str, Any]) -> dict[str, Any]:
+    service = _client_service(profile, member, item)
+    service = {**service, "path": service.get("path") or "/"}
+    webhook = {
+        "clientConfig": {"service": service, "caBundle": ""},
+        "conversionReviewVersions": item.get("admissionReviewVersions") or [],
+    }
+    return {"strategy": "Webhook", "webhook": webhook}
+
+
+def _redirected(
+    world: World, member: Member, item: Mapping[str, Any], key: Identity
+) -> Iterator[tuple[Identity, dict[str, Any]]]:
+    """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
+    conversion = (world.cluster.stock[key].object.get("spec") or {}).get("conversion") or {}
+    if conversion.get("strategy") == "Webhook":
+        webhook = conversion.get("webhook") or {}
+        client = webhook.get("clientConfig") or {}
+        ours = {name: _client_service(world.profile, member, item)[name] for name in ("namespace", "name")}
+        client = {**client, "service": {**(client.get("service") or {}), **ours}, "caBundle": ""}
+        yield key, {**conversion, "webhook": {**webhook, "clientConfig": client}}

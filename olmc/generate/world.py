@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import stable_group_uid
+from olmc.golang import gvk_hash, stable_group_uid
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject, Provenance, Rendered
-from olmc.model.operators import Group
+from olmc.model.operators import Csv, Group
 from olmc.model.options import Options
+from olmc.model.profile import Profile
+from olmc.profiles.resolve import filled
 from olmc.settle.permissions import access
 from olmc.settle.requirements import Surroundings
 
-GROUP_UID_LABEL = "olm.operatorgroup.uid/"
+TARGETS = "olm.targetNamespaces"
 
 
 class World(NamedTuple):
@@ -27,6 +29,11 @@ class World(NamedTuple):
     options: Options
     surroundings: Surroundings
     csvs: Mapping[Name, KubernetesObject]
+
+    @property
+    def profile(self) -> Profile:
+        """The formats of the OLM that runs in the cluster."""
+        return self.cluster.profile
 
     def installed(self) -> Iterator[tuple[Member, KubernetesObject]]:
         """The members whose install strategy was carried out, at least in part, with their final CSVs."""
@@ -43,23 +50,35 @@ def rendered(obj: KubernetesObject, stage: str, rule: str, source: Source | None
     return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule))
 
 
-def group_annotations(group: Group) -> dict[str, str]:
+def group_annotations(profile: Profile, group: Group) -> dict[str, str]:
     """The annotations that a group puts on the CSVs of its namespace (R-OG-10)."""
-    found = {"olm.operatorGroup": group.name, "olm.operatorNamespace": group.namespace}
-    if group.targets:
-        found["olm.targetNamespaces"] = ",".join(group.targets)
-    return found
+    known = filled(profile.csv_annotations_og, og=group.name, og_ns=group.namespace, targets=",".join(group.targets))
+    return {key: value for key, value in known.items() if group.targets or key != TARGETS}
 
 
-def group_uid_label(group: Group) -> str:
-    """The key of the label on a group's target namespaces (R-OG-19); the uid is the same wherever it appears."""
+def group_uid_label(profile: Profile, group: Group) -> dict[str, str]:
+    """The label on a group's target namespaces (R-OG-19), none before there was one; the uid is the same wherever it
+    appears."""
     uid = group.object["metadata"].get("uid") or stable_group_uid(group.namespace, group.name)
-    return GROUP_UID_LABEL + uid
+    return {profile.namespace_og_label.format(og_uid=uid): ""} if profile.namespace_og_label else {}
+
+
+def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
+    """The labels of a CSV for the APIs that it provides and requires."""
+    template = profile.csv_label_olm_api
+    if not template:
+        return {}
+    found: dict[str, str] = {}
+    for relation, value in (("required", "required"), ("owned", "provided")):
+        for api in csv.described_apis(relation):
+            found[template.format(api=api, apihash=gvk_hash(*api))] = value
+    return found
 
 
 def world(cluster: Cluster, options: Options) -> World:
     """Prepare the passes' view of a settled cluster."""
     surroundings = Surroundings(
+        cluster.profile,
         cluster.stock,
         access(cluster.stock),
         cluster.csvs,
@@ -78,10 +97,11 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     annotations = dict(metadata.get("annotations") or {})
     if not member.csv.counts_as_copy:
         for group in cluster.groups_in(member.csv.namespace)[-1:]:
-            annotations |= group_annotations(group)
+            annotations |= group_annotations(cluster.profile, group)
     if annotations:
         metadata["annotations"] = annotations
-    labels = {**(metadata.get("labels") or {}), **dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), "")}
+    labels = {**(metadata.get("labels") or {}), **provided_labels(cluster.profile, member.csv)}
+    labels |= dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), "")
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     metadata["finalizers"] = ["operators.coreos.com/csv-cleanup"]

@@ -25,7 +25,12 @@ def encode(type_name: str, value: Any) -> bytes:
     decoded = decode(type_name, value)
     if _holds_raw(full_type(type_name)) and _has_float(decoded):
         return _escaped("".join(_pieces(decoded, False)))
-    return _escaped(json.dumps(decoded, ensure_ascii=False, separators=(",", ":")))
+    return encode_decoded(decoded)
+
+
+def encode_decoded(value: Any) -> bytes:
+    """Go's JSON of what `decode` gave, which holds no floats: keys stay in their order."""
+    return _escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def encode_plain(value: Any) -> bytes:

@@ -7,49 +7,73 @@ from typing import Any
 
 from olmc.golang.decode import decode
 from olmc.golang.encode import encode, encode_plain
-from olmc.golang.hashes import h62
+from olmc.golang.hashes import fnv32a, h62
+from olmc.golang.spew import permission_print
+from olmc.model.profile import Profile
+
+RBAC_V1 = "rbac.authorization.k8s.io/v1"
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_BASE = 58
 _UIDS = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 
 
-def generated_rbac_name(base: str, data: bytes) -> str:
-    """`base` and the hash of `data`, an object's Go JSON without line end; a long base is cut (R-SA-6).
+def rbac_name(profile: Profile, base: str, data: bytes, discriminator: str) -> str:
+    """`base` and what the profile ends names of RBAC in: a hash of `data`, or what stands for random characters.
 
-    The result has at most 63 bytes, or 64 where base and hash together have exactly 63.
+    A long base is cut; the result has at most 63 bytes, or 64 where base and hash together have exactly 63 (R-SA-6).
+    `discriminator` says what else the random characters depend on (D3).
     """
-    suffix = h62(data + b"\n")
-    octets = base.encode("utf-8")
-    if len(octets) + len(suffix) > 63:
-        base = octets[: 63 - len(suffix) - 1].decode("utf-8", "replace")
+    if profile.rbac_name_algorithm == "random":
+        return f"{_cut(base, _GENERATED_BASE)}-{random_suffix(f'{RBAC_V1}|{discriminator}|{base}-|{data.decode()}')}"
+    suffix = h62(data) if profile.rbac_name_algorithm == "sha224" else safe_encoded(str(fnv32a(data)))
+    if len(base.encode()) + len(suffix) > 63:
+        base = _cut(base, 63 - len(suffix) - 1)
     return f"{base}-{suffix}"
 
 
-def role_name(csv: str, permission: dict[str, Any]) -> str:
-    """The name of the Role and RoleBinding for an entry of `permissions` (R-SA-2). Raises GoTypeError."""
+def _cut(text: str, length: int) -> str:
+    return text.encode("utf-8")[:length].decode("utf-8", "replace")
+
+
+def role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
+    """The name of the Role for an entry of `permissions` (R-SA-2). Raises GoTypeError."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
-    return generated_rbac_name(f"{csv}-{account}", _named(permission, csv))
+    base = profile.rbac_name_base["Role"].format(csv=csv, sa=account)
+    return rbac_name(profile, base, _hashed(profile, permission, csv), f"Role|{namespace}")
 
 
-def cluster_role_name(csv: str, namespace: str, permission: dict[str, Any]) -> str:
+def cluster_role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
     """As `role_name` for an entry of `clusterPermissions`, the namespace hashed as well (R-SA-4)."""
-    return generated_rbac_name(csv, _named(permission, csv, namespace))
+    account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
+    base = profile.rbac_name_base["ClusterRole"].format(csv=csv, sa=account)
+    return rbac_name(profile, base, _hashed(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
 
 
-def _named(permission: dict[str, Any], csv: str, namespace: str = "") -> bytes:
-    """The JSON that the name is hashed from: empty names are left out of it."""
+def binding_name(profile: Profile, kind: str, role: str, namespace: str, account: str) -> str:
+    """The name of the RoleBinding or ClusterRoleBinding, as `kind` says, for the role of that name."""
+    base = profile.rbac_name_base["binding"].format(role=role, sa=account)
+    return role if base == role else rbac_name(profile, base, role.encode(), f"{kind}|{namespace}")
+
+
+def _hashed(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
+    """What the name of a role is a hash of; of the JSON, empty names are left out."""
+    if profile.rbac_name_hashinput == "spew":
+        return permission_print([csv] if namespace is None else [csv, namespace], permission).encode()
     names = ((b"name", csv), (b"namespace", namespace))
     written = b"".join(b'"' + key + b'":' + encode_plain(name) + b"," for key, name in names if name)
-    return b"{" + written + b'"permission":' + encode("StrategyDeploymentPermissions", permission) + b"}"
+    return b"{" + written + b'"permission":' + encode("StrategyDeploymentPermissions", permission) + b"}\n"
 
 
-def operator_group_role_name(namespace: str, group: str, suffix: str) -> str:
+def operator_group_role_name(profile: Profile, namespace: str, group: str, suffix: str) -> str:
     """The name of an OperatorGroup's ClusterRole; `suffix` is admin, edit or view (R-OG-16)."""
+    template = profile.og_clusterrole_name.get(group) or profile.og_clusterrole_name["*"]
+    if "{hash}" not in template:
+        return template.format(og=group, suffix=suffix)
     digest = h62(f"{namespace}/{group}/{suffix}".encode())
-    limit = 253 - len("olm.og..-") - len(suffix) - len(digest)
-    octets = group.encode("utf-8")
-    shown = group if len(octets) < limit else octets[:limit].decode("utf-8", "replace")
-    return f"olm.og.{shown}.{suffix}-{digest}"
+    limit = 253 - len(template.format(og="", suffix=suffix, hash=digest))
+    shown = group if len(group.encode()) < limit else _cut(group, limit)
+    return template.format(og=shown, suffix=suffix, hash=digest)
 
 
 def component_label_key(package: str, namespace: str) -> str:
@@ -63,6 +87,11 @@ def random_suffix(discriminator: str) -> str:
     """Five characters in the place of those that the API server would pick (D3)."""
     digest = sha256(discriminator.encode("utf-8")).digest()
     return "".join(_SUFFIX_ALPHABET[octet % len(_SUFFIX_ALPHABET)] for octet in digest[:5])
+
+
+def safe_encoded(text: str) -> str:
+    """Each byte of a text as a character that spells no words."""
+    return "".join(_SUFFIX_ALPHABET[octet % len(_SUFFIX_ALPHABET)] for octet in text.encode("utf-8"))
 
 
 def uid_for(api_version: str, kind: str, namespace: str, name: str) -> str:

@@ -10,8 +10,10 @@ from olmc.load.files import read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options, Proxy
+from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
-from olmc.yaml import locate, read
+from olmc.rules import versions
+from olmc.yaml import Document, locate, read
 
 CONFIG_FILE = "olmc.yaml"
 
@@ -23,6 +25,7 @@ FIELDS = {
     "include": "include",
     "exclude": "exclude",
     "kubeVersion": "kube_version",
+    "olmVersion": "olm_version",
     "globalCatalogNamespace": "global_catalog_namespace",
     "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
     "approve": "approve",
@@ -46,8 +49,25 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
         report.add(rules.BAD_CONFIG.finding(place, where="the second document", problem="there can be only one"))
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the document"
-        report.add(rules.BAD_CONFIG.finding(locate(document.source, keys), where=where, problem=problem))
-    return {} if found else dict(document.value.get("spec") or {})
+        place = locate(document.source, keys)
+        if where == "spec.olmVersion":
+            hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
+            report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem}", hint=hint))
+            continue
+        report.add(rules.BAD_CONFIG.finding(place, where=where, problem=problem))
+    return {} if found or not _is_known(document, report) else dict(document.value.get("spec") or {})
+
+
+def _is_known(document: Document, report: Report) -> bool:
+    """Whether the document asks for a version of OLM that there is, if for any."""
+    version = (document.value.get("spec") or {}).get("olmVersion")
+    try:
+        canonical(version) if version is not None else None
+    except UnknownVersionError as error:
+        place = locate(document.source, ("spec", "olmVersion"))
+        report.add(versions.UNKNOWN_VERSION.finding(place, problem=error, hint=error.hint))
+        return False
+    return True
 
 
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Rendered
 from olmc.model.operators import APIKey, Csv, Group, OwnedAPI
+from olmc.model.profile import Profile
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
@@ -160,16 +161,17 @@ class Member(NamedTuple):
 class Cluster(NamedTuple):
     """Everything that exists, split by who looks after it.
 
-    `namespaces`: all namespaces with their labels. `groups`: the OperatorGroups that the API server accepted, and
-    `provided` the APIs that the annotation of each lists (None: no annotation). `stock`: the objects that nobody
-    derives anew: manifests, and what InstallPlans created. `csvs` and `members`: the CSVs that are no copies, and what
-    became of them. `adopted`: the component labels that CSVs, and owned CRDs by identity, carry. `served`: APIs whose
-    ClusterRoles were made, with the CSV that had them. `retired`: CSVs that were replaced and deleted. `seeded`: what
-    was left of the groups' annotations after their first sync. `approved`: CSVs, as `namespace/name`, whose waiting
-    plan the workspace approves. `copies`: copied CSVs that the workspace has, with the namespace each is from. CSVs
-    stand in the order in which they arrived.
+    `profile`: the formats of the OLM that runs in it. `namespaces`: all namespaces with their labels. `groups`: the
+    OperatorGroups that the API server accepted, and `provided` the APIs that the annotation of each lists (None: no
+    annotation). `stock`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
+    `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
+    owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
+    CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
+    `approved`: CSVs, as `namespace/name`, whose waiting plan the workspace approves. `copies`: copied CSVs that the
+    workspace has, with the namespace each is from. CSVs stand in the order in which they arrived.
     """
 
+    profile: Profile
     namespaces: Mapping[str, Mapping[str, str]]
     groups: tuple[Group, ...]
     stock: Mapping[Identity, Rendered]

@@ -119,6 +119,15 @@ class Csv:
         ]
         return (*crds, *services)
 
+    def described_apis(self, relation: str) -> tuple[APIKey, ...]:
+        """The APIs of `relation` ("owned" or "required"), CRDs first, in order; none as with `owned_apis`."""
+        if not self.surface_is_readable:
+            return ()
+        crds = ((str(item.get("name") or "").partition(".")[2], item) for item in self.crd_descriptions(relation))
+        services = ((item.get("group") or "", item) for item in self.apiservice_descriptions(relation))
+        described = (*crds, *services)
+        return tuple(APIKey(group, item.get("version") or "", item.get("kind") or "") for group, item in described)
+
     @cached_property
     def surface_is_readable(self) -> bool:
         """Whether every CRD name, owned or required, has a dot (R-OG-12)."""

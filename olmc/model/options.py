@@ -24,6 +24,7 @@ class Options(NamedTuple):
     `copied_csvs`: whether CSVs are copied to their target namespaces, or have surrogates there (R-INST-11).
     `include`, `exclude`: kinds to keep or to leave out.
     `kube_version`: the version of the cluster, with its leading `v`.
+    `olm_version`: the OLM that runs in it: a release, OpenShift's (`ocp-4.14`), or `docs` (docs/olm-versions.md).
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
@@ -40,6 +41,7 @@ class Options(NamedTuple):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     kube_version: str = "v1.36.2"
+    olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()

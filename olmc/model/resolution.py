@@ -65,13 +65,17 @@ class Present(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds."""
+    """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds.
+
+    `unheeded` are the types of properties that state a requirement, but not to this OLM.
+    """
 
     namespace: str
     catalogs: tuple[VisibleCatalog, ...]
     wishes: tuple[Wish, ...]
     present: tuple[Present, ...] = ()
     fail_forward: bool = False
+    unheeded: frozenset[str] = frozenset()
 
 
 class Pick(NamedTuple):

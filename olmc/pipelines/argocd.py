@@ -40,6 +40,7 @@ _TITLES = {
     "watch": "Bundle: watched namespaces",
     "allNamespaces": "Bundle: watch all namespaces",
     "kubeVersion": "Kubernetes version",
+    "olmVersion": "OLM version",
     "allowEmpty": "Allow empty output",
 }
 _WAVES_TITLE = "Sync waves"

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from olmc.model.profile import Profile
 
 CSV_API = "operators.coreos.com/v1alpha1"
 CSV_KIND = "ClusterServiceVersion"
 MANAGED = "olm.managed"
-MANAGED_LABELS = {MANAGED: "true"}
 COPIED_FROM = "olm.copiedFrom"
 COMPONENT_PREFIX = "operators.coreos.com/"
 PROPERTIES = "operatorframework.io/properties"
 ALONGSIDE = "operatorframework.io/installed-alongside-"
+PERMISSIONS_HASH = "olm.permissions.hash"
 
 
-def owner_labels(name: str, namespace: str, kind: str = CSV_KIND) -> dict[str, str]:
-    """The three labels that name an owner."""
-    return {"olm.owner": name, "olm.owner.kind": kind, "olm.owner.namespace": namespace}
+def managed_labels(wanted: bool) -> dict[str, str]:
+    """The label of what OLM manages, where the profile wants it."""
+    return {MANAGED: "true"} if wanted else {}
+
+
+def with_labels(metadata: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Metadata with these labels, and without the field if there are none."""
+    made = {**metadata, "labels": dict(labels)}
+    return made if labels else {key: value for key, value in made.items() if key != "labels"}
+
+
+def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
+    """The labels that name a CSV as owner."""
+    known = {"olm.owner": name, "olm.owner.kind": CSV_KIND, "olm.owner.namespace": namespace}
+    return {key: value for key, value in known.items() if key in profile.owner_labels}
 
 
 def owner_reference(api_version: str, kind: str, name: str, *, controller: bool = False) -> dict[str, Any]:

@@ -26,9 +26,11 @@ __all__ = [
     "Provides",
     "Some",
 ]
-__all__ += ["MAX_SIZE", "matches", "predicate_of", "requirements", "wording"]
+__all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
 
 MAX_SIZE = 131072
+REQUIREMENTS = frozenset({"olm.gvk.required", "olm.package.required", "olm.label.required", "olm.constraint"})
+"""The types of properties that state a requirement."""
 
 
 class ConstraintError(ValueError):

@@ -11,9 +11,11 @@ from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Name
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.operators import Csv
 from olmc.model.options import Options
+from olmc.model.profile import Profile
 from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
 from olmc.model.workspace import Workspace
 from olmc.profiles.ownership import CSV_API
+from olmc.resolve.constraints import REQUIREMENTS
 from olmc.resolve.contents import content_of
 from olmc.resolve.present import UnreadablePropertiesError, csv_properties
 from olmc.resolve.resolve import answer
@@ -89,7 +91,7 @@ def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
 
 def _fails_forward(cluster: Cluster, namespace: str) -> bool:
     groups = cluster.groups_in(namespace)
-    return len(groups) == 1 and groups[0].fails_forward
+    return cluster.profile.resolver_failforward and len(groups) == 1 and groups[0].fails_forward
 
 
 def _question(
@@ -103,7 +105,9 @@ def _question(
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(EXISTING, namespace), problem=str(error)))
     wishes = tuple(_wish(s) for s in mine.values())
-    return Question(namespace, tuple(catalogs), wishes, tuple(present), _fails_forward(cluster, namespace))
+    unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
+    fail_forward = _fails_forward(cluster, namespace)
+    return Question(namespace, tuple(catalogs), wishes, tuple(present), fail_forward, unheeded)
 
 
 def _wish(s: Subscription) -> Wish:
@@ -160,7 +164,7 @@ def _planned(
     contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in wanted}
     missing = tuple(pick.candidate for pick in wanted if contents[pick.candidate.name] is None)
     try:
-        steps, lookups = _steps(wanted, contents, generated, namespace)
+        steps, lookups = _steps(wanted, contents, generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
         waiting = {n: s._replace(unpacking=True) for n, s in mine.items()}
         return Round(waiting, unreadable=((error.content, str(error)),))
@@ -219,7 +223,8 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
 
 
 def _steps(
-    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Mapping[str, Step], namespace: str
+    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Mapping[str, Step], namespace: str,
+    profile: Profile,
 ) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
     """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
     ordered: list[Step] = []
@@ -230,8 +235,8 @@ def _steps(
         if content is None:
             continue
         properties = properties_text(content.served if content.inline else candidate.properties)
-        csv = csv_object(content, namespace, pick.replaces, properties)
-        steps = bundle_steps(content, csv, candidate.catalog)
+        csv = csv_object(content, namespace, pick.replaces, properties, profile)
+        steps = bundle_steps(content, csv, candidate.catalog, profile)
         if content.inline:
             ordered += steps
         else:

@@ -57,7 +57,7 @@ def drafted(question: Question, *, legacy_precedence: bool = False) -> tuple[Dra
     Raises cel.CelMissingError.
     """
     present, failure = surviving(question)
-    draft = Draft(view_of(question, present))
+    draft = Draft(view_of(question, present), unheeded=question.unheeded)
     wishes = sorted(question.wishes, key=lambda each: each.name)
     errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
     if not errors:

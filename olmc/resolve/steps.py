@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.golang import (
     GoTypeError,
     binding_hash,
+    binding_name,
     cluster_role_name,
     content_hash_rules,
     decode,
@@ -17,8 +18,9 @@ from olmc.golang import (
 from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.profile import Profile
 from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.ownership import CSV_KIND, PROPERTIES, csv_reference, owner_labels
+from olmc.profiles.ownership import CSV_KIND, PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Property
@@ -55,7 +57,9 @@ class UndecodableCSVError(ValueError):
         self.content = content
 
 
-def csv_object(content: Content, namespace: str, replaces: str, properties: str) -> KubernetesObject:
+def csv_object(
+    content: Content, namespace: str, replaces: str, properties: str, profile: Profile
+) -> KubernetesObject:
     """The CSV that an InstallPlan creates (R-CAT-620); raises UndecodableCSVError.
 
     It keeps the apiVersion that the bundle gives it, odd as that may be: steps and owner references repeat it.
@@ -73,7 +77,8 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str)
         raise UndecodableCSVError(content, text)
     metadata = dict(csv.get("metadata") or {})
     metadata["namespace"] = namespace
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), PROPERTIES: properties}
+    if profile.csv_annotation_properties:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), profile.csv_annotation_properties: properties}
     spec = {**(csv.get("spec") or {})}
     spec.pop("replaces", None)
     if replaces:
@@ -81,7 +86,9 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str)
     return {"apiVersion": str(obj["apiVersion"]), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
 
 
-def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey) -> tuple[Step, ...]:
+def bundle_steps(
+    content: Content, csv: KubernetesObject, catalog: CatalogKey, profile: Profile
+) -> tuple[Step, ...]:
     """All steps of a bundle in order: the CSV, the other objects by file name, the RBAC (R-CAT-611, R-CAT-613).
 
     `csv` is the outcome of `csv_object`. Of two steps for one kind and name the first one's content counts for both, as
@@ -91,7 +98,7 @@ def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey) -
     steps = [Step(name, catalog, csv["apiVersion"], csv["kind"], name, csv, content.csv.source)]
     for _, manifest in sorted(content.others, key=lambda pair: _NOT_IN_KEYS.sub("-", pair[0])):
         steps.append(_file_step(name, catalog, manifest))
-    steps += strategy_steps(csv, catalog, content.csv.source)
+    steps += strategy_steps(csv, catalog, content.csv.source, profile)
     if content.inline:
         return tuple(steps)
     first: dict[tuple[str, str], Step] = {}
@@ -113,7 +120,9 @@ def _file_step(csv: str, catalog: CatalogKey, manifest: Manifest) -> Step:
     return Step(csv, catalog, str(obj.get("apiVersion") or ""), str(obj["kind"]), name, obj, manifest.source)
 
 
-def strategy_steps(csv: KubernetesObject, catalog: CatalogKey, source: Source | None) -> Iterator[Step]:
+def strategy_steps(
+    csv: KubernetesObject, catalog: CatalogKey, source: Source | None, profile: Profile
+) -> Iterator[Step]:
     """ServiceAccounts and RBAC of the install strategy, by service account in order of appearance (R-CAT-625 …)."""
     install = ((csv.get("spec") or {}).get("install") or {}).get("spec") or {}
     name = csv["metadata"]["name"]
@@ -121,18 +130,22 @@ def strategy_steps(csv: KubernetesObject, catalog: CatalogKey, source: Source | 
     cluster_permissions = install.get("clusterPermissions") or []
     accounts = dict.fromkeys(entry.get("serviceAccountName") or "" for entry in permissions + cluster_permissions)
     for account in accounts:
-        objects = [] if account == "default" else [_service_account(csv, account)]
+        is_owned = profile.rbac_owner_cluster["account"] or any(
+            (entry.get("serviceAccountName") or "") == account for entry in permissions
+        )
+        is_written = account != "default" or profile.rbac_sa_default
+        objects = [_service_account(csv, account, is_owned)] if is_written else []
         objects += [
             obj
             for entry in permissions
             if (entry.get("serviceAccountName") or "") == account
-            for obj in _role_pair(csv, entry)
+            for obj in _role_pair(csv, entry, profile)
         ]
         objects += [
             obj
             for entry in cluster_permissions
             if (entry.get("serviceAccountName") or "") == account
-            for obj in _cluster_role_pair(csv, entry)
+            for obj in _cluster_role_pair(csv, entry, profile)
         ]
         order = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
         for obj in sorted(objects, key=lambda o: order.index(o["kind"])):
@@ -145,46 +158,50 @@ def _reference(csv: KubernetesObject) -> dict[str, Any]:
     return csv_reference(csv["metadata"]["name"], api_version=csv["apiVersion"])
 
 
-def _service_account(csv: KubernetesObject, account: str) -> KubernetesObject:
+def _service_account(csv: KubernetesObject, account: str, is_owned: bool) -> KubernetesObject:
     """R-SA-1."""
-    metadata = {
-        "name": account,
-        "namespace": csv["metadata"]["namespace"],
-        "ownerReferences": [_reference(csv)],
-    }
+    metadata = {"name": account, "namespace": csv["metadata"]["namespace"]}
+    metadata |= {"ownerReferences": [_reference(csv)]} if is_owned else {}
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
-def _role_pair(csv: KubernetesObject, entry: Mapping[str, Any]) -> Iterator[KubernetesObject]:
+def _role_pair(
+    csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
+) -> Iterator[KubernetesObject]:
     """R-SA-2, R-SA-3."""
     owner, namespace = csv["metadata"]["name"], csv["metadata"]["namespace"]
-    name = role_name(owner, dict(entry))
-    subjects = _subjects(entry, namespace)
-    for kind, digest, body in (
-        ("Role", content_hash_rules(entry.get("rules")), {"rules": entry.get("rules")}),
-        ("RoleBinding", binding_hash("Role", name, subjects), _binding("Role", name, subjects)),
-    ):
-        labels = {**owner_labels(owner, namespace), "olm.permissions.hash": digest}
-        metadata = {"name": name, "namespace": namespace, "labels": labels, "ownerReferences": [_reference(csv)]}
-        yield {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, **body}
+    name = role_name(profile, owner, namespace, dict(entry))
+    for obj in _pair("Role", name, csv, entry, profile):
+        metadata = {"name": obj["metadata"]["name"], "namespace": namespace, **obj["metadata"]}
+        yield {**obj, "metadata": {**metadata, "ownerReferences": [_reference(csv)]}}
 
 
-def _cluster_role_pair(csv: KubernetesObject, entry: Mapping[str, Any]) -> Iterator[KubernetesObject]:
+def _cluster_role_pair(
+    csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
+) -> Iterator[KubernetesObject]:
     """R-SA-4, R-SA-5."""
+    name = cluster_role_name(profile, csv["metadata"]["name"], csv["metadata"]["namespace"], dict(entry))
+    refs = [_reference(csv)] if profile.rbac_owner_cluster["reference"] else []
+    for obj in _pair("ClusterRole", name, csv, entry, profile):
+        yield {**obj, "metadata": {**obj["metadata"], "ownerReferences": refs}} if refs else obj
+
+
+def _pair(
+    kind: str, name: str, csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
+) -> Iterator[KubernetesObject]:
+    """A Role or ClusterRole, as `kind` says, and its binding, with the labels that lead to the CSV."""
     owner, namespace = csv["metadata"]["name"], csv["metadata"]["namespace"]
-    name = cluster_role_name(owner, namespace, dict(entry))
-    subjects = _subjects(entry, namespace)
-    for kind, digest, body in (
-        ("ClusterRole", content_hash_rules(entry.get("rules")), {"rules": entry.get("rules")}),
-        ("ClusterRoleBinding", binding_hash("ClusterRole", name, subjects), _binding("ClusterRole", name, subjects)),
+    account = entry.get("serviceAccountName") or ""
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
+    bound = binding_name(profile, f"{kind}Binding", name, namespace, account)
+    labels = owner_labels(profile, owner, namespace)
+    hashed = PERMISSIONS_HASH in profile.rbac_labels_extra
+    for made, its_name, digest, body in (
+        (kind, name, content_hash_rules(entry.get("rules")), {"rules": entry.get("rules")}),
+        (f"{kind}Binding", bound, binding_hash(kind, name, subjects), _binding(kind, name, subjects)),
     ):
-        labels = {**owner_labels(owner, namespace), "olm.permissions.hash": digest}
-        metadata = {"name": name, "labels": labels}
-        yield {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, **body}
-
-
-def _subjects(entry: Mapping[str, Any], namespace: str) -> list[dict[str, str]]:
-    return [{"kind": "ServiceAccount", "name": entry.get("serviceAccountName") or "", "namespace": namespace}]
+        metadata = with_labels({"name": its_name}, {**labels, **({PERMISSIONS_HASH: digest} if hashed else {})})
+        yield {"apiVersion": RBAC_V1, "kind": made, "metadata": metadata, **body}
 
 
 def _binding(kind: str, name: str, subjects: list[dict[str, str]]) -> dict[str, Any]:

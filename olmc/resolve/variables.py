@@ -58,6 +58,7 @@ class Draft:
     constraints: dict[str, list[Applied]] = field(default_factory=dict)
     anchors: list[str] = field(default_factory=list)
     owned: frozenset[str] = frozenset()
+    unheeded: frozenset[str] = frozenset()
     chains: dict[Shelf, tuple[Item, ...]] = field(default_factory=dict)
     options: dict[tuple[Predicate, CatalogKey], tuple[Item, ...]] = field(default_factory=dict)
 
@@ -137,7 +138,7 @@ def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
         draft.items[item.identifier] = item
         draft.constraints[item.identifier] = found = list(_own_constraints(draft, item))
         try:
-            wanted = requirements(item.properties)
+            wanted = requirements(each for each in item.properties if each.type not in draft.unheeded)
         except ConstraintError as error:
             errors.append(Trouble(str(error), item.origin.location))
             continue

@@ -9,6 +9,7 @@ from olmc.load.catalogs.content import has_inline_content
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.operators import Csv
+from olmc.model.profile import Profile
 from olmc.resolve.contents import inline_content
 from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, csv_object, strategy_steps
 from olmc.review.hindrances import at
@@ -35,7 +36,7 @@ def makers(wanted: Wanted, scene: Scene) -> tuple[Maker, ...]:
 
 def _installed(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
     for name, csv in sorted(scene.settled.cluster.csvs.items()):
-        for place in _in_strategy(csv, wanted):
+        for place in _in_strategy(csv, wanted, scene.settled.cluster.profile):
             yield Maker(csv, name.namespace, place)
 
 
@@ -44,14 +45,15 @@ def _available(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
     homes: dict[str, list[str]] = {}
     for name in sorted(scene.settled.cluster.csvs):
         homes.setdefault(name.name, []).append(name.namespace)
+    profile = scene.settled.cluster.profile
     for content in _contents(scene):
         try:
-            csv = Csv(csv_object(content, wanted.namespace, "", ""), content.csv.source)
+            csv = Csv(csv_object(content, wanted.namespace, "", "", profile), content.csv.source)
         except UndecodableCSVError:
             continue
         places = [at(manifest.source) for _, manifest in content.others if _is(manifest.object, wanted)]
         if csv.name not in homes:
-            places += _in_strategy(csv, wanted)
+            places += _in_strategy(csv, wanted, profile)
         for place in places:
             yield from (Maker(csv, namespace, place) for namespace in homes.get(csv.name, [""]))
 
@@ -72,14 +74,14 @@ def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
     return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
 
 
-def _in_strategy(csv: Csv, wanted: Wanted) -> list[Location | None]:
+def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | None]:
     """Where a CSV's install strategy has a Deployment, or an account and its RBAC; at most one place."""
     kinds = {kind.kind for kind in wanted.kinds}
     if "Deployment" in kinds:
         for index, deployment in enumerate(csv.deployments):
             if deployment.get("name") == wanted.name:
                 return [at(csv.source, "spec", "install", "spec", "deployments", index)]
-    for step in strategy_steps(csv.object, _NO_CATALOG, csv.source):
+    for step in strategy_steps(csv.object, _NO_CATALOG, csv.source, profile):
         if step.kind in kinds and step.name == wanted.name:
             return [at(csv.source, "spec", "install", "spec")]
     return []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.golang import cluster_role_name, role_name
+from olmc.golang import binding_name, cluster_role_name, role_name
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
 from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
+from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
 from olmc.review.permissions import Grant
 from olmc.review.policy import PolicyRule, policy_rules
@@ -63,14 +64,23 @@ def _refined(found: Rendered, cluster: Cluster) -> Place | None:
         return place
     for field, entries in (("permissions", csv.permissions), ("clusterPermissions", csv.cluster_permissions)):
         for index, entry in enumerate(entries):
-            if key.name in (role_name(csv.name, dict(entry)), cluster_role_name(csv.name, csv.namespace, dict(entry))):
+            if key.name in _names(cluster.profile, csv, entry):
                 return place._replace(keys=("spec", "install", "spec", field, index))
     return place
 
 
+def _names(profile: Profile, csv: Csv, entry: Mapping[str, Any]) -> Iterator[str]:
+    """What the RBAC of an entry of permissions can be called: its role, cluster-wide or not, and the binding."""
+    account = str(entry.get("serviceAccountName") or "")
+    for kind, named in (("Role", role_name), ("ClusterRole", cluster_role_name)):
+        role = named(profile, csv.name, csv.namespace, dict(entry))
+        yield role
+        yield binding_name(profile, f"{kind}Binding", role, csv.namespace, account)
+
+
 def _is_owned(obj: Mapping[str, Any]) -> bool:
     labels = (obj.get("metadata") or {}).get("labels")
-    return isinstance(labels, Mapping) and labels.get("olm.owner.kind") == CSV_KIND
+    return isinstance(labels, Mapping) and "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND
 
 
 def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:

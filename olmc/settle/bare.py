@@ -11,6 +11,7 @@ from olmc.model.cluster import Step
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.profiles.resolve import profile_of
 from olmc.resolve.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
 from olmc.rules import settle as rules
 from olmc.settle.rest import NO_CATALOG
@@ -54,9 +55,9 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
     replaces = str(spec.get("replaces") or "") if isinstance(spec, dict) else ""
     steps: tuple[Step, ...] = ()
     try:
-        content = bundle_content(bundle)
-        csv = csv_object(content, namespace, replaces, properties)
-        steps = bundle_steps(content, csv, NO_CATALOG)
+        content, profile = bundle_content(bundle), profile_of(options.olm_version)
+        csv = csv_object(content, namespace, replaces, properties, profile)
+        steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
         hint = "Correct the field: a text that looks like a number or a boolean needs quotes."
         report.add(rules.NOT_UNPACKED.finding(locate(source, ()), csv=bundle.name, text=error, hint=hint))

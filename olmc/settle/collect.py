@@ -5,6 +5,8 @@ from __future__ import annotations
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import Csv
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import owner_labels
 from olmc.settle.crds import without_installers
 
 
@@ -44,19 +46,19 @@ def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
     members = {key: value for key, value in cluster.members.items() if key != name}
     stock: dict[Identity, Rendered] = {}
     for key, rendered in cluster.stock.items():
-        kept = _without_owner(key, rendered, name)
+        kept = _without_owner(key, rendered, name, cluster.profile)
         if kept is not None:
             stock[key] = kept
     return cluster._replace(csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
 
 
-def _without_owner(key: Identity, rendered: Rendered, gone: Name) -> Rendered | None:
+def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profile) -> Rendered | None:
     """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
     metadata = rendered.object["metadata"]
     labels = metadata.get("labels") or {}
     if key.kind in ("ClusterRole", "ClusterRoleBinding"):
-        owner = (labels.get("olm.owner.namespace"), labels.get("olm.owner"), labels.get("olm.owner.kind"))
-        return None if owner == (*gone, "ClusterServiceVersion") else rendered
+        is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
+        return None if is_own else rendered
     if key.kind == "CustomResourceDefinition":
         return rendered._replace(object=without_installers(rendered.object, gone))
     refs = metadata.get("ownerReferences") or []

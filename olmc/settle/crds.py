@@ -8,7 +8,7 @@ from typing import Any
 from olmc.golang import fnv64a_hex
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
-from olmc.profiles.ownership import ALONGSIDE, MANAGED_LABELS
+from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
 from olmc.settle.structural import violations
 
 
@@ -31,9 +31,11 @@ def updated_crd(
         for key, value in ((source.get("metadata") or {}).get("annotations") or {}).items():
             if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
                 annotations[key] = value
-    annotations[ALONGSIDE + fnv64a_hex(str(csv))] = str(csv)
-    labels = {**(crd["metadata"].get("labels") or {}), **MANAGED_LABELS}
-    metadata = {**crd["metadata"], "labels": labels, "annotations": annotations}
+    if cluster.profile.crd_annotation_alongside:
+        annotations[cluster.profile.crd_annotation_alongside + fnv64a_hex(str(csv))] = str(csv)
+    labels = {**(crd["metadata"].get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    metadata = with_labels(crd["metadata"], labels)
+    metadata |= {"annotations": annotations} if annotations else {}
     metadata.pop("namespace", None)
     stored = _stored_versions(crd, existing.object if existing else None)
     return {**crd, "metadata": metadata, "status": {"storedVersions": stored}}

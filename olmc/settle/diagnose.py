@@ -36,8 +36,26 @@ def diagnose(settled: Settled, options: Options, report: Report) -> None:
         *_missing_content(settled.rounds.values()),
         *_plans(cluster),
         *_members(cluster),
+        *_version(cluster),
     ):
         report.add(diagnostic)
+
+
+def _version(cluster: Cluster) -> Iterator[Diagnostic]:
+    """What of the OLM version can't be reproduced, where it matters."""
+    profile = cluster.profile
+    if not profile.gaps:
+        return
+    from olmc.rules import versions
+
+    told = {"rbac.name.algorithm": profile.rbac_name_algorithm == "random", "resolver.engine": True}
+    if told["rbac.name.algorithm"] and any(found.provenance.rule == "R-SA-1" for found in cluster.stock.values()):
+        yield versions.RANDOM_NAMES.finding(None, version=profile.name)
+    if profile.resolver_engine != "sat" and cluster.subscriptions:
+        yield versions.OTHER_RESOLVER.finding(None, version=profile.name)
+    for feature, gap in profile.gaps.items():
+        if not told.get(feature):
+            yield versions.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
 
 
 def _at(source: Source | None, *keys: str | int) -> Location | None:

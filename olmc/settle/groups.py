@@ -8,22 +8,25 @@ from typing import Any
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import APIKey, Group
+from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
 from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.yaml import locate
 
-_SPEC_FIELDS = ("selector", "targetNamespaces", "serviceAccountName", "staticProvidedAPIs", "upgradeStrategy")
 
-
-def stored_group(manifest: Manifest, report: Report) -> KubernetesObject:
+def stored_group(manifest: Manifest, profile: Profile, report: Report) -> KubernetesObject:
     """The OperatorGroup as the API server stores it: unknown fields dropped, defaults set (R-OG-2, R-OG-3)."""
     obj = manifest.object
     name = obj["metadata"]["name"]
     given = obj.get("spec") or {}
-    spec: dict[str, Any] = {key: given[key] for key in _SPEC_FIELDS if given.get(key) is not None}
+    spec: dict[str, Any] = {
+        key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None
+    }
     selector = spec.get("selector")
-    if isinstance(selector, dict):
+    if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
+        spec["selector"] = _of_labels(selector)
+    elif isinstance(selector, dict):
         unknown = sorted(str(key) for key in selector.keys() - KNOWN_KEYS)
         if unknown:
             place, keys = locate(manifest.source, ("spec", "selector")), ", ".join(unknown)
@@ -31,9 +34,18 @@ def stored_group(manifest: Manifest, report: Report) -> KubernetesObject:
             effect = ", so that the group targets all namespaces" if everything else ""
             report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=keys, effect=effect))
         spec["selector"] = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
-    spec.setdefault("upgradeStrategy", "Default")
+    if "upgradeStrategy" in profile.operatorgroup_api["spec"]:
+        spec.setdefault("upgradeStrategy", "Default")
     kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": kept, "spec": spec}
+    version = f"operators.coreos.com/{profile.operatorgroup_api['version']}"
+    return {"apiVersion": version, "kind": "OperatorGroup", "metadata": kept, "spec": spec}
+
+
+def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
+    """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
+    labels = {key: value for key, value in selector.items() if key not in KNOWN_KEYS}
+    known = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+    return {**known, "matchLabels": {**labels, **(known.get("matchLabels") or {})}} if labels else known
 
 
 def with_targets(

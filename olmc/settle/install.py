@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import is_dns1123_subdomain, is_label_value
-from olmc.model.cluster import Installation, Name
+from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import Csv, Group, apiservice_name
+from olmc.model.profile import Profile
+from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
 from olmc.settle.permissions import Access, allowed, rule_problem
 from olmc.settle.requirements import APIEXTENSIONS, predecessors
 
-CONVERSION = "ConversionWebhook"
+_NO_RETRY = "InstallComponentFailedNoRetry"
 
 
 class Outcome(NamedTuple):
@@ -110,24 +112,25 @@ def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
 
 
 def install(
-    csv: Csv, group: Group, stock: Mapping[Identity, Rendered], access: Access, foreign: frozenset[str]
+    csv: Csv, group: Group, cluster: Cluster, access: Access, foreign: frozenset[str]
 ) -> Outcome:
     """Carry out the install strategy of a CSV whose requirements are met.
 
     `foreign` are the names of API services that exist and belong to somebody else.
     """
-    problem = next(_service_problems(csv), "")
+    problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
         return _failed(problem, None)
     forbidden = _forbidden(csv, group, access)
     if forbidden:
         text = f"install strategy failed: install strategy failed: {forbidden}"
-        return Outcome(("InstallComponentFailedNoRetry", text), Installation(0, 0))
+        known = _NO_RETRY in cluster.profile.csv_reasons
+        return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
     for index, deployment in enumerate(csv.deployments):
         problem = deployment_problem(deployment, csv.name)
         if problem:
             return _failed(problem, Installation(index, len(csv.webhooks) if index else 0))
-        problem, webhooks = _serving_problem(csv, stock, foreign)
+        problem, webhooks = _serving_problem(csv, cluster.stock, foreign)
         if problem:
             if _recovers(csv, problem):
                 break
@@ -136,9 +139,9 @@ def install(
     return Outcome(_never_ready(csv), installation, flapping=_never_ready(csv) is not None)
 
 
-def _service_problems(csv: Csv) -> Iterator[str]:
+def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
     """Why the API server refuses a Service in front of a serving Deployment (R-CERT-2)."""
-    for name in serving_deployments(csv):
+    for name in serving_deployments(csv) if profile.cert_naming["per"] == "deployment" else ():
         service = f'"{name}-service"'
         prefix = f"Service {service} is invalid: "
         if "." in name:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Name, key_of
 from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.profile import Profile
 from olmc.settle.groups import intersects
 
 Failure = tuple[str, str]  # reason and message
@@ -65,7 +66,8 @@ class Verdict(NamedTuple):
 
 
 def api_verdict(
-    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[APIKey] | None]
+    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[APIKey] | None],
+    profile: Profile,
 ) -> Verdict:
     """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
 
@@ -76,7 +78,7 @@ def api_verdict(
     add = frozenset(api.key for api in csv.owned_apis)
     others: set[APIKey] = set()
     for other in groups:
-        if key_of(other) != key_of(group) and intersects(group, other):
+        if _counts_as_other(group, other, profile) and intersects(group, other):
             others |= provided[key_of(other)] or frozenset()
     inside, clash = add <= have, bool(add & others)
     if not add or (inside and not clash):
@@ -88,3 +90,10 @@ def api_verdict(
         text = "intersecting operatorgroups provide the same apis"
         return Verdict(("InterOperatorGroupOwnerConflict", text), have - add if inside else own)
     return Verdict(None, have | add)
+
+
+def _counts_as_other(group: Group, other: Group, profile: Profile) -> bool:
+    """Whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
+    if profile.og_intersection_scope == "all":
+        return key_of(other) != key_of(group)
+    return other.name != group.name and other.namespace != group.namespace

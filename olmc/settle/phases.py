@@ -9,6 +9,7 @@ from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
+from olmc.profiles.ownership import owner_labels
 from olmc.settle.groups import with_targets
 from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
@@ -63,6 +64,7 @@ def _judge_all(
 ) -> tuple[dict[Name, Member], dict[Name, frozenset[APIKey] | None]]:
     provided = {key_of(group): _kept_apis(cluster, group) for group in cluster.groups}
     world = Surroundings(
+        cluster.profile,
         cluster.stock,
         granted,
         cluster.csvs,
@@ -126,7 +128,7 @@ def _judge(
     failure = install_mode_failure(csv, group)
     if failure:
         return _failed(csv, group, failure)
-    verdict = api_verdict(csv, group, cluster.groups, provided)
+    verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)
     provided[key_of(group)] = verdict.apis
     if verdict.failure:
         return _failed(csv, group, verdict.failure)
@@ -168,7 +170,7 @@ def _through_phases(
     )
     extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
-    outcome = install(csv, group, cluster.stock, world.access, foreign)
+    outcome = install(csv, group, cluster, world.access, foreign)
     if outcome.failure:
         member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
         history = _history(("InstallReady", *_READY), ("Failed", *outcome.failure))
@@ -180,6 +182,8 @@ def _through_phases(
 
 def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
     """R-CSV-15a: the message while the CSV to be replaced forbids it in its OperatorCondition, "" if it doesn't."""
+    if "OperatorConditionNotUpgradeable" not in cluster.profile.csv_reasons:
+        return ""
     if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
     found = cluster.stock.get(Identity("operators.coreos.com", "OperatorCondition", csv.namespace, csv.replaces))
@@ -205,12 +209,12 @@ def _not_upgradeable(message: object) -> str:
 def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]) -> Failure | None:
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
     mine = {csv.name, csv.replaces}
+    owners = [owner_labels(cluster.profile, one, csv.namespace) for one in mine]
     for item in csv.apiservice_descriptions("owned"):
         name = apiservice_name(item)
         found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
         labels = (found.object["metadata"].get("labels") or {}) if found else {}
-        owner = (labels.get("olm.owner.kind"), labels.get("olm.owner.namespace"), labels.get("olm.owner"))
-        foreign = found is not None and owner not in {("ClusterServiceVersion", csv.namespace, one) for one in mine}
+        foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
         rivals = (m for n, m in members.items() if n.namespace != csv.namespace or n.name not in mine)
         if foreign or any(_serves(rival, name) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
@@ -266,7 +270,8 @@ def _is_replaced(before: Member, after: Member) -> bool:
 def _forwarded(member: Member, cluster: Cluster) -> Member:
     """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
     successor = _successor(member.csv, cluster)
-    if member.group is None or not member.group.fails_forward or member.phase != "Failed" or not successor:
+    allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
+    if not allowed or member.phase != "Failed" or not successor:
         return member
     text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {successor}"
     phase = ("Replacing", "BeingReplaced", text)

@@ -10,7 +10,8 @@ from olmc.golang import encode, role_name
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import APIKey, Csv, apiservice_name
-from olmc.profiles.ownership import ALONGSIDE
+from olmc.model.profile import Profile
+from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
 from olmc.settle.builtin import is_native
 from olmc.settle.groups import account_exists
 from olmc.settle.permissions import Access, allowed
@@ -30,6 +31,7 @@ class Surroundings(NamedTuple):
     workspace's, as `group/version/Kind`.
     """
 
+    profile: Profile
     stock: Mapping[Identity, Rendered]
     access: Access
     csvs: Mapping[Name, Csv]
@@ -181,7 +183,7 @@ def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Sta
     for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
             account = entry.get("serviceAccountName") or ""
-            if scope and _made_by_olm(csv, account, entry.get("rules"), world.stock):
+            if scope and _made_by_olm(csv, account, entry.get("rules"), world):
                 continue
             known_ok, known = statuses.get(account, (True, {}))
             ok, status = _service_account(csv, account, entry.get("rules") or [], scope, world, known)
@@ -228,13 +230,13 @@ def owned_by_others(csv: Csv, account: str, stock: Mapping[Identity, Rendered]) 
     return bool(owners) and csv.name not in owners
 
 
-def _made_by_olm(csv: Csv, account: str, rules: Any, stock: Mapping[Identity, Rendered]) -> bool:
+def _made_by_olm(csv: Csv, account: str, rules: Any, world: Surroundings) -> bool:
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
-    name = role_name(csv.name, {"serviceAccountName": account, "rules": rules})
+    name = role_name(world.profile, csv.name, csv.namespace, {"serviceAccountName": account, "rules": rules})
     for kind in ("Role", "RoleBinding"):
-        found = stock.get(Identity("rbac.authorization.k8s.io", kind, csv.namespace, name))
+        found = world.stock.get(Identity("rbac.authorization.k8s.io", kind, csv.namespace, name))
         labels = (found.object["metadata"].get("labels") or {}) if found else {}
-        if labels.get("olm.owner") != csv.name or "olm.permissions.hash" not in labels:
+        if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
     return True
 

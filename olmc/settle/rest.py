@@ -12,10 +12,12 @@ from olmc.model.diagnostic import Report
 from olmc.model.objects import CatalogKey, Identity
 from olmc.model.operators import Csv
 from olmc.model.options import Options
+from olmc.model.profile import Profile
 from olmc.model.workspace import Workspace
 from olmc.resolve.steps import bundle_content, bundle_steps, strategy_steps
 from olmc.rules import settle as rules
 from olmc.settle.collect import without_replaced
+from olmc.settle.copies import gets_api_roles
 from olmc.settle.execute import with_plan
 from olmc.settle.phases import judged
 from olmc.settle.start import first_state
@@ -112,7 +114,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
         if csv is None:
             continue
         target = Target(name.namespace, subscription.plan, options)
-        for step in _left_behind(workspace, csv, subscription.catalog):
+        for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             if not _is_there(cluster, step, target):
                 try:
                     cluster = with_step(cluster, step, target)
@@ -121,12 +123,12 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
     return cluster
 
 
-def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey) -> Iterable[Step]:
+def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
     vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:
-        return tuple(strategy_steps(csv.object, catalog, csv.source))
-    return bundle_steps(bundle_content(bundle), csv.object, catalog)[1:]
+        return tuple(strategy_steps(csv.object, catalog, csv.source, profile))
+    return bundle_steps(bundle_content(bundle), csv.object, catalog, profile)[1:]
 
 
 def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
@@ -150,11 +152,11 @@ def _noted(cluster: Cluster) -> Cluster:
     served = dict(cluster.served)
     adopted = dict(cluster.adopted)
     for member in cluster.members.values():
-        if member.succeeded:
+        if gets_api_roles(member, cluster.profile):
             served |= {api: member.csv for api in member.csv.owned_apis if _exists(cluster, api.name, api.is_crd)}
     for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
         name = Name(subscription.name.namespace, subscription.installed)
-        if name in cluster.csvs:
+        if name in cluster.csvs and cluster.profile.csv_label_component:
             key = component_label_key(subscription.package, name.namespace)
             adopted[name] = adopted.get(name, frozenset()) | {key}
     for name, member in cluster.members.items():

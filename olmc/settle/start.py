@@ -12,10 +12,13 @@ from olmc.model.location import Place, Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.options import Options
+from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
+from olmc.profiles.resolve import profile_of
 from olmc.rules import load as rules
 from olmc.settle.groups import parse_apis, stored_group
+from olmc.settle.known import known_part
 from olmc.settle.scopes import placed
 from olmc.yaml import locate
 
@@ -34,6 +37,7 @@ _UNREACHABLE = (
 
 def first_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
     """The cluster before any controller did anything."""
+    profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
     stock: dict[Identity, Rendered] = {}
     manifests = placed(workspace.manifests, options, report)
@@ -44,13 +48,14 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
             by_kind.setdefault(kind, []).append(manifest)
         else:
             stock[identity(obj)] = _rendered(obj, manifest.source)
-    groups = [Group(stored_group(m, report), m.source, ()) for m in by_kind.get("OperatorGroup", ())]
-    arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, report))]
+    groups = [Group(stored_group(m, profile, report), m.source, ()) for m in by_kind.get("OperatorGroup", ())]
+    arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
     csvs = {key_of(csv): csv for csv, _ in arrived}
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, report))}
     return _with_approvals(
         Cluster(
+            profile=profile,
             namespaces=_namespaces(manifests, stock, options, report),
             groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
             stock=stock,
@@ -106,7 +111,7 @@ def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
     return Rendered(obj, Provenance(Place(source), "manifests", "input"))
 
 
-def _csv(manifest: Manifest, report: Report) -> Csv | None:
+def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
     if _is_copy(obj):
@@ -120,6 +125,7 @@ def _csv(manifest: Manifest, report: Report) -> Csv | None:
     if conflicts:
         _refuse(manifest, ("spec", "install"), conflicts[0][1], report)
         return None
+    typed = known_part(typed, profile)
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 

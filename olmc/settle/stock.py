@@ -14,9 +14,10 @@ from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered,
 from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS
-from olmc.profiles.ownership import CSV_API, MANAGED_LABELS, csv_reference, owner_labels
+from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.crds import CRDError, updated_crd
+from olmc.settle.known import known_part
 from olmc.settle.refusals import crd_problem, metadata_problem, refusal
 from olmc.settle.requirements import serves_kind
 
@@ -26,13 +27,6 @@ UNSUPPORTED = "the InstallPlan contains invalid data"
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
 
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
-_OPTIONAL = frozenset(
-    "PrometheusRule ServiceMonitor PodDisruptionBudget PriorityClass VerticalPodAutoscaler ConsoleYAMLSample "
-    "ConsoleQuickStart ConsoleCLIDownload ConsoleLink ConsolePlugin NetworkPolicy".split()
-)
-INSTALLABLE = frozenset({CSV, CRD, "Subscription", *CORE_KINDS, *_OPTIONAL})
-"""The kinds that a plan's step may have, by kind alone (R-CAT-107)."""
-
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 
 
@@ -50,17 +44,15 @@ class Target(NamedTuple):
 
 def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
     """The cluster after a step; raises StepError when OLM could not carry it out."""
-    if step.kind == CSV:
-        return _with_csv(cluster, step, target)
     if step.kind == "Subscription":
         return _with_subscription(cluster, step, target)
+    if step.kind not in cluster.profile.bundle_kinds:
+        raise StepError(UNSUPPORTED)
+    if step.kind == CSV:
+        return _with_csv(cluster, step, target)
     if step.kind == CRD:
         return _with_crd(cluster, step, target)
-    if step.kind in CORE_KINDS:
-        return _with_core(cluster, step, target)
-    if step.kind in _OPTIONAL:
-        return _with_optional(cluster, step, target)
-    raise StepError(UNSUPPORTED)
+    return _with_core(cluster, step, target) if step.kind in CORE_KINDS else _with_optional(cluster, step, target)
 
 
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str) -> Cluster:
@@ -79,9 +71,9 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if problem:
         text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
-    obj = default_csv(step.object)
-    labels = {**(obj["metadata"].get("labels") or {}), **MANAGED_LABELS}
-    obj = {**obj, "apiVersion": CSV_API, "metadata": {**obj["metadata"], "labels": labels}}
+    obj = known_part(default_csv(step.object), cluster.profile)
+    labels = {**(obj["metadata"].get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
     return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
 
 
@@ -90,11 +82,8 @@ def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
     name = Name(target.namespace, step.name)
     if name in cluster.subscriptions:
         return cluster
-    metadata = {
-        **step.object["metadata"],
-        "labels": dict(MANAGED_LABELS),
-        "annotations": {"olm.generated-by": target.plan},
-    }
+    metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
+    metadata["annotations"] = {"olm.generated-by": target.plan}
     made = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
     return cluster._replace(subscriptions={**cluster.subscriptions, name: made})
 
@@ -138,11 +127,12 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     metadata = dict(typed.get("metadata") or {})
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
-    metadata["labels"] = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
+    labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    if step.kind.startswith("Cluster") and not step.derived:
+        labels["olm.owner"] = step.resolving
+    metadata = with_labels(metadata, labels)
     if step.kind.startswith("Cluster"):
         metadata.pop("namespace", None)
-        if not step.derived:
-            metadata["labels"]["olm.owner"] = step.resolving
     else:
         metadata["namespace"] = target.namespace
     if step.kind in _OWNED:
@@ -248,14 +238,14 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
         raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
-    labels = {**(metadata.get("labels") or {}), **MANAGED_LABELS}
+    labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
     if _is_cluster_scoped(cluster, step.api_version, step.kind):
-        labels |= owner_labels(step.resolving, target.namespace)
+        labels |= owner_labels(cluster.profile, step.resolving, target.namespace)
         metadata.pop("namespace", None)
     else:
         metadata["namespace"] = target.namespace
         metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), csv_reference(step.resolving)]
-    metadata["labels"] = labels
+    metadata = with_labels(metadata, labels)
     body = {key: value for key, value in step.object.items() if key != "status"}
     obj = {**body, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))

@@ -12,7 +12,6 @@ from olmc.golang import (
     deep_hash,
     encode,
     fnv64a_hex,
-    generated_rbac_name,
     h62,
     is_dns1123_label,
     is_dns1123_subdomain,
@@ -20,10 +19,14 @@ from olmc.golang import (
     is_qualified_name,
     operator_group_role_name,
     random_suffix,
+    rbac_name,
     role_name,
     stable_group_uid,
     uid_for,
 )
+from olmc.profiles.resolve import profile_of
+
+NEWEST = profile_of("0.46")
 
 
 def test_h62_is_sha_224_in_base_62() -> None:
@@ -54,26 +57,29 @@ def test_a_long_base_is_cut_but_not_one_that_just_fits() -> None:
     """R-SA-6, Q-2: the name is then one character longer than a label may be."""
     length = len(h62(b"data\n"))
     fits, long = "b" * (63 - length), "b" * (64 - length)
-    assert generated_rbac_name(fits, b"data") == f"{fits}-{h62(b'data' + bytes([10]))}"
-    assert len(generated_rbac_name(fits, b"data")) == 64
-    assert len(generated_rbac_name(long, b"data")) == 63
-    assert generated_rbac_name("é" * 40, b"data").startswith("é" * ((62 - length) // 2))
+    assert rbac_name(NEWEST, fits, b"data\n", "") == f"{fits}-{h62(b'data' + bytes([10]))}"
+    assert len(rbac_name(NEWEST, fits, b"data\n", "")) == 64
+    assert len(rbac_name(NEWEST, long, b"data\n", "")) == 63
+    assert rbac_name(NEWEST, "é" * 40, b"data\n", "").startswith("é" * ((62 - length) // 2))
 
 
 def test_names_of_roles() -> None:
     """R-SA-2, R-SA-4, worked examples 3 and 4."""
     assert (
-        role_name("a.v1", {"serviceAccountName": "s", "rules": []}) == "a.v1-s-3YYLLzaC5LmIRyegRcYFYnnjtLqESWiybgtLrN"
+        role_name(NEWEST, "a.v1", "n", {"serviceAccountName": "s", "rules": []})
+        == "a.v1-s-3YYLLzaC5LmIRyegRcYFYnnjtLqESWiybgtLrN"
     )
-    assert role_name("a.v1", {"serviceAccountName": "s"}) == "a.v1-s-3XFFx2I4PnNGibJGktfkjDu4rv4EhTIwrqErki"
-    ours = cluster_role_name("a.v1", "n", {"serviceAccountName": "s", "rules": []})
+    without_rules = role_name(NEWEST, "a.v1", "n", {"serviceAccountName": "s"})
+    assert without_rules == "a.v1-s-3XFFx2I4PnNGibJGktfkjDu4rv4EhTIwrqErki"
+    ours = cluster_role_name(NEWEST, "a.v1", "n", {"serviceAccountName": "s", "rules": []})
     assert ours == "a.v1-88LUhmhPF6NfFwgfLinm69XDq9Sa7xaiPBSayr"
-    assert cluster_role_name("a.v1", "m", {"serviceAccountName": "s", "rules": []}) != ours
+    assert cluster_role_name(NEWEST, "a.v1", "m", {"serviceAccountName": "s", "rules": []}) != ours
 
 
 def test_names_of_an_operator_group_s_cluster_roles() -> None:
     """R-OG-16."""
-    assert operator_group_role_name("ns1", "og", "admin") == "olm.og.og.admin-4epqK4Xa56eQN7ygzr6D1GNqt2dFt0wArnlhj5"
+    name = operator_group_role_name(NEWEST, "ns1", "og", "admin")
+    assert name == "olm.og.og.admin-4epqK4Xa56eQN7ygzr6D1GNqt2dFt0wArnlhj5"
 
 
 def test_component_label_keys_end_in_a_letter_or_digit() -> None:

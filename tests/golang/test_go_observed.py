@@ -19,7 +19,10 @@ from olmc.golang import (
     role_name,
 )
 from olmc.model.diagnostic import Report
+from olmc.profiles.resolve import profile_of
 from olmc.yaml import read
+
+NEWEST = profile_of("0.46")
 
 Object = dict[str, Any]
 
@@ -125,8 +128,8 @@ def test_names_and_hashes_of_roles(observed: list[Observed]) -> None:
     for found in observed:
         csv, namespace = found.stored["metadata"]["name"], found.stored["metadata"]["namespace"]
         spec = strategy(found.stored)
-        roles = {role_name(csv, p): p for p in spec.get("permissions", [])}
-        cluster_roles = {cluster_role_name(csv, namespace, p): p for p in spec.get("clusterPermissions", [])}
+        roles = {role_name(NEWEST, csv, namespace, p): p for p in spec.get("permissions", [])}
+        cluster_roles = {cluster_role_name(NEWEST, csv, namespace, p): p for p in spec.get("clusterPermissions", [])}
         for obj in found.owned:
             if obj["kind"] not in ("Role", "ClusterRole") or "olm.permissions.hash" not in _labels(obj):
                 continue

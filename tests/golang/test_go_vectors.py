@@ -20,6 +20,9 @@ from olmc.golang import (
     quantity,
     role_name,
 )
+from olmc.profiles.resolve import profile_of
+
+NEWEST = profile_of("0.46")
 
 Rows = list[dict[str, Any]]
 
@@ -37,8 +40,8 @@ def test_names_and_hashes_of_rbac(vectors: dict[str, Rows]) -> None:
         account, namespace = row["serviceAccount"], row["namespace"]
         permission = {"serviceAccountName": account, "rules": row["rules"]}
         subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
-        assert role_name(row["csv"], permission) == row["role"]
-        assert cluster_role_name(row["csv"], namespace, permission) == row["clusterRole"]
+        assert role_name(NEWEST, row["csv"], namespace, permission) == row["role"]
+        assert cluster_role_name(NEWEST, row["csv"], namespace, permission) == row["clusterRole"]
         assert content_hash_rules(row["rules"]) == row["rulesHash"]
         assert binding_hash("Role", row["role"], subjects) == row["roleBindingHash"]
         assert binding_hash("ClusterRole", row["clusterRole"], subjects) == row["crbHash"]
@@ -60,7 +63,7 @@ def test_cluster_roles_of_operator_groups(vectors: dict[str, Rows]) -> None:
     letters = {"len253": "x" * 253, "len200": "y" * 200, "len201": "y" * 201, "len202": "z" * 202}
     for row in vectors["operatorGroupClusterRole"]:
         namespace, group, suffix = row["og"]
-        name = operator_group_role_name(namespace, letters.get(group, group), suffix)
+        name = operator_group_role_name(NEWEST, namespace, letters.get(group, group), suffix)
         assert len(name) == row["len"]
         assert name.endswith(row["name"])
         assert group in letters or name == row["name"]

@@ -54,6 +54,7 @@ ALL_OPTIONS = CONFIG + """\
   include: [Deployment]
   exclude: [Secret]
   kubeVersion: v1.30.0
+  olmVersion: ocp-4.14
   globalCatalogNamespace: openshift-marketplace
   protectedCopiedCSVNamespaces: [kept]
   apis: [monitoring.coreos.com/v1/ServiceMonitor]
@@ -75,6 +76,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         include=("Deployment",),
         exclude=("Secret",),
         kube_version="v1.30.0",
+        olm_version="ocp-4.14",
         global_catalog_namespace="openshift-marketplace",
         protected_copied_csv_namespaces=("kept",),
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
@@ -96,3 +98,13 @@ def test_every_option_of_the_schema_is_covered(project: Path) -> None:
     known = schema["properties"]["spec"]["properties"].keys()
     named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
     assert known - named == {"ignore", "bundleEdges", "suppress", "vendor"}
+
+
+def test_a_version_of_olm_that_there_is_not(tmp_path: Path) -> None:
+    """OLMC450, at its place, with the nearest one."""
+    report = Report()
+    assert read_config(write(tmp_path, {"olmc.yaml": CONFIG + "  for: apply\n  olmVersion: ocp-4.41\n"}), report) == {}
+    [found] = report
+    assert (found.code, str(found.location)) == ("OLMC450", "olmc.yaml:5:15")
+    assert found.message == "olmc knows no OLM version ocp-4.41"
+    assert found.hint.startswith("Did you mean ocp-4.4? Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, docs.")

@@ -12,9 +12,9 @@ from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.workspace import Bundle, Manifest
+from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, at
 from olmc.rules import lints as rules
-from olmc.settle.stock import INSTALLABLE
 
 LIMIT = 262_144
 """How many bytes the annotations of an object may have, keys and values together."""
@@ -76,9 +76,10 @@ def waves(subject: Subject) -> Iterator[Diagnostic]:
 
 def not_installable(subject: Subject) -> Iterator[Diagnostic]:
     """Kinds that the validators accept in a bundle and the catalog operator does not (R-CAT-107, R-CAT-705)."""
+    profile = profile_of(subject.options.olm_version)
     for manifest, bundle in _held(subject):
         kind = manifest.object.get("kind")
-        if bundle is not None and kind in SUPPORTED and kind not in INSTALLABLE:
+        if bundle is not None and kind in SUPPORTED and kind not in profile.bundle_kinds:
             name = identity(manifest.object).name
             yield rules.NOT_INSTALLABLE.finding(at(manifest.source, "kind"), bundle=bundle.name, kind=kind, name=name)
 

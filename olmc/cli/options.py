@@ -1,0 +1,36 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import click
+
+from olmc.cli.values import olm_versions
+from olmc.model.options import Options
+
+
+def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The version by its full name; another one than the default is looked up."""
+    is_default = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.DEFAULT
+    return value if is_default else canonical_version(value)
+
+
+def canonical_version(value: str) -> str:
+    """The full name of an OLM version; one that olmc does not know is wrong usage."""
+    from olmc.profiles.data import UnknownVersionError, canonical
+
+    try:
+        return canonical(value)
+    except UnknownVersionError as error:
+        raise click.BadParameter(f"{error}. {error.hint}") from error
+
+
+olm_version_option = click.option(
+    "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
+    shell_complete=olm_versions, help="The OLM of the cluster: a release, what OpenShift ships (ocp-4.14), or docs.",
+)  # fmt: skip
+
+
+def given_version(ctx: click.Context) -> frozenset[str]:
+    """The field of Options that olmc.yaml must not override, if the command line names a version."""
+    source = ctx.get_parameter_source("olm_version")
+    return frozenset() if source is click.core.ParameterSource.DEFAULT else frozenset({"olm_version"})

@@ -1,0 +1,78 @@
+"""The formats of all known OLM versions, as `formats.json` beside this module has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+Era = Mapping[str, Any]
+
+DOCS = "docs"
+"""The profile of what the documents of OLM say, to the letter."""
+
+
+class UnknownVersionError(ValueError):
+    """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
+
+    def __init__(self, version: str) -> None:
+        from difflib import get_close_matches  # takes its time to import
+
+        super().__init__(f"olmc knows no OLM version {version}")
+        known, shipped = known_versions(), list(formats()["named"])[:-1]
+        close = get_close_matches(version, known, n=1, cutoff=0.7)
+        meant = f"Did you mean {close[0]}? " if close else ""
+        self.hint = f"{meant}Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+
+
+@cache
+def formats() -> dict[str, Any]:
+    """The file's content: `versions` in order, `named` blends of them, `features` with their eras."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
+    return found
+
+
+def canonical(version: str) -> str:
+    """The name of a profile: a release (`0.25.0`), or a name of `named` (`ocp-4.14`, `docs`).
+
+    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. Raises
+    UnknownVersionError.
+    """
+    releases: list[str] = formats()["versions"]
+    if version in formats()["named"]:
+        return version
+    plain = version.removeprefix("v")
+    if plain in releases:
+        return plain
+    of_minor = [release for release in releases if release.rpartition(".")[0] == plain]
+    if not of_minor:
+        raise UnknownVersionError(version)
+    return of_minor[-1]
+
+
+def newest() -> str:
+    """The newest release."""
+    release: str = formats()["versions"][-1]
+    return release
+
+
+def known_versions() -> tuple[str, ...]:
+    """What users may ask for, oldest first: minor versions, then OpenShift's, then `docs`."""
+    minors = dict.fromkeys(release.rpartition(".")[0] for release in formats()["versions"])
+    return (*minors, *formats()["named"])
+
+
+def eras(name: str) -> Iterator[tuple[str, Era]]:
+    """The id of every feature with the era that holds in a profile; `name` is a canonical one.
+
+    An era has `value`, and it may have `since`, `text` for people and `gap`: what olmc can't reproduce of it.
+    """
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    blend = formats()["named"].get(name) or {"base": name}
+    own, like = blend.get("values") or {}, blend.get("like") or {}
+    for feature, found in formats()["features"].items():
+        place = order[like.get(feature, blend["base"])]
+        past = [era for era in found["eras"] if order[era["since"]] <= place]
+        yield feature, own.get(feature) or past[-1]
