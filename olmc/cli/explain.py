@@ -6,19 +6,32 @@ from difflib import get_close_matches
 
 import click
 
-from olmc.cli.values import codes
+from olmc.cli.options import canonical_version
+from olmc.cli.values import codes, olm_versions
+from olmc.model.options import Options
 
 
 @click.command()
 @click.argument("code", shell_complete=codes)
-def explain(code: str) -> None:
+@click.argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions)
+def explain(code: str, version: str) -> None:
     """Say what a code means: why it matters and what to do.
+
+    With `profile` in the place of the code: list the formats of an OLM version, the newest without VERSION.
 
     \b
     Examples:
       olmc explain OLMC301
-      olmc explain 301        the number alone will do
+      olmc explain 301              the number alone will do
+      olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
+    if code == "profile":
+        from olmc.profiles.table import formats_text
+
+        click.echo(formats_text(canonical_version(version or Options().olm_version)), nl=False)
+        return
+    if version:
+        raise click.UsageError("Only `olmc explain profile` takes a VERSION.")
     from olmc.rules.catalogue import all_rules, hint_of, message_of
     from olmc.rules.example import as_text as examples_as_text
     from olmc.rules.example import example_of

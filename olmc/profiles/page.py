@@ -1,0 +1,117 @@
+"""Writes the page about OLM versions: `python -m olmc.profiles.page > docs/olm-versions.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from textwrap import fill
+from typing import Any
+
+from olmc.profiles.data import DOCS, formats, newest
+from olmc.profiles.table import words_of
+
+_INTRODUCTION = """\
+# OLM versions
+
+OLM's names, labels, hashes and objects changed over the years. `--olm-version`, or `olmVersion` in `olmc.yaml`, chooses
+the version to compile for; the default is {newest}, the newest that olmc knows.
+
+    olmc render --olm-version ocp-4.14       what OpenShift 4.14 makes of this workspace
+    olmc explain profile 0.17                all formats of a version
+    olmc version --profile 0.17              what olmc can't reproduce of it
+
+A version is a release (`0.25.0`, or `0.25` for its last one), what an OpenShift version ships when it comes out
+(`ocp-4.14`), or `docs`: what the documents of OLM state, which is [not always what OLM does](differences.md). This page
+is made of `olmc/profiles/formats.json` by `python -m olmc.profiles.page > docs/olm-versions.md`.
+
+olmc knows the releases
+{releases}.
+"""
+
+_RANDOM = """
+## What can't be known
+
+Whatever the version, olmc can't reproduce these:
+
+{never}
+
+Of old versions it can't reproduce this either; what was random or has no reproducible hash is made up from the content
+or left out, and a note says so:
+
+| since | until | what |
+|---|---|---|
+{gaps}
+"""
+
+_FORMATS = """
+## Formats
+
+Texts in braces stand for names; `apihash` is the hash of an API, `sa` a ServiceAccount. What no table here speaks of is
+as in the newest version, whatever version is asked for.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return "".join(_sections())
+
+
+def _sections() -> Iterator[str]:
+    known = formats()
+    releases = fill(", ".join(known["versions"]), 110).strip()
+    yield _INTRODUCTION.format(newest=newest(), releases=releases)
+    yield from _named(known["named"])
+    gaps = "\n".join(_gaps(known["features"]))
+    yield _RANDOM.format(never="\n".join(f"- {each}" for each in known["never"]), gaps=gaps)
+    yield _FORMATS
+    section = ""
+    for feature, found in known["features"].items():
+        if found["section"] != section:
+            section = found["section"]
+            yield f"\n### {section}\n"
+        yield from _feature(feature, found)
+
+
+def _named(named: dict[str, Any]) -> Iterator[str]:
+    yield "\n## OpenShift, and the documents\n\n| name | OLM | with | remarks |\n|---|---|---|---|\n"
+    for name, blend in named.items():
+        like = [f"`{feature}` of {version}" for feature, version in (blend.get("like") or {}).items()]
+        own = [f"`{feature}`" for feature in blend.get("values") or {}]
+        with_own = f"its own {', '.join(own)}" if own else ""
+        yield f"| `{name}` | {blend['base']} | {'; '.join([*like, with_own]).strip('; ')} | {blend.get('note', '')} |\n"
+    yield f"\nThe values of `{DOCS}`:\n\n| format | value |\n|---|---|\n"
+    for feature, era in named[DOCS]["values"].items():
+        yield f"| `{feature}` | {_cell(words_of(era))} |\n"
+
+
+def _gaps(features: dict[str, Any]) -> Iterator[str]:
+    """A row for each gap; one that lasts for several eras is one."""
+    for found in features.values():
+        for gap, lasting in groupby(found["eras"], key=lambda era: era.get("gap")):
+            *_, last = eras = list(lasting)
+            following = found["eras"][found["eras"].index(last) + 1 :]
+            if gap:
+                yield f"| {eras[0]['since']} | {_before(following[0]['since']) if following else ''} | {gap} |"
+
+
+def _before(version: str) -> str:
+    versions: list[str] = formats()["versions"]
+    return versions[versions.index(version) - 1]
+
+
+def _feature(feature: str, found: dict[str, Any]) -> Iterator[str]:
+    yield f"\n**{found['title']}** (`{feature}`)\n\n| since | |\n|---|---|\n"
+    for era in found["eras"]:
+        yield f"| {era['since']} | {_cell(words_of(era))} |\n"
+    if "note" in found:
+        yield f"\n{found['note']}\n"
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a table; formats have characters that Markdown would take for its own."""
+    return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

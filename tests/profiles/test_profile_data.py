@@ -1,0 +1,183 @@
+"""The data of the profiles: complete, in order, used, and the only thing that knows a version."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import olmc
+from olmc.model.profile import Profile
+from olmc.profiles.data import DOCS, UnknownVersionError, canonical, eras, formats, known_versions, newest
+from olmc.profiles.page import page
+from olmc.profiles.resolve import field_of, profile_of
+
+KNOWN = (*formats()["versions"], *formats()["named"])
+ABOUT_THE_PROFILE = {"name", "gaps"}
+
+
+def source_files(project: Path) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted((project / "olmc").rglob("*.py")):
+        yield path.relative_to(project).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_profile(node: ast.expr) -> bool:
+    """Whether an expression is a Profile, going by the name that it always has."""
+    return getattr(node, "attr", getattr(node, "id", None)) == "profile"
+
+
+def uses(project: Path) -> set[str]:
+    """The fields of Profile that olmc asks for."""
+    return {
+        node.attr
+        for _, tree in source_files(project)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and is_profile(node.value)
+    }
+
+
+def test_every_feature_is_used_and_every_use_is_a_feature(project: Path) -> None:
+    features = {field_of(feature) for feature in formats()["features"]}
+    assert uses(project) - ABOUT_THE_PROFILE == features
+    assert set(Profile._fields) == features | ABOUT_THE_PROFILE
+
+
+def test_nothing_else_branches_on_a_version(project: Path) -> None:
+    """Outside of olmc/profiles no version of OLM is compared with anything, nor looked up."""
+    for path, tree in source_files(project):
+        if path.startswith("olmc/profiles/"):
+            continue
+        for node in ast.walk(tree):
+            sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            sides += [node.subject] if isinstance(node, ast.Match) else []
+            for side in sides:
+                asked = isinstance(side, ast.Attribute) and (
+                    side.attr == "olm_version" or (side.attr == "name" and is_profile(side.value))
+                )
+                assert not asked, f"{path}:{node.lineno}"
+
+
+def test_eras_stand_in_the_order_of_the_versions() -> None:
+    """Each begins with a version that there is, the first with the first, and two neighbours differ."""
+    versions = formats()["versions"]
+    for feature, found in formats()["features"].items():
+        places = [versions.index(era["since"]) for era in found["eras"]]
+        assert places[0] == 0, feature
+        assert places == sorted(set(places)), feature
+        for one, other in zip(found["eras"], found["eras"][1:], strict=False):
+            assert {**one, "since": ""} != {**other, "since": ""}, feature
+        assert not any(era.get("text", "").startswith(("as before", "and ")) for era in found["eras"]), feature
+        assert found["section"], feature
+        assert found["title"], feature
+
+
+def test_blends_take_what_there_is() -> None:
+    for name, blend in formats()["named"].items():
+        assert blend["base"] in formats()["versions"], name
+        assert set(blend.get("like") or {}) <= set(formats()["features"]), name
+        assert set(blend.get("like", {}).values()) <= set(formats()["versions"]), name
+        for feature, era in (blend.get("values") or {}).items():
+            assert type(era["value"]) is type(formats()["features"][feature]["eras"][0]["value"]), (name, feature)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_version_has_a_value_for_every_feature(name: str) -> None:
+    profile = profile_of(name)
+    assert profile.name == name
+    assert [feature for feature, _ in eras(name)] == list(formats()["features"])
+    assert len(profile) == len(formats()["features"]) + len(ABOUT_THE_PROFILE)
+
+
+def test_the_newest_is_the_default(project: Path) -> None:
+    """In the options, in olmc.yaml, and on the page of the version."""
+    schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
+    default = schema["properties"]["spec"]["properties"]["olmVersion"]["default"]
+    assert newest() == olmc.Options().olm_version == default
+    assert profile_of(newest()).gaps == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("0.13", "0.13.0"),
+        ("v0.17", "0.17.0"),
+        ("0.15", "0.15.1"),
+        ("0.18.0", "0.18.0"),
+        ("v0.18", "0.18.3"),
+        ("v0.46.0", "0.46.0"),
+        ("ocp-4.14", "ocp-4.14"),
+        ("docs", "docs"),
+    ],
+)
+def test_names_of_versions(given: str, name: str) -> None:
+    assert canonical(given) == name
+
+
+@pytest.mark.parametrize("given", ["", "0.47", "0.7.1", "0.18.9", "4.14", "ocp-4.21", "latest", "0", "v", "Docs"])
+def test_versions_that_there_are_not(given: str) -> None:
+    with pytest.raises(UnknownVersionError) as caught:
+        canonical(given)
+    assert str(caught.value) == f"olmc knows no OLM version {given}"
+    assert "Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, docs." in caught.value.hint
+
+
+def test_what_users_may_ask_for() -> None:
+    known = known_versions()
+    assert (known[0], known[-1]) == ("0.8", DOCS)
+    assert {"0.13", "0.17", "0.25", "0.46", "ocp-4.3", "ocp-4.20"} <= set(known)
+    assert all(canonical(version) for version in known)
+
+
+def test_the_page_is_current(project: Path) -> None:
+    """docs/olm-versions.md is what `python -m olmc.profiles.page` prints."""
+    assert (project / "docs" / "olm-versions.md").read_text(encoding="utf-8") == page()
+
+
+def numbered(text: str) -> list[str]:
+    """The numbers of a table's rows."""
+    return re.findall(r"^\| (\d+) \|", text, re.MULTILINE)
+
+
+def test_every_disagreement_is_on_the_page(project: Path, shared: Path) -> None:
+    """docs/differences.md has the rows of the specification, under their numbers, and more."""
+    ours = numbered((project / "docs" / "differences.md").read_text(encoding="utf-8"))
+    theirs = numbered((shared / "spec" / "olm-versions.md").read_text(encoding="utf-8"))
+    assert ours == [str(number) for number in range(1, len(ours) + 1)]
+    assert ours[: len(theirs)] == theirs
+    assert len(theirs) == 17
+
+
+@pytest.fixture(scope="module")
+def specified(shared: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((shared / "spec/olm-versions.json").read_text("utf-8"))
+    return document
+
+
+def test_the_eras_are_those_of_the_specification(specified: dict[str, Any]) -> None:
+    """60 features with the versions in which each changed; there, one may begin later than with the first."""
+    assert len(specified["features"]) == len(formats()["features"]) == 60
+    for feature in specified["features"]:
+        theirs = [era["since"].removeprefix("v") for era in feature["eras"]]
+        ours = [era["since"] for era in formats()["features"][feature["id"]]["eras"]]
+        assert ours in (theirs, ["0.8.1", *theirs]), feature["id"]
+    theirs = [tag.removeprefix("v") for tag in specified["tags"]]
+    assert formats()["versions"] == theirs[theirs.index("0.8.1") :]
+
+
+def test_openshift_is_that_of_the_specification(specified: dict[str, Any]) -> None:
+    for row in specified["openshift"]:
+        blend = formats()["named"][f"ocp-{row['ocp']}"]
+        assert blend["base"] == row["base_tag_at_GA"].removeprefix("v")
+        like = {f: tag.removeprefix("v") for tag, found in row["features_taken_from_other_tag"].items() for f in found}
+        assert blend.get("like", {}) == like
+        assert ("note" in blend) == bool(row["backports"]) or row["ocp"] == "4.5"
+    assert len(specified["openshift"]) == 20
+    own = formats()["named"]["ocp-4.14"]["values"]["og.clusterrole.name"]["value"]
+    theirs = specified["optional_profiles"]["ocp-4.14"]["overrides"]["og.clusterrole.name"]
+    assert all(name in theirs for name in own if name != "*")
+    assert len(own) == 10
