@@ -45,7 +45,9 @@ def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
     labels = {key: value for key, value in selector.items() if key not in KNOWN_KEYS}
     known = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
-    return {**known, "matchLabels": {**labels, **(known.get("matchLabels") or {})}} if labels else known
+    matched = known.get("matchLabels")
+    labels |= matched if isinstance(matched, dict) else {}
+    return {**known, "matchLabels": labels} if labels else known
 
 
 def with_targets(

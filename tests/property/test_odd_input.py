@@ -91,12 +91,15 @@ def files() -> dict[str, Any]:
 
 
 FILES = files()
+VERSIONS = ("0.46", "0.25", "0.16.1", "0.13", "docs")
 PLACES = [(name, keys) for name, content in FILES.items() for keys in paths(content) if keys]
 
 
 @CALM
-@given(st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from(("review", "apply")))
-def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any) -> None:
+@given(
+    st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from(("review", "apply")), st.sampled_from(VERSIONS)
+)
+def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any, version: str) -> None:
     name, keys = place
     content = copy.deepcopy(FILES[name])
     target = content
@@ -107,6 +110,6 @@ def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any) -
         root = Path(folder)
         write_workspace(root, WORKSPACE)
         (root / name).write_text(json.dumps(content), encoding="utf-8")
-        made = olmc.compile(root, olmc.Options(purpose=purpose))
+        made = olmc.compile(root, olmc.Options(purpose=purpose, olm_version=version))
     # Without any manifest there is nothing to say and nothing to make.
     assert made.objects or made.diagnostics or keys == ("items",)
