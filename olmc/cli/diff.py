@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.options import given_version, olm_versions_option
 from olmc.cli.talk import progress, tell
 from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
@@ -20,7 +22,7 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 @click.command()
 @click.argument("old", type=click.Path())
-@click.argument("new", type=click.Path())
+@click.argument("new", type=click.Path(), default="", metavar="[NEW]")
 @click.option("-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text",
               show_default=True,
               help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.")
@@ -35,11 +37,13 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
               help="The Kubernetes version of the cluster.")
+@olm_versions_option
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
     ctx: click.Context, old: str, new: str, output: str, allow_empty: bool, for_: str, certs: str, namespace: str,
-    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str, verbose: bool,
+    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
+    olm_version: tuple[str, ...], verbose: bool,
 ) -> None:
     """Say what an upgrade changes, and what it breaks.
 
@@ -54,11 +58,14 @@ def diff(
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
       olmc diff rendered.yaml .                      what was rendered, and what would be now
       olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
+      olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
 
     Exit codes: 0 both sides mean the same, 1 they differ, 2 wrong usage, 3 a side can't be read or compiled.
     """
     if watch is not None and all_namespaces:
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
+    if (len(olm_version) == 2) == bool(new):
+        raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
     kube_version = full_kube_version(kube_version)
     if not kube_version:
         raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
@@ -78,17 +85,22 @@ def diff(
 
     from olmc.review.diff.compare import compare
     from olmc.review.diff.outputs import written
-    from olmc.review.diff.reading import read_sides
+    from olmc.review.diff.reading import read_sides, read_versions
 
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
-        def compiled(path: Path) -> Compilation:
-            return compile(path, options, given=given)
+        def compiled(path: Path, version: str = olm_version[0]) -> Compilation:
+            return compile(path, options._replace(olm_version=version), given=given | given_version(ctx))
 
-        doing(f"reading {old} and {new}")
-        reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
+        if new:
+            doing(f"reading {old} and {new}")
+            reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
+        else:
+            doing(f"compiling {old} for two versions of OLM")
+            versions = [(version, partial(compiled, version=version)) for version in olm_version]
+            reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty)
         doing("comparing")
-        difference = compare(*reading.sides) if reading.sides is not None else None
+        difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
         text = written(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)

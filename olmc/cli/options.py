@@ -30,6 +30,18 @@ olm_version_option = click.option(
 )  # fmt: skip
 
 
+def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
+    """The versions of `A..B`, or the one there is."""
+    old, dots, new = value.partition("..")
+    return (canonical_version(old), canonical_version(new)) if dots else (_canonical(ctx, param, value),)
+
+
+olm_versions_option = click.option(
+    "--olm-version", "olm_version", callback=_range, default=Options().olm_version, show_default=True,
+    metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: what upgrading OLM itself changes.",
+)  # fmt: skip
+
+
 def given_version(ctx: click.Context) -> frozenset[str]:
     """The field of Options that olmc.yaml must not override, if the command line names a version."""
     source = ctx.get_parameter_source("olm_version")

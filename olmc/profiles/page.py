@@ -18,6 +18,7 @@ OLM's names, labels, hashes and objects changed over the years. `--olm-version`,
 the version to compile for; the default is {newest}, the newest that olmc knows.
 
     olmc render --olm-version ocp-4.14       what OpenShift 4.14 makes of this workspace
+    olmc diff --olm-version 0.25..0.46 .     what upgrading OLM itself would change
     olmc explain profile 0.17                all formats of a version
     olmc version --profile 0.17              what olmc can't reproduce of it
 

@@ -34,3 +34,9 @@ NOT_REPRODUCED = Rule(
     "Some old versions of OLM hashed how Go prints its types, or left things to chance. Such values are left "
     "out or made up, and named here.",
 )
+VERSION_OF_RENDERING = Rule(
+    "OLMC454", Severity.ERROR, "A rendering has its version of OLM",
+    "{side} is a rendering, which was made for one version of OLM",
+    "Give the workspace or the bundle that it was made of.",
+    "To say what another version of OLM changes, olmc compiles the input once for each, and a rendering is no input.",
+)

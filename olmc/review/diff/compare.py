@@ -15,6 +15,7 @@ from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes
 from olmc.review.diff.deployments import deployment_changes
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved, field_changes
+from olmc.review.diff.formats import format_changes
 from olmc.review.diff.images import WORKLOADS, image_changes, without_repetitions
 from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.review.diff.matching import Pair, folded_kind, paired
@@ -51,13 +52,17 @@ class Difference(NamedTuple):
         return sum(change.gravity is gravity for change in self.changes)
 
 
-def compare(old: Side, new: Side) -> Difference:
-    """Everything that changed from one side to the other; nothing if they mean the same."""
+def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
+    """Everything that changed from one side to the other; nothing if they mean the same.
+
+    With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes.
+    """
     before, after = operators(old.objects), operators(new.objects)
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
     pairs = paired(kept_old, kept_new, before, after)
     found: list[Change] = [*operator_changes(old, new), *plan_changes(old.objects, new.objects)]
     found += permission_changes(access(kept_old, before), access(kept_new, after))
+    found += format_changes(pairs) if formats else ()
     differing: list[Pair] = []
     noise = Counter(_folded_differences(old.objects, new.objects))
     unchanged = new.shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from olmc.review.diff.git import GitError, Revision, as_revision, folder_here, t
 from olmc.review.diff.rendered import rendered_objects, rendering
 from olmc.review.diff.sides import Compiled, Side, side_of
 from olmc.rules import diff as rules
+from olmc.rules.versions import VERSION_OF_RENDERING
 
-__all__ = ["Compile", "Reading", "read_sides"]
+__all__ = ["Compile", "Reading", "read_sides", "read_versions"]
 
 
 Compile = Callable[[Path], Compiled]
@@ -44,6 +45,28 @@ def read_sides(old: str, new: str, folder: Path, compiled: Compile, *, allow_emp
     if any(map(_stops, found)):
         return Reading(None, told)
     return Reading((sides[0], sides[1]), told)
+
+
+def read_versions(
+    path: str, versions: Sequence[tuple[str, Compile]], folder: Path, *, allow_empty: bool = False
+) -> Reading:
+    """The two sides of what one path is under two versions of OLM.
+
+    `path` is as in `read_sides`, but no rendering; `versions` are the names of both, each with what compiles for it.
+    """
+    found = _found(path, path, folder, allow_empty)
+    if found.texts is not None:
+        found.report.add(VERSION_OF_RENDERING.finding(None, side=path))
+    told = list(_named(found))
+    if _stops(found):
+        return Reading(None, tuple(told))
+    sides, stops = [], False
+    for name, compiled in versions:
+        each = found._replace(report=Report())
+        sides.append(_side(each, compiled, Spared({}, 0), allow_empty)._replace(name=f"{path} under OLM {name}"))
+        told += _named(each)
+        stops |= _stops(each)
+    return Reading(None if stops else (sides[0], sides[1]), tuple(dict.fromkeys(told)))
 
 
 class _Found(NamedTuple):

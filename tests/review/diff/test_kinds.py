@@ -30,10 +30,10 @@ def kinds() -> dict[str, type]:
 
 @cache
 def differences() -> tuple[Difference, ...]:
-    """Those of all cases, both ways, and of each object with nothing."""
+    """Those of all cases, both ways, of each object with nothing, and with what versions of OLM change."""
     sides = [(Side("old", tuple(old)), Side("new", tuple(new))) for old, new in CASES]
     pairs = [*sides, *((new, old) for old, new in sides), *((Side("none", ()), new) for _, new in sides)]
-    return tuple(compare(*pair) for pair in pairs)
+    return (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
 
 
 @cache

@@ -1,0 +1,78 @@
+"""`olmc diff --olm-version A..B`: what upgrading OLM itself changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import olmc
+from jsonschema import Draft202012Validator
+
+from olmc.resources import schema
+
+PATH = "olm-versions"
+
+
+def test_what_an_upgrade_of_olm_changes() -> None:
+    """Roles that people bind have other names, which is a risk; what operators may do is the same."""
+    result = olmc("diff", "--olm-version", "0.25..0.46", PATH)
+    assert (result.exit_code, result.stderr) == (1, "")
+    text = result.stdout
+    assert text.startswith(f"{PATH} under OLM 0.25.0 → {PATH} under OLM 0.46.0: ")
+    permissions = text.partition("\nCustom resource definitions\n")[0]
+    assert "  ClusterRole/quay-view\n" in permissions
+    assert "ServiceAccount/" not in permissions
+    assert "    ~ its name was quay-admin; bindings to that name have to follow  [risk]\n" in text
+    assert "    ~ its name was crane.v1.0.0-5867c7b5b8\n" in text
+    assert '    + metadata.labels["olm.managed"]: true (new)\n' in text
+    assert "pods are replaced" not in text
+
+
+def test_an_older_upgrade() -> None:
+    """Objects come and go with the names of certificates, conditions and random names."""
+    found = json.loads(olmc("diff", "--olm-version", "0.13..v0.25", PATH, "-o", "json").stdout)
+    assert not list(Draft202012Validator(schema("diff")).iter_errors(found))
+    told = {(each["object"]["kind"], each["object"]["name"], each["text"]) for each in found["changes"]}
+    assert ("Service", "v1-gauge-example-com", "removed") in told
+    assert ("Service", "tide-controller-service", "new") in told
+    assert ("Role", "crane.v1.0.0", "new") in told
+    renamed = {each["object"]["name"]: each["details"]["old"] for each in found["changes"] if each["kind"] == "Renamed"}
+    assert renamed["beacon.v1.0.0-beacon-ccd8b787"].startswith("beacon.v1.0.0-")
+    assert not any(name.startswith("quay-") for name in renamed)
+    assert [each["object"]["name"] for each in found["changes"] if each["kind"] == "PodsReplaced"] == [
+        "beacon-controller", "crane-controller", "tide-controller",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("versions", ["0.46..0.46", "0.37..0.46", "ocp-4.17..0.32"])
+def test_versions_that_do_the_same(versions: str) -> None:
+    result = olmc("diff", "--olm-version", versions, PATH)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_both_sides_of_a_comparison_are_of_one_version() -> None:
+    result = olmc("diff", "--olm-version", "0.13", "own-namespace", "own-namespace")
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--olm-version", "0.25..0.46", PATH, PATH), "OLD and NEW are compared, or one PATH"),
+        ((PATH,), "OLD and NEW are compared, or one PATH"),
+        (("--olm-version", "0.25..", PATH), "olmc knows no OLM version"),
+        (("--olm-version", "0.25..0.99", PATH), "olmc knows no OLM version 0.99."),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
+    result = olmc("diff", *arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
+def test_a_rendering_has_its_version(tmp_path: Path) -> None:
+    (tmp_path / "rendered.yaml").write_text(olmc("render", PATH).stdout, encoding="utf-8")
+    result = olmc("diff", "--olm-version", "0.25..0.46", tmp_path / "rendered.yaml")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "[OLMC454]" in result.stderr
