@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.generate.passes import generate
 from olmc.load.bundles import is_bundle, read_bundle
@@ -16,11 +16,18 @@ from olmc.model.location import Location
 from olmc.model.lock import Lock, LockFile
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
-from olmc.model.workspace import Manifest, Workspace
+from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.profiles.data import UnknownVersionError
 from olmc.profiles.resolve import profile_of
 from olmc.settle.diagnose import diagnose
 from olmc.settle.rest import Settled, picks, settle
+
+if TYPE_CHECKING:
+    from olmc.proposed.given_installs import Begun
+    from olmc.proposed.migration import Migration
+    from olmc.proposed.outcome import Outcome
+
+DEFAULTS = Options()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +37,9 @@ class Compilation:
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
-    olmc.lock would hold for this outcome. `suppressed`: the findings that comments and olmc.yaml accept, which are not
-    among the diagnostics.
+    olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
+    `operators`: what became of the Operators of v2alpha1.
+    `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics.
     """
 
     objects: tuple[Rendered, ...]
@@ -41,6 +49,8 @@ class Compilation:
     workspace: Workspace | None = None
     lock: Lock | None = None
     suppressed: tuple[Diagnostic, ...] = ()
+    options: Options = DEFAULTS
+    operators: tuple[Outcome, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -57,6 +67,24 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
     """The front end alone: read the workspace at `root`; problems go to `report`."""
     report = report if report is not None else Report()
     return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
+
+
+def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
+    """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
+
+    What stops the compilation is among the remarks, and there are no changes then.
+    """
+    from olmc.load.v2alpha1 import read_v2alpha1
+    from olmc.proposed.migrate_descoped import migrate as to_descoped
+    from olmc.proposed.migrate_v2alpha1 import migrate as to_v2alpha1
+    from olmc.proposed.migration import Migration
+
+    made = compile(root, Options(descoped=to == "descoped"), given=frozenset({"descoped", "v2alpha1"}))
+    if made.failed or made.settled is None:
+        return Migration((), tuple(d for d in made.diagnostics if d.severity is Severity.ERROR))
+    if to == "descoped" or made.workspace is None:
+        return to_descoped(made.settled.cluster)
+    return to_v2alpha1(made.settled.beginning, read_v2alpha1(made.workspace, Report()).operators)
 
 
 def _read_workspace(
@@ -97,13 +125,19 @@ def compile(
         return Compilation((), tuple(report), {})
     folder = scan(path, Report()) if path.is_dir() else None
     workspace: Workspace | None = None
+    bundles: Mapping[str, Bundle] = {}
+    settled: Settled | None = None
+    begun: Begun | None = None
     config: Mapping[str, Any] = {}
     if folder is not None and is_bundle(folder):
-        settled = _settle_bundle(path, folder, options, report)
+        settled, bundles = _settle_bundle(path, folder, options, report)
     else:
         workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)
-        settled = None if _has_errors(report) else settle(workspace, options, report)
-    return _without_suppressed(_compilation(workspace, settled, options, report), path, report, config)
+        if not _has_errors(report):
+            begun, settled = _settle_workspace(workspace, options, report)
+        bundles = workspace.bundles
+    made = _compilation(workspace, bundles, begun, settled, options, report)
+    return _without_suppressed(made, path, report, config)
 
 
 def compile_manifests(manifests: Iterable[Manifest], options: Options, report: Report) -> Compilation:
@@ -113,22 +147,43 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     workspace = of_manifests(manifests, report)
-    settled = None if _has_errors(report) else settle(workspace, options, report)
-    return _compilation(workspace, settled, options, report)
+    begun, settled = (None, None) if _has_errors(report) else _settle_workspace(workspace, options, report)
+    return _compilation(workspace, workspace.bundles, begun, settled, options, report)
+
+
+def _settle_workspace(
+    workspace: Workspace, options: Options, report: Report
+) -> tuple[Begun | None, Settled | None]:
+    if not options.v2alpha1:
+        return None, settle(workspace, options, report)
+    from olmc.proposed.stages import settled_with_installs
+
+    return settled_with_installs(workspace, options, report)
 
 
 def _compilation(
-    workspace: Workspace | None, settled: Settled | None, options: Options, report: Report
-) -> Compilation:
+    workspace: Workspace | None, bundles: Mapping[str, Bundle], begun: Begun | None, settled: Settled | None,
+    options: Options, report: Report,
+) -> Compilation:  # fmt: skip
     if settled is None or _has_errors(report):
-        return Compilation((), tuple(report), {}, workspace=workspace)
+        return Compilation((), tuple(report), {}, workspace=workspace, options=options)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
+    operators: tuple[Outcome, ...] = ()
+    changes: tuple[Any, ...] = ()
+    if options.descoped or options.v2alpha1:
+        from olmc.proposed.stages import proposed  # only who asks for the proposed APIs needs them
+
+        stage = proposed(begun, settled, bundles, options, report)
+        settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
     diagnose(settled, options, report)
-    objects = () if _has_errors(report) else generate(settled.cluster, options, report)
+    objects = () if _has_errors(report) else generate(settled.cluster, options, report, *changes)
     if _has_errors(report):  # in the objects themselves
         objects = ()
-    return Compilation(objects, tuple(report), _phases(settled.cluster), settled, workspace, lock)
+    phases = _phases(settled.cluster)
+    return Compilation(
+        objects, tuple(report), phases, settled, workspace, lock, options=options, operators=operators
+    )
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:
@@ -156,14 +211,16 @@ def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Loc
     return present
 
 
-def _settle_bundle(path: Path, folder: Folder, options: Options, report: Report) -> Settled | None:
+def _settle_bundle(
+    path: Path, folder: Folder, options: Options, report: Report
+) -> tuple[Settled | None, Mapping[str, Bundle]]:
     bundle = read_bundle(path, folder, report)
     if bundle is None:
-        return None
+        return None, {}
     from olmc.settle.bare import bare  # workspaces don't need it
 
     made = bare(bundle, options, report)
-    return settle(made.workspace, options, report, direct=made.steps)
+    return settle(made.workspace, options, report, direct=made.steps), made.workspace.bundles
 
 
 def _knows_version(options: Options, report: Report) -> bool:

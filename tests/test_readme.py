@@ -34,6 +34,11 @@ def as_pattern(output: str) -> str:
 
 @pytest.mark.parametrize(("command", "output"), [pair for page in PAGES for pair in shown(page)])
 def test_commands_of_the_readme(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_as_shown(command, output, monkeypatch)
+
+
+def run_as_shown(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a command in the checkout and holds what it prints against what a page shows."""
     monkeypatch.chdir(PROJECT)
     program, *arguments = shlex.split(command)
     assert program == "olmc"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress
 from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
 @click.option("--optional-value", "values", multiple=True, metavar="KEY=VALUE",
               help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.")
 @olm_version_option
+@proposed_options
 @click.pass_context
 def check(
-    ctx: click.Context, paths: tuple[Path, ...], output: str, everything: bool, strict: bool, select: tuple[str, ...],
-    ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...], olm_version: str,
+    ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
+    select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
+    olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -69,15 +72,18 @@ def check(
     check_codes(("--select", select), ("--ignore", ignore))
     from olmc.review.check import Compiled, checked, selected
 
+    options = with_proposed(Options(olm_version=olm_version), proposed)
+    given = given_version(ctx) | given_fields(ctx, proposed)
     roots = paths or (Path(),)
-    options, given, done = Options(olm_version=olm_version), given_version(ctx), []
+    done = []
     with progress() as doing:
         for root in roots:
             doing(f"compiling {root}")
             made = compile(root, options, given=given)
             doing(f"checking {root}")
             compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
-            found = selected(checked(root, compiled, settings, options, given), select, ignore)
+            lenient = settings._replace(modes_optional=made.options.descoped)
+            found = selected(checked(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE

@@ -19,6 +19,7 @@ COMMANDS = (
     "fn",
     "get",
     "graph",
+    "migrate",
     "init",
     "rbac",
     "render",

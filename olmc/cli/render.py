@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import olm_version_option
+from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.cli.values import kinds
 from olmc.emit.text import as_json, as_names, as_yaml
@@ -65,14 +66,15 @@ _FIELDS = {
 @click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
               help="The Kubernetes version of the cluster.")
 @olm_version_option
+@proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.pass_context
 def render(
-    ctx: click.Context, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
+    ctx: click.Context, /, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
     fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
     certs: str, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    olm_version: str, verbose: bool, allow_empty: bool,
+    olm_version: str, verbose: bool, allow_empty: bool, **proposed: Any,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -114,10 +116,12 @@ def render(
         install_namespace=namespace,
         watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
     )
+    options = with_proposed(options, proposed)
     if not c_reader_active():
         click.echo("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)", err=True)
     default = click.core.ParameterSource.DEFAULT
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+    given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
         for path in paths or (Path(),):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
@@ -25,10 +27,11 @@ from olmc.model.options import Options
               help="Set startingCSV and manual approval on the package's Subscription, in its file.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @olm_version_option
+@proposed_options
 @click.pass_context
 def resolve(
-    ctx: click.Context, path: Path, output: str, update: bool, locked: bool, pin: str | None, approve: tuple[str, ...],
-    olm_version: str,
+    ctx: click.Context, /, path: Path, output: str, update: bool, locked: bool, pin: str | None,
+    approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say what OLM would install in a workspace, and why.
 
@@ -47,8 +50,8 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
-    given = frozenset({"approve"} if approve else ()) | given_version(ctx)
-    options = Options(approve=approve, olm_version=olm_version)
+    given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"resolving {path}")
         done = compile(path, options, given=given, obey_lock=not update and pin is None)
@@ -73,14 +76,17 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
-    from olmc.review.resolution import as_data, as_table, hops, resolutions
+    from olmc.review.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
 
     if done.settled is None:
         return
     if output == "json":
-        click.echo(json.dumps(as_data(resolutions(done.settled)), indent=2, ensure_ascii=False))
+        data = as_data(resolutions(done.settled))
+        if done.operators:
+            data["operators"] = operators_as_data(done.operators)
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        click.echo(as_table(tuple(hops(done.settled))), nl=False)
+        click.echo(as_table((*hops(done.settled), *operator_hops(done.operators))), nl=False)
 
 
 def _write_lock(path: Path, done: Compilation) -> None:

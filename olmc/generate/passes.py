@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from olmc.generate.adoption import adopted
 from olmc.generate.certificates import certificates
@@ -17,7 +17,7 @@ from olmc.generate.subscriptions import install_plans, subscriptions
 from olmc.generate.surrogates import owned_by_surrogates, surrogates
 from olmc.generate.unserved import report_unserved
 from olmc.generate.webhooks import apiservices, crds, webhooks
-from olmc.generate.world import Pass, world
+from olmc.generate.world import Pass, World, world
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, Rendered
@@ -59,17 +59,30 @@ _KIND_ORDER = {
 _LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-def generate(cluster: Cluster, options: Options, report: Report) -> tuple[Rendered, ...]:
+Rewrite = Callable[[World, Sequence[Rendered]], Sequence[Rendered]]
+
+
+def generate(
+    cluster: Cluster,
+    options: Options,
+    report: Report,
+    further: Sequence[Pass] = (),
+    rewrite: Rewrite | None = None,
+) -> tuple[Rendered, ...]:
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
 
-    Each object is there once; `include` and `exclude` of the options are obeyed.
+    Each object is there once; `include` and `exclude` of the options are obeyed. `further` passes run after the others,
+    `rewrite` changes what all of them have made.
     """
     scene = world(cluster, options)
     made: dict[Identity, Rendered] = {}
-    for one in PASSES:
+    for one in (*PASSES, *further):
         for found in one(scene):
             made.setdefault(found.identity, found)
-    objects: Iterable[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
+    complete: Sequence[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
+    if rewrite is not None:
+        complete = rewrite(scene, complete)
+    objects: Iterable[Rendered] = complete
     if options.purpose == "apply":
         from olmc.generate.apply import for_apply  # review output needs none of it
 

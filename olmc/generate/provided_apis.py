@@ -7,11 +7,13 @@ from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.golang import gvk_hash
+from olmc.model.cluster import key_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import owner_reference
 from olmc.profiles.resolve import filled
+from olmc.settle.descoped import is_no_group
 
 STAGE = "provided_apis"
 
@@ -22,7 +24,7 @@ def provided_apis(world: World) -> Iterator[Rendered]:
     """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there."""
     made: dict[str, Rendered] = {}
     for api, csv in world.cluster.served.items():
-        if not _is_served(world, api):
+        if not _is_served(world, api) or _is_left_to_administrators(world, csv):
             continue
         for role in _roles(world, api, csv):
             made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
@@ -33,6 +35,12 @@ def _is_served(world: World, api: OwnedAPI) -> bool:
     if api.is_crd:
         return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.stock
     return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
+
+
+def _is_left_to_administrators(world: World, csv: Csv) -> bool:
+    """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
+    member = world.cluster.members.get(key_of(csv))
+    return member is not None and is_no_group(member.group)
 
 
 def _roles(world: World, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:

@@ -12,6 +12,7 @@ from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
+from olmc.settle.descoped import binds_itself
 from olmc.settle.requirements import permission_entries_satisfied
 
 RBAC = "rbac.authorization.k8s.io"
@@ -22,7 +23,7 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase."""
     for _, member in sorted(world.cluster.members.items()):
         group, csv = member.group, member.csv
-        if group is None or group.problem or not group.is_global:
+        if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
             continue
         entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", world.surroundings):
@@ -54,7 +55,7 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
 def tenant_rbac(world: World) -> Iterator[Rendered]:
     """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions."""
     for _, member in sorted(world.cluster.members.items()):
-        if member.group is not None and not member.group.is_global:
+        if member.group is not None and not member.group.is_global and binds_itself(member, world.options):
             yield from _tenant_copies(world, member)
 
 

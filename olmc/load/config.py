@@ -9,7 +9,7 @@ from typing import Any
 from olmc.load.files import read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
-from olmc.model.options import Options, Proxy
+from olmc.model.options import ImageContent, Options, Proxy
 from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
 from olmc.rules import versions
@@ -31,6 +31,10 @@ FIELDS = {
     "approve": "approve",
     "apis": "apis",
     "namespaces": "namespaces",
+    "descoped": "descoped",
+    "allowSharedAPIs": "shared_apis",
+    "enableV2alpha1": "v2alpha1",
+    "olmNamespace": "olm_namespace",
 }
 
 
@@ -80,4 +84,8 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
     proxy = config.get("proxy")
     if proxy and "proxy" not in given:
         values["proxy"] = Proxy(proxy.get("httpProxy", ""), proxy.get("httpsProxy", ""), proxy.get("noProxy", ""))
+    if "images" in config and "images" not in given:
+        values["images"] = tuple(
+            ImageContent(item["image"], item.get("digest", ""), item.get("bundle", "")) for item in config["images"]
+        )
     return base._replace(**values)

@@ -76,11 +76,11 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
             else:
                 report.add(rules.NOT_AN_OBJECT.finding(locate(below, ()), path=source.path))
         return
-    if _is_sound(manifest, report, judged):
+    if is_sound(manifest, report, judged=judged):
         yield manifest
 
 
-def _is_sound(manifest: Manifest, report: Report, judged: bool) -> bool:
+def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool:
     """Whether an object has a name and, if that is judged, the shape that the API server asks for."""
     obj, source = manifest.object, manifest.source
     if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):

@@ -168,7 +168,8 @@ class Cluster(NamedTuple):
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
     `approved`: CSVs, as `namespace/name`, whose waiting plan the workspace approves. `copies`: copied CSVs that the
-    workspace has, with the namespace each is from. CSVs stand in the order in which they arrived.
+    workspace has, with the namespace each is from. `installed`: CSVs that came by an Install, which need no
+    group. CSVs stand in the order in which they arrived.
     """
 
     profile: Profile
@@ -187,6 +188,7 @@ class Cluster(NamedTuple):
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
     copies: Mapping[Name, str] = MappingProxyType({})
+    installed: frozenset[Name] = frozenset()
 
     def groups_in(self, namespace: str) -> tuple[Group, ...]:
         """The OperatorGroups of a namespace."""

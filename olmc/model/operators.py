@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
+
+Scope = Literal["plain", "global", "scoped"]
 
 
 class APIKey(NamedTuple):
@@ -61,6 +63,14 @@ class Csv:
         return (home is not None and home != self.namespace) or "olm.copiedFrom" in (
             self.object["metadata"].get("labels") or {}
         )
+
+    @property
+    def scope(self) -> Scope:
+        """For descoping: plain without install modes, global with AllNamespaces alone, else scoped (R-DESCOPE-1)."""
+        modes = self.spec.get("installModes") or ()
+        if not modes:
+            return "plain"
+        return "global" if {m.get("type") for m in modes if m.get("supported")} == {"AllNamespaces"} else "scoped"
 
     @property
     def annotations(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 Purpose = Literal["review", "apply"]
 Certificates = Literal["none", "cert-manager", "service-ca"]
+ComponentLabel = Literal["adopted", "seed"]
 
 
 class Proxy(NamedTuple):
@@ -14,6 +15,17 @@ class Proxy(NamedTuple):
     http: str = ""
     https: str = ""
     no: str = ""
+
+
+class ImageContent(NamedTuple):
+    """What is known about an image without pulling it: its digest, and the CSV name of the bundle that it holds.
+
+    Both are "" where that is unknown.
+    """
+
+    image: str
+    digest: str = ""
+    bundle: str = ""
 
 
 class Options(NamedTuple):
@@ -33,6 +45,16 @@ class Options(NamedTuple):
     `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
     `install_namespace`, `watch`: for a bare bundle, where it is installed and which namespaces it watches
     (None: the widest scope that it supports; an empty tuple: all namespaces).
+
+    The proposed APIs (all off unless asked for):
+    `descoped`: operators without install modes, or with AllNamespaces alone, count as descoped.
+    `shared_apis`: APIs, as `plural.group`, that several descoped operators may provide.
+    `v2alpha1`: Operator and Install of operators.coreos.com/v2alpha1.
+    `user`, `user_groups`: who creates the Operators and approves the Installs ("": nobody is asked for).
+    `approve_installs`: every Install counts as approved, by `user` or, without one, by somebody who may do everything.
+    `migrate_subscriptions`: Subscriptions become Operators.
+    `component_label`: the label key of components, as OLM adopted it or as the proposal writes it.
+    `olm_namespace`: where OLM runs. `images`: what bundle images hold.
     """
 
     purpose: Purpose = "review"
@@ -51,3 +73,13 @@ class Options(NamedTuple):
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
     watch: tuple[str, ...] | None = None
+    descoped: bool = False
+    shared_apis: tuple[str, ...] = ()
+    v2alpha1: bool = False
+    user: str = ""
+    user_groups: tuple[str, ...] = ()
+    approve_installs: bool = False
+    migrate_subscriptions: bool = False
+    component_label: ComponentLabel = "adopted"
+    olm_namespace: str = "olm"
+    images: tuple[ImageContent, ...] = ()

@@ -67,6 +67,8 @@ class Present(NamedTuple):
 class Question(NamedTuple):
     """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds.
 
+    `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
+    namespace but about all of them, and wishes are named with theirs.
     `unheeded` are the types of properties that state a requirement, but not to this OLM.
     """
 
@@ -75,6 +77,8 @@ class Question(NamedTuple):
     wishes: tuple[Wish, ...]
     present: tuple[Present, ...] = ()
     fail_forward: bool = False
+    shared: frozenset[tuple[str, str]] = frozenset()
+    whole_cluster: bool = False
     unheeded: frozenset[str] = frozenset()
 
 

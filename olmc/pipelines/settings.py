@@ -13,6 +13,15 @@ from olmc.model.options import Options
 from olmc.resources import schema
 from olmc.settle.builtin import full_kube_version
 
+# The fields of Options that are chosen for a run, which olmc.yaml therefore doesn't have.
+_RUN = {
+    "allowSharedApi": "shared_apis",
+    "approveInstalls": "approve_installs",
+    "as": "user",
+    "asGroup": "user_groups",
+    "migrateSubscriptions": "migrate_subscriptions",
+    "componentLabel": "component_label",
+}
 _FLAGS = {"true": True, "false": False}
 
 
@@ -88,7 +97,11 @@ def _meant(name: str) -> str:
 def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
     """The options for settings without a problem (`problems_in`)."""
     options = options_from(settings, base or Options(), frozenset())
-    given = {field for name, field in FIELDS.items() if name in settings}
+    given = {field for name, field in (FIELDS | _RUN).items() if name in settings}
+    run: dict[str, Any] = {}
+    for name in _RUN.keys() & settings.keys():
+        value = settings[name]
+        run[_RUN[name]] = tuple(value) if isinstance(value, list) else value
     version = full_kube_version(options.kube_version) or options.kube_version
     watch = () if settings.get("allNamespaces") else settings.get("watch")
     return Chosen(
@@ -96,6 +109,7 @@ def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
             kube_version=version,
             install_namespace=settings.get("namespace") or options.install_namespace,
             watch=tuple(watch) if watch is not None else None,
+            **run,
         ),
         frozenset(given),
     )

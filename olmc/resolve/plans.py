@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.golang import random_suffix
@@ -44,7 +44,7 @@ class Round(NamedTuple):
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
     """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
     mine = {
-        name: _refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
+        name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
     }
     groups = cluster.groups_in(namespace)
     if not mine or len(groups) != 1:
@@ -52,17 +52,18 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)
-    question, found = _answered(_question(cluster, namespace, mine, visible), workspace)
+    question, found = answered(question_of(cluster, namespace, mine, visible), workspace, [namespace])
     if found.message:
         failure = (found.reason, found.message)
         return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
     mine = {name: s._replace(failure=None, unpacking=False) for name, s in mine.items()}
-    return _planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
+    return planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
 
 
-def _answered(question: Question, workspace: Workspace) -> tuple[Question, Answer]:
-    """The answer, obeying `olmc.lock`, and the question that it answers."""
-    locked = workspace.lock.namespaces.get(question.namespace) if workspace.lock is not None else None
+def answered(question: Question, workspace: Workspace, namespaces: Iterable[str]) -> tuple[Question, Answer]:
+    """The answer, obeying what `olmc.lock` says about these namespaces, and the question that it answers."""
+    lock = workspace.lock.namespaces if workspace.lock is not None else {}
+    locked = [operator for namespace in namespaces for operator in lock.get(namespace, ())]
     if locked:
         from olmc.resolve.locking import restrictions  # few workspaces have a lock
 
@@ -73,7 +74,7 @@ def _answered(question: Question, workspace: Workspace) -> tuple[Question, Answe
     return question, answer(question)
 
 
-def _refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
+def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
     if not s.plan and s.generated_by:
@@ -94,23 +95,25 @@ def _fails_forward(cluster: Cluster, namespace: str) -> bool:
     return cluster.profile.resolver_failforward and len(groups) == 1 and groups[0].fails_forward
 
 
-def _question(
+def question_of(
     cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], visible: Sequence[CatalogSource]
 ) -> Question:
+    """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
     catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
     present = []
     for csv in cluster.csvs_in(namespace):
         try:
-            present.append(_present(csv, cluster, mine))
+            present.append(present_of(csv, cluster, mine))
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(EXISTING, namespace), problem=str(error)))
-    wishes = tuple(_wish(s) for s in mine.values())
+    wishes = tuple(wish_of(s) for s in mine.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = _fails_forward(cluster, namespace)
-    return Question(namespace, tuple(catalogs), wishes, tuple(present), fail_forward, unheeded)
+    return Question(namespace, tuple(catalogs), wishes, tuple(present), fail_forward, unheeded=unheeded)
 
 
-def _wish(s: Subscription) -> Wish:
+def wish_of(s: Subscription) -> Wish:
+    """A Subscription as the resolver sees it."""
     return Wish(
         name=s.name.name,
         package=s.package,
@@ -122,7 +125,8 @@ def _wish(s: Subscription) -> Wish:
     )
 
 
-def _present(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> Present:
+def present_of(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> Present:
+    """A CSV as the resolver sees it; `mine` may have it installed. Raises UnreadablePropertiesError."""
     packages = {s.package for s in mine.values() if s.installed == csv.name}
     member = cluster.members.get(Name(csv.namespace, csv.name))
     return Present(
@@ -134,7 +138,7 @@ def _present(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> P
     )
 
 
-def _planned(
+def planned(
     workspace: Workspace, cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick],
     options: Options,
 ) -> Round:  # fmt: skip

@@ -220,6 +220,8 @@ def problem_of(draft: Draft) -> Problem:
         # OLM looks the bundle up by name and channel and gives up on what isn't unique.
         if identifier not in draft.view.copies:
             for api in item.apis:
+                if (api.group, api.kind) in draft.view.shared:
+                    continue
                 offering[str(api), f"provide {api}"].append(identifier)
             for package, _ in item.packages:
                 offering[package, f"originate from package {package}"].append(identifier)

@@ -147,6 +147,7 @@ class View:
     catalogs: Mapping[CatalogKey, tuple[Item, ...]]
     shelves: Mapping[Shelf, tuple[Item, ...]]
     copies: Mapping[str, int]
+    shared: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def existing(self) -> tuple[Item, ...]:
@@ -175,12 +176,13 @@ class View:
     def order(self, own: CatalogKey) -> list[CatalogKey]:
         """The catalogs in the order in which a requirement of a bundle from `own` tries them (R-CAT-530)."""
 
-        def rank(key: CatalogKey) -> tuple[bool, bool, int, bool, str]:
+        def rank(key: CatalogKey) -> tuple[bool, bool, int, bool, str, str]:
             return (
                 key.name != EXISTING,
                 key != own,
                 -self.priorities.get(key, 0),
                 key.namespace != self.namespace,
+                key.namespace,
                 key.name,
             )
 
@@ -206,6 +208,7 @@ def view_of(question: Question, present: Iterable[Present]) -> View:
         catalogs,
         _index((Shelf(item.catalog, item.package, item.channel), item) for item in items),
         {identifier: number for identifier, number in times.items() if number > 1},
+        question.shared,
     )
 
 

@@ -9,6 +9,8 @@ from olmc.model.cluster import Cluster
 from olmc.settle.builtin import builtin_kinds
 
 _ALIKE = 0.75
+# What no cluster serves yet (docs/install-api.md).
+_PROPOSED = ("Install",)
 
 
 def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
@@ -16,7 +18,8 @@ def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterato
 
     A kind that is like no other may be one that just is not here, and is left out.
     """
-    known = {kind.lower(): kind for kind in (*(kind for _, kind in builtin_kinds()), *_kinds_of(clusters))}
+    served = (kind for _, kind in builtin_kinds())
+    known = {kind.lower(): kind for kind in (*served, *_PROPOSED, *_kinds_of(clusters))}
     for kind in kinds:
         close = get_close_matches(kind.lower(), known, n=1, cutoff=_ALIKE) if kind.lower() not in known else []
         if close:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.resolution import Pick
 from olmc.resolve.explain import reasons
 from olmc.resolve.plans import Round
 from olmc.review.tables import aligned
 from olmc.settle.rest import Settled
+
+if TYPE_CHECKING:
+    from olmc.proposed.outcome import Outcome
 
 FORMAT_VERSION = 1
 
@@ -112,6 +115,34 @@ def _hops_of(done: Round) -> Iterator[Hop]:
         if candidate.name in done.plan.csvs:
             before = pick.replaces if pick.replaces in present else "-"
             yield Hop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why + waits)
+
+
+def operator_hops(operators: Sequence[Outcome]) -> Iterator[Hop]:
+    """The hops of Operators of v2alpha1, Install by Install, or what keeps them where they are."""
+    for outcome in operators:
+        name = f"Operator {outcome.operator.name}"
+        before = "-"
+        for install in outcome.installs:
+            why, after = name if install.applied else f"{name}; waits for approval", install.install.name
+            yield Hop(install.content.namespace, outcome.package or "-", before, after, outcome.channel, why)
+            before = after
+        if outcome.failure or outcome.missing or outcome.problem:
+            why = f"{name} can't be resolved" if outcome.failure else f"{name} can't be installed"
+            installed = outcome.installed or "-"
+            yield Hop("-", outcome.package or "-", installed, installed, outcome.channel, why)
+
+
+def operators_as_data(operators: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """What became of Operators of v2alpha1, in the format of `schemas/resolution.schema.json`."""
+    return [
+        {
+            "name": outcome.operator.name,
+            "installed": outcome.installed,
+            "installs": [{"name": each.install.name, "applied": each.applied} for each in outcome.installs],
+            "message": outcome.failure[1] if outcome.failure else outcome.problem,
+        }
+        for outcome in operators
+    ]
 
 
 def as_table(rows: Sequence[Hop]) -> str:

@@ -32,7 +32,8 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
     """The namespace, the OperatorGroup and the steps for a bundle alone.
 
     The namespace is the one asked for, else the one that the CSV suggests, else the package's name; the scope is what
-    was asked for, else the widest that the bundle supports.
+    was asked for, else the widest that the bundle supports. With descoping, a bundle without install modes gets a group
+    only if somebody asks for namespaces.
     """
     namespace = options.install_namespace or _suggested(bundle) or bundle.package
     targets = _targets(bundle, namespace, options, report)
@@ -42,14 +43,15 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         for name in dict.fromkeys((namespace, *targets))
         if name != "default"
     ]
-    objects.append(
-        {
-            "apiVersion": "operators.coreos.com/v1",
-            "kind": "OperatorGroup",
-            "metadata": {"name": bundle.package, "namespace": namespace},
-            "spec": {"targetNamespaces": list(targets)} if targets else {},
-        }
-    )
+    if not (options.descoped and options.watch is None and not _modes(bundle)):
+        objects.append(
+            {
+                "apiVersion": "operators.coreos.com/v1",
+                "kind": "OperatorGroup",
+                "metadata": {"name": bundle.package, "namespace": namespace},
+                "spec": {"targetNamespaces": list(targets)} if targets else {},
+            }
+        )
     properties = properties_text(bundle_properties(loose(bundle), report))
     spec = bundle.csv.object.get("spec")
     replaces = str(spec.get("replaces") or "") if isinstance(spec, dict) else ""
@@ -83,9 +85,7 @@ def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
-    spec = bundle.csv.object.get("spec")
-    modes = spec.get("installModes") if isinstance(spec, dict) else ()
-    modes = modes if isinstance(modes, list) else ()
+    modes = _modes(bundle)
     supported = {mode.get("type") for mode in modes if isinstance(mode, dict) and mode.get("supported") is True}
     if "AllNamespaces" in supported or not supported:
         return ()
@@ -93,3 +93,9 @@ def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -
         return (namespace,)
     report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
     return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")
+
+
+def _modes(bundle: Bundle) -> list[Any]:
+    spec = bundle.csv.object.get("spec")
+    modes = spec.get("installModes") if isinstance(spec, dict) else ()
+    return modes if isinstance(modes, list) else []

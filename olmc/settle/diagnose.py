@@ -101,7 +101,8 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
                 home=home,
                 glob=options.global_catalog_namespace,
             )
-        if not cluster.groups_in(name.namespace):
+        free = options.descoped and (subscription.current or subscription.failure)
+        if not cluster.groups_in(name.namespace) and not free:
             place = _at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
 
@@ -142,7 +143,8 @@ def with_places(question: Question, cluster: Cluster) -> Question:
     """The question with the place of every Subscription, for messages."""
     wishes = []
     for wish in question.wishes:
-        found = cluster.subscriptions.get(Name(question.namespace, wish.name))
+        namespace, _, name = wish.name.rpartition("/")
+        found = cluster.subscriptions.get(Name(namespace or question.namespace, name))
         wishes.append(wish._replace(location=_at(found.source, "spec") if found else None))
     return question._replace(wishes=tuple(wishes))
 

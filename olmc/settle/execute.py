@@ -6,6 +6,7 @@ from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.operators import Group
 from olmc.model.options import Options
 from olmc.settle.builtin import is_cluster_scoped
+from olmc.settle.descoped import no_group
 from olmc.settle.groups import with_targets
 from olmc.settle.permissions import access, allowed
 from olmc.settle.stock import StepError, Target, with_step
@@ -28,7 +29,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
     if not plan.approved:
         return _add(cluster, plan)
-    group = _managing_group(cluster, plan.namespace)
+    group = _managing_group(cluster, plan.namespace, options)
     if group is None:
         text = "no operator group found that is managing this namespace"
         return _add(cluster, plan._replace(phase="Installing", condition=("False", "InstallCheckFailed", text)))
@@ -49,9 +50,11 @@ def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
     return cluster._replace(plans=(*others, plan))
 
 
-def _managing_group(cluster: Cluster, namespace: str) -> Group | None:
-    """The one OperatorGroup of a namespace, if it targets anything (R-CAT-604)."""
+def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Group | None:
+    """The one OperatorGroup of a namespace, if it targets anything (R-CAT-604); descoped operators need none."""
     groups = cluster.groups_in(namespace)
+    if not groups and options.descoped:
+        return no_group(namespace)
     if len(groups) != 1:
         return None
     group = with_targets(groups[0], cluster.namespaces, cluster.stock)

@@ -10,6 +10,7 @@ from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.profiles.ownership import owner_labels
+from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.groups import with_targets
 from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
@@ -75,7 +76,7 @@ def _judge_all(
     members: dict[Name, Member] = {}
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _forwarded(_judge(csv, cluster, world, provided, served, members), cluster)
+        member = _forwarded(_judge(csv, cluster, options, world, provided, served, members), cluster)
         members[name] = member
         before = Name(name.namespace, csv.replaces)
         if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
@@ -111,6 +112,7 @@ def _arrival_order(cluster: Cluster) -> list[Name]:
 def _judge(
     csv: Csv,
     cluster: Cluster,
+    options: Options,
     world: Surroundings,
     provided: dict[Name, frozenset[APIKey] | None],
     served: Mapping[str, ServedAPI],
@@ -121,11 +123,14 @@ def _judge(
         return Member(csv, None, "", "", "")
     if not csv.surface_is_readable:
         return Member(csv, group if isinstance(group, Group) else None, "", "", "")
+    free = needs_no_group(csv, cluster, options)
+    if free and not cluster.groups_in(csv.namespace):
+        return _through_phases(csv, no_group(csv.namespace), cluster, world, served, members)
     if not isinstance(group, Group):
         return _failed(csv, None, group)
     if group.problem:
         return Member(csv, group, "", "", "")
-    failure = install_mode_failure(csv, group)
+    failure = None if free else install_mode_failure(csv, group)
     if failure:
         return _failed(csv, group, failure)
     verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)

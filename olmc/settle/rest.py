@@ -18,6 +18,7 @@ from olmc.resolve.steps import bundle_content, bundle_steps, strategy_steps
 from olmc.rules import settle as rules
 from olmc.settle.collect import without_replaced
 from olmc.settle.copies import gets_api_roles
+from olmc.settle.descoped import with_global_groups
 from olmc.settle.execute import with_plan
 from olmc.settle.phases import judged
 from olmc.settle.start import first_state
@@ -46,20 +47,32 @@ class Settled(NamedTuple):
     history: tuple[Round, ...] = ()
 
 
-def settle(workspace: Workspace, options: Options, report: Report, *, direct: Sequence[Step] = ()) -> Settled:
+def settle(
+    workspace: Workspace,
+    options: Options,
+    report: Report,
+    *,
+    direct: Sequence[Step] = (),
+    installed: frozenset[Name] = frozenset(),
+) -> Settled:
     """The state that OLM comes to rest in on a workspace.
 
-    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle.
+    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle or an Install; `installed`
+    are CSVs that Installs brought.
     """
     cluster = _with_installed(workspace, first_state(workspace, options, report), options)
+    cluster = cluster._replace(installed=installed)
+    stopped: set[str] = set()
     for step in direct:
+        if step.resolving in stopped:
+            continue
         try:
             cluster = with_step(cluster, step, Target(_namespace_of(step), "", options))
         except StepError as error:
             place = locate(step.source, ()) if step.source is not None else None
             report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
-            break
-    cluster = _at_rest(cluster, options)
+            stopped.add(step.resolving)
+    cluster = at_rest(cluster, options)
     if not cluster.subscriptions:
         return Settled(cluster, cluster)
     return _upgraded(workspace, cluster, options, report)
@@ -67,8 +80,9 @@ def settle(workspace: Workspace, options: Options, report: Report, *, direct: Se
 
 def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> Settled:
     """Round after round, namespace by namespace, until no InstallPlan is made any more."""
-    from olmc.resolve.plans import resolve_namespace  # the resolver takes long to import, and bundles don't need it
+    from olmc.resolve.descoped import resolver_for  # the resolver takes long to import, and bundles don't need it
 
+    resolve_namespace = resolver_for(options)
     first: dict[str, Round] = {}
     rounds: dict[str, Round] = {}
     beginning = cluster
@@ -86,7 +100,7 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
                 history.append(done)
                 cluster = with_plan(cluster, done.plan, options)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
-        cluster = _at_rest(cluster, options) if planned else _noted(cluster)
+        cluster = at_rest(cluster, options) if planned else _noted(cluster)
         if not planned:
             return Settled(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
@@ -96,9 +110,13 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
 def picks(settled: Settled) -> Iterator[tuple[str, Pick]]:
     """What the resolver picked on the way to rest, in order, with the namespace; also what was never installed."""
     for done in (*settled.history, *settled.rounds.values()):
-        if done.question is not None and done.answer is not None:
-            for pick in done.answer.picks:
+        if done.question is None or done.answer is None:
+            continue
+        for pick in done.answer.picks:
+            if not done.question.whole_cluster:
                 yield done.question.namespace, pick
+            elif done.plan is not None and pick.candidate.name in done.plan.csvs:
+                yield done.plan.namespace, pick
 
 
 def _namespace_of(step: Step) -> str:
@@ -137,10 +155,10 @@ def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
     return not keys.isdisjoint(cluster.stock)
 
 
-def _at_rest(cluster: Cluster, options: Options) -> Cluster:
+def at_rest(cluster: Cluster, options: Options) -> Cluster:
     """Phases judged, replaced CSVs gone, and what only history tells noted down."""
     while True:
-        cluster = _noted(judged(cluster, options))
+        cluster = _noted(judged(with_global_groups(cluster, options), options))
         after = without_replaced(cluster)
         if after is cluster:
             return cluster

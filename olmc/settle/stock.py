@@ -17,6 +17,7 @@ from olmc.profiles.kinds import CORE_KINDS
 from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.crds import CRDError, updated_crd
+from olmc.settle.descoped import is_descoped
 from olmc.settle.known import known_part
 from olmc.settle.refusals import crd_problem, metadata_problem, refusal
 from olmc.settle.requirements import serves_kind
@@ -44,6 +45,10 @@ class Target(NamedTuple):
 
 def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
     """The cluster after a step; raises StepError when OLM could not carry it out."""
+    if step.kind.endswith("RoleBinding") and not step.derived and target.options.descoped:
+        csv = cluster.csvs.get(Name(target.namespace, step.resolving))
+        if csv is not None and is_descoped(csv, target.options):
+            return cluster  # R-DESCOPE-6: bindings are an administrator's
     if step.kind == "Subscription":
         return _with_subscription(cluster, step, target)
     if step.kind not in cluster.profile.bundle_kinds:

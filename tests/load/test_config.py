@@ -60,6 +60,11 @@ ALL_OPTIONS = CONFIG + """\
   apis: [monitoring.coreos.com/v1/ServiceMonitor]
   namespaces: [team-a]
   approve: [all]
+  descoped: true
+  allowSharedAPIs: [kettles.tea.example.com]
+  enableV2alpha1: true
+  olmNamespace: openshift-operator-lifecycle-manager
+  images: [{image: registry.example.com/kettle, bundle: kettle.v1}]
   proxy: {httpProxy: "http://p:1", noProxy: x}
 """
 
@@ -82,6 +87,11 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
         namespaces=("team-a",),
         approve=("all",),
+        descoped=True,
+        shared_apis=("kettles.tea.example.com",),
+        v2alpha1=True,
+        olm_namespace="openshift-operator-lifecycle-manager",
+        images=(type(options.images[0])("registry.example.com/kettle", "", "kettle.v1"),),
         proxy=type(options.proxy)("http://p:1", "", "x"),
     )
 

@@ -104,6 +104,16 @@ def test_options_have_the_names_of_render() -> None:
     assert deployment["spec"]["template"]["metadata"]["annotations"]["olm.targetNamespaces"] == "tools"
 
 
+def test_the_proposed_apis_can_be_asked_for() -> None:
+    """With the same outcome as on the command line, for what olmc.yaml has and for what is chosen for a run."""
+    spec = {"enableV2alpha1": True, "approveInstalls": True, "as": "jane", "asGroup": ["system:masters"]}
+    result = called(render(path="operator-v2alpha1", **spec))
+    flags = ("--enable-v2alpha1", "--approve-installs", "--as", "jane", "--as-group", "system:masters")
+    printed = CliRunner().invoke(main, ["render", "operator-v2alpha1", "-o", "json", *flags])
+    assert result.exit_code == 0, result.stderr
+    assert listed(result)["items"] == json.loads(printed.stdout)["items"]
+
+
 def test_every_option_of_render_is_a_setting() -> None:
     """All but those that say where the output goes."""
     from olmc.pipelines.settings import known, option_name

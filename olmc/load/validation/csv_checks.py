@@ -35,12 +35,13 @@ _CASED = {
 _ALL_NAMESPACES = "AllNamespaces"
 
 
-def csv_findings(manifest: Manifest) -> Iterator[Finding]:
-    """What is wrong with a CSV, in the order of the rules."""
+def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterator[Finding]:
+    """What is wrong with a CSV, in the order of the rules; with descoping, install modes are optional."""
     csv = CsvView(manifest)
     yield from _name_findings(csv)
     yield from example_findings(csv)
-    yield from _install_mode_findings(csv)
+    if csv.spec.get("installModes") or not modes_optional:
+        yield from _install_mode_findings(csv)
     yield from min_kube_version_findings(csv)
     yield from _field_findings(csv)
     yield from _annotation_findings(csv)

@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     the file that `index-path` names (None: not given);
     `platforms` are those of images, which olmc can't ask a registry for. `cel_problem` says what is wrong with a CEL
     rule, "" for nothing; whoever knows CEL passes it, since resolving is above this room.
+    `modes_optional`: a CSV without install modes is a descoped operator's.
     """
 
     optional: frozenset[str] = frozenset()
@@ -60,6 +61,7 @@ class Settings(NamedTuple):
     categories: Categories | None = None
     platforms: Mapping[str, tuple[Platform, ...]] = MappingProxyType({})
     cel_problem: Callable[[str], str] = _not_judged
+    modes_optional: bool = False
 
 
 def chosen(names: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -93,7 +93,7 @@ def subject_findings(subject: Subject, settings: Settings) -> Iterator[Finding]:
     refusal = csv_refusal(bundle.csv.object)
     if refusal is not None and not is_forgiven(refusal):
         return
-    yield from csv_findings(bundle.csv)
+    yield from csv_findings(bundle.csv, modes_optional=settings.modes_optional)
     yield from bundle_findings(bundle)
     yield from size_findings(folder, bundle.name)
     for name, validator in OPTIONAL_VALIDATORS.items():

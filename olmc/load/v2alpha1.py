@@ -1,0 +1,174 @@
+"""Operators and Installs of v2alpha1 among the manifests (R-OPERATOR-1, R-OPERATOR-2, R-INSTALL-1, R-INSTALL-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.load.manifests import is_object, is_sound
+from olmc.load.shape import Problem, problems
+from olmc.model.diagnostic import Report
+from olmc.model.location import Source
+from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.proposed import CatalogUpdates, ContentItem, Install, Operator
+from olmc.model.workspace import Manifest, Workspace
+from olmc.rules import v2alpha1 as rules
+from olmc.yaml import locate, read
+
+V2ALPHA1 = "operators.coreos.com/v2alpha1"
+UPDATES = {"CatalogSource": "catalogSource", "ManifestImage": "manifestImage"}
+CONTENT = {"ManifestImage": "manifestImage", "Raw": "raw"}
+KINDS = ("Install", "Operator")
+
+
+class Proposed(NamedTuple):
+    """The Operators and Installs of a workspace by name, and the workspace without them."""
+
+    workspace: Workspace
+    operators: tuple[Operator, ...]
+    installs: tuple[Install, ...]
+
+
+def read_v2alpha1(workspace: Workspace, report: Report) -> Proposed:
+    """Takes the Operators and Installs out of a workspace; what the API server would refuse is reported."""
+    mine = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
+    if not mine:
+        return Proposed(workspace, (), ())
+    others = tuple(m for m in workspace.manifests if m not in mine)
+    sound = [m for m in sorted(mine, key=lambda m: str(m.object["metadata"]["name"])) if _is_sound(m, report)]
+    operators = tuple(_operator(m) for m in sound if m.object["kind"] == "Operator")
+    installs = tuple(_install(m) for m in sound if m.object["kind"] == "Install")
+    return Proposed(workspace._replace(manifests=others), operators, installs)
+
+
+def _is_sound(manifest: Manifest, report: Report) -> bool:
+    obj = manifest.object
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    found = [(keys, _shape_text(keys, text)) for keys, text in problems(f"{kind.lower()}-v2alpha1", obj)]
+    if not found:
+        check: Callable[[Mapping[str, Any]], Iterator[Problem]]
+        check = _operator_problems if kind == "Operator" else _install_problems
+        found = list(check(obj.get("spec") or {}))
+    if obj["metadata"].get("namespace"):
+        found.append((("metadata", "namespace"), f"{kind} is cluster-scoped"))
+    for keys, text in found:
+        report.add(rules.REFUSED.finding(locate(manifest.source, keys), kind=kind, name=name, problem=text))
+    return not found
+
+
+def _shape_text(keys: tuple[str | int, ...], text: str) -> str:
+    return f"{'.'.join(str(key) for key in keys) or 'the object'}: {text}"
+
+
+def _operator_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    """R-OPERATOR-2."""
+    updates = spec.get("updates")
+    if updates is None:
+        return
+    where, kind = ("spec", "updates"), updates.get("type")
+    if kind not in UPDATES:
+        yield (*where, "type"), "spec.updates.type must be one of [CatalogSource ManifestImage]"
+        return
+    for other, member in UPDATES.items():
+        if other == kind and not updates.get(member):
+            yield where, f"spec.updates.{member} must be set for type {kind}"
+        if other != kind and updates.get(member):
+            yield (*where, member), f"spec.updates.{member} must not be set for type {kind}"
+    if kind == "CatalogSource" and updates.get("catalogSource"):
+        yield from _catalog_problems(updates["catalogSource"])
+
+
+def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[Problem]:
+    where = ("spec", "updates", "catalogSource")
+    ref = catalog.get("ref") or {}
+    if not (ref.get("name") and ref.get("namespace")):
+        yield where, "spec.updates.catalogSource.ref.name and .namespace must be set"
+    if bool(catalog.get("package")) != bool(catalog.get("channel")):
+        yield where, "spec.updates.catalogSource: package and channel must be set together"
+    elif not catalog.get("package") and not catalog.get("entrypoint"):
+        yield where, "spec.updates.catalogSource: one of package, entrypoint must be set"
+
+
+def _operator(manifest: Manifest) -> Operator:
+    updates = (manifest.object.get("spec") or {}).get("updates") or {}
+    given = updates.get("catalogSource") or {}
+    catalog = None
+    if given:
+        catalog = CatalogUpdates(
+            CatalogKey(given["ref"]["name"], given["ref"]["namespace"]),
+            given.get("package") or "",
+            given.get("channel") or "",
+            given.get("entrypoint") or "",
+            given.get("approval") == "Manual",
+        )
+    return Operator(manifest.object, manifest.source, catalog, updates.get("manifestImage") or "")
+
+
+def _install_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    """R-INSTALL-1, R-INSTALL-2, R-INSTALL-4."""
+    content = spec.get("content") or []
+    if not content:
+        yield ("spec",), "spec.content: must specify at least one thing to install"
+    seen = set()
+    for index, item in enumerate(spec.get("namespaces") or ()):
+        if item["from"] in seen:
+            text = f'spec.namespaces[{index}].from: duplicate value "{item["from"]}"'
+            yield ("spec", "namespaces", index, "from"), text
+        seen.add(item["from"])
+    for index, item in enumerate(content):
+        yield from _item_problems(index, item)
+
+
+def _item_problems(index: int, item: Mapping[str, Any]) -> Iterator[Problem]:
+    where, kind = ("spec", "content", index), item.get("type")
+    if kind not in CONTENT:
+        yield (*where, "type"), f"spec.content[{index}].type must be one of [ManifestImage Raw]"
+        return
+    member = CONTENT[kind]
+    if not item.get(member):
+        yield where, f"spec.content[{index}].{member} must be set for type {kind}"
+    for other in CONTENT.values():
+        if other != member and item.get(other):
+            yield (*where, other), f"spec.content[{index}].{other} must not be set for type {kind}"
+    if kind == "Raw" and item.get("raw"):
+        _, cause = _decoded(item["raw"])
+        if cause:
+            yield (*where, "raw"), f"spec.content[{index}].raw: {cause}"
+
+
+def _decoded(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
+    """The objects of a raw item, a text of YAML or JSON documents or one object, or why they can't be read."""
+    values = [raw]
+    if isinstance(raw, str):
+        report = Report()
+        values = [document.value for document in read("raw", raw, report) if document.value is not None]
+        broken = next(iter(report), None)
+        if broken is not None:
+            return (), broken.message
+    objects: list[KubernetesObject] = []
+    for value in values:
+        if not isinstance(value, dict) or not is_object(value):
+            return (), "each document must be an object with apiVersion and kind"
+        metadata = value.get("metadata")
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+            return (), f"{value['kind']} has no metadata.name"
+        report = Report()
+        is_sound(Manifest(value, Source("raw", "")), report)
+        refused = next(iter(report), None)
+        if refused is not None:
+            return (), refused.message
+        objects.append(value)
+    return tuple(objects), "" if objects else "it holds no objects"
+
+
+def _install(manifest: Manifest) -> Install:
+    spec = manifest.object.get("spec") or {}
+    items = tuple(
+        ContentItem(dict(item), item["manifestImage"])
+        if item["type"] == "ManifestImage"
+        else ContentItem(dict(item), objects=_decoded(item["raw"])[0])
+        for item in spec["content"]
+    )
+    namespaces = tuple((item["from"], item["to"]) for item in spec.get("namespaces") or ())
+    approved = spec.get("approval") == "Approved"
+    return Install(manifest.object["metadata"]["name"], manifest.object, manifest.source, items, namespaces, approved)

@@ -1,0 +1,173 @@
+"""What is wrong with descoped operators: bindings, rights on status, shared APIs (R-DESCOPE-5 … R-DESCOPE-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from olmc.model.cluster import Cluster, key_of
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.location import Location, Source
+from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.operators import Csv, OwnedAPI
+from olmc.model.options import Options
+from olmc.model.workspace import Bundle
+from olmc.proposed import situations
+from olmc.proposed.descoped_rbac import REQUIRED
+from olmc.rules import descoped as rules
+from olmc.settle.descoped import is_descoped
+from olmc.settle.permissions import access, allowed
+from olmc.settle.requirements import APIEXTENSIONS
+from olmc.yaml import locate
+
+CRD = "CustomResourceDefinition"
+
+
+class _Shipped(NamedTuple):
+    object: KubernetesObject
+    source: Source | None
+
+
+def findings(cluster: Cluster, bundles: Mapping[str, Bundle], options: Options) -> Iterator[Diagnostic]:
+    """Everything that descoping gives reason to say about a settled cluster; `bundles` are the workspace's, by CSV."""
+    descoped = [csv for _, csv in sorted(cluster.csvs.items()) if is_descoped(csv, options)]
+    for csv in descoped:
+        shipped = tuple(_shipped(csv, cluster, bundles))
+        yield from _bindings(csv, shipped)
+        yield from _optional_roles(csv, shipped)
+        yield from _status_rights(csv, cluster)
+    yield from _uncontrolled(cluster)
+    yield from _shared_apis(descoped, options)
+    yield from situations.findings(cluster)
+
+
+def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Iterator[_Shipped]:
+    """The objects that a CSV's bundle ships beside it."""
+    bundle = bundles.get(csv.name)
+    if bundle is not None:
+        yield from (_Shipped(file.manifest.object, file.manifest.source) for file in bundle.files)
+        return
+    for plan in cluster.plans:
+        if plan.namespace == csv.namespace:
+            steps = (step for step in plan.steps if step.resolving == csv.name and not step.derived)
+            yield from (_Shipped(step.object, step.source) for step in steps)
+
+
+def _at(source: Source | None, *keys: str | int) -> Location | None:
+    return locate(source, keys) if source is not None else None
+
+
+def _name(obj: KubernetesObject) -> str:
+    metadata = obj.get("metadata")
+    found = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, Mapping) else ""
+    return str(found or "")
+
+
+def _bindings(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnostic]:
+    """R-DESCOPE-6."""
+    accounts = csv.service_account_names
+    for obj, source in shipped:
+        if obj.get("kind") in ("RoleBinding", "ClusterRoleBinding"):
+            yield rules.BINDING_REFUSED.finding(
+                _at(source), csv=csv.name, kind=obj["kind"], name=_name(obj), account=accounts[0] if accounts else "…"
+            )
+
+
+def _optional_roles(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnostic]:
+    """R-DESCOPE-5: of several ClusterRoles of an account, all but the generated one are optional."""
+    names = [_name(obj) for obj, _ in shipped if obj.get("kind") == "ClusterRole"]
+    for account in csv.service_account_names:
+        generated = any((entry.get("serviceAccountName") or "") == account for entry in csv.permissions)
+        optional = sorted(
+            name for name in names if name.startswith(f"{account}-") and not name.startswith(account + REQUIRED)
+        )
+        if optional and (generated or len(optional) > 1):
+            place = _at(csv.source, "metadata", "name")
+            yield rules.OPTIONAL_ROLES.finding(place, account=account, csv=csv.name, names=", ".join(optional))
+
+
+def _status_rights(csv: Csv, cluster: Cluster) -> Iterator[Diagnostic]:
+    """R-DESCOPE-7, for APIs whose resources have a status."""
+    for api in _apis_with_status([csv], cluster):
+        if not _may_update_everywhere(csv, api):
+            place = _at(csv.source, "spec", "customresourcedefinitions", "owned")
+            resource, group = api.plural, api.key.group
+            yield rules.NO_STATUS.finding(place, csv=csv.name, api=api.name, resource=resource, group=group)
+
+
+def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
+    """The CRDs that CSVs own, each once, without those whose resources have no status."""
+    found: dict[str, OwnedAPI] = {}
+    for csv in csvs:
+        for api in csv.owned_apis:
+            if api.is_crd and _has_status(cluster, api):
+                found.setdefault(api.name, api)
+    return list(found.values())
+
+
+def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
+    """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
+    crd = cluster.stock.get(Identity(APIEXTENSIONS, CRD, "", api.name))
+    return crd is None or any(map(_version_has_status, (crd.object.get("spec") or {}).get("versions") or ()))
+
+
+def _version_has_status(version: Mapping[str, Any]) -> bool:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return "status" in (version.get("subresources") or {}) or "status" in (schema.get("properties") or {})
+
+
+def _status_rule(api: OwnedAPI) -> dict[str, list[str]]:
+    return {"verbs": ["get", "update"], "apiGroups": [api.key.group], "resources": [f"{api.plural}/status"]}
+
+
+def _may_update_everywhere(csv: Csv, api: OwnedAPI) -> bool:
+    granted = [rule for entry in csv.cluster_permissions for rule in entry.get("rules") or ()]
+    return allowed(granted, _status_rule(api))
+
+
+def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
+    """R-DESCOPE-7: resources whose status no operator may write, be it everywhere or in their namespace."""
+    csvs = [csv for _, csv in sorted(cluster.csvs.items())]
+    granted = access(cluster.stock)
+    for api in _apis_with_status(csvs, cluster):
+        wanted = _status_rule(api)
+        for identity, found in sorted(cluster.stock.items()):
+            if (identity.group, identity.kind) != (api.key.group, api.key.kind):
+                continue
+            may = (
+                allowed(granted.rules(csv.namespace, account, identity.namespace), wanted)
+                for csv in csvs
+                for account in csv.service_account_names
+            )
+            if not any(_may_update_everywhere(csv, api) for csv in csvs) and not any(may):
+                place = found.provenance.place
+                resource = f"{identity.namespace}/{identity.name}" if identity.namespace else identity.name
+                yield rules.NO_CONTROLLER.finding(
+                    locate(place.source, place.keys) if place else None,
+                    api=api.name, resource=resource, namespace=identity.namespace or "of the operator",
+                )  # fmt: skip
+
+
+def _shared_apis(descoped: Iterable[Csv], options: Options) -> Iterator[Diagnostic]:
+    """R-DESCOPE-9."""
+    for first, second in combinations(descoped, 2):
+        theirs = {api.key for api in second.owned_apis}
+        for api in first.owned_apis:
+            name = f"{api.plural}.{api.key.group}"
+            if api.key not in theirs or name in options.shared_apis or _replaces(first, second):
+                continue
+            texts = [str(key_of(csv)) if first.name == second.name else csv.name for csv in (first, second)]
+            other = _at(second.source, "metadata", "name")
+            yield rules.SHARED_API.finding(
+                _at(first.source, "metadata", "name"),
+                related=((f"ClusterServiceVersion {texts[1]}", other),) if other else (),
+                first=texts[0], second=texts[1], kind=api.key.kind, group=api.key.group, version=api.key.version,
+                api=name,
+            )  # fmt: skip
+
+
+def _replaces(one: Csv, other: Csv) -> bool:
+    """Whether two CSVs are two versions of one operator, of which one is about to go."""
+    same = one.namespace == other.namespace
+    return same and (one.replaces == other.name or other.replaces == one.name)

@@ -1,0 +1,106 @@
+"""Who may do what by the RBAC of a cluster: users and service accounts (R-INSTALL-7, R-OPERATOR-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.proposed.atoms import Atom, covers
+from olmc.settle.selectors import matches
+
+RBAC = "rbac.authorization.k8s.io"
+Rule = Mapping[str, Any]
+
+_EVERYTHING: tuple[Rule, ...] = (
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+)
+
+
+class Subject(NamedTuple):
+    """A user, or a service account as the user that it counts as, and the groups that come with it."""
+
+    user: str
+    groups: frozenset[str]
+
+
+class Grants(NamedTuple):
+    """What a subject may do: rules that count in the whole cluster, and those that count in a namespace."""
+
+    everywhere: tuple[Rule, ...]
+    local: Mapping[str, tuple[Rule, ...]]
+
+    def allow(self, atom: Atom) -> bool:
+        """Whether the request that an atom stands for is allowed."""
+        rules = self.everywhere + (self.local.get(atom.namespace, ()) if atom.namespace is not None else ())
+        return any(covers(rule, atom) for rule in rules)
+
+
+def account(namespace: str, name: str) -> Subject:
+    """A service account."""
+    groups = {"system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"}
+    return Subject(f"system:serviceaccount:{namespace}:{name}", frozenset(groups))
+
+
+def person(user: str, groups: tuple[str, ...]) -> Subject:
+    """A user with the groups named; both may be those of a service account."""
+    parts = user.split(":")
+    if len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]:
+        found = account(parts[2], parts[3])
+        return found._replace(groups=found.groups | set(groups))
+    return Subject(user, frozenset({"system:authenticated", *groups}))
+
+
+def grants_of(subject: Subject, stock: Mapping[Identity, Rendered]) -> Grants:
+    """What the RBAC objects among `stock` allow a subject."""
+    everywhere: list[Rule] = list(_EVERYTHING) if "system:masters" in subject.groups else []
+    local: dict[str, list[Rule]] = {}
+    for identity, found in stock.items():
+        if identity.group != RBAC or not identity.kind.endswith("Binding"):
+            continue
+        if not any(_is_meant(each, subject, identity.namespace) for each in found.object.get("subjects") or ()):
+            continue
+        rules = _referenced(found.object, identity.namespace, stock)
+        if identity.kind == "ClusterRoleBinding":
+            everywhere += rules
+        else:
+            local.setdefault(identity.namespace, []).extend(rules)
+    return Grants(tuple(everywhere), {namespace: tuple(rules) for namespace, rules in local.items()})
+
+
+def _is_meant(listed: Any, subject: Subject, namespace: str) -> bool:
+    if not isinstance(listed, Mapping):
+        return False
+    name = str(listed.get("name") or "")
+    match listed.get("kind"):
+        case "User":
+            return name == subject.user
+        case "Group":
+            return name in subject.groups
+        case "ServiceAccount":
+            home = listed.get("namespace") or namespace
+            return subject.user == f"system:serviceaccount:{home}:{name}"
+    return False
+
+
+def _referenced(binding: KubernetesObject, namespace: str, stock: Mapping[Identity, Rendered]) -> tuple[Rule, ...]:
+    ref = binding.get("roleRef") or {}
+    kind, name = ref.get("kind") or "", ref.get("name") or ""
+    found = stock.get(Identity(RBAC, kind, namespace if kind == "Role" else "", name))
+    if found is not None:
+        return tuple(rules_of(found.object, stock))
+    return _EVERYTHING if (kind, name) == ("ClusterRole", "cluster-admin") else ()
+
+
+def rules_of(role: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Iterator[Rule]:
+    """The rules of a role; for an aggregated ClusterRole, those of the ClusterRoles that it selects."""
+    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
+    if not selectors:
+        yield from role.get("rules") or ()
+        return
+    for identity, found in stock.items():
+        if (identity.group, identity.kind) == (RBAC, "ClusterRole") and found.object is not role:
+            labels = found.object["metadata"].get("labels") or {}
+            if any(matches(selector, labels) for selector in selectors):
+                yield from found.object.get("rules") or ()

@@ -1,0 +1,162 @@
+"""Which objects are components of which Operator, by labels (R-OPERATOR-4 … R-OPERATOR-6)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.profiles.ownership import CSV_KIND
+from olmc.proposed.gate import Judged
+
+OLM = "operators.coreos.com"
+Labels = Mapping[Identity, frozenset[str]]
+
+
+def projected(
+    cluster: Cluster, keys: frozenset[str], adopted: Mapping[Name, str], installs: Iterable[Judged]
+) -> Labels:
+    """The component keys that objects get, by identity, from Subscriptions, their plans, and Installs.
+
+    `keys` are those of existing Operators; `adopted` are the keys of Subscriptions that became Operators, which
+    `cluster` still has.
+    """
+    found: dict[Identity, set[str]] = defaultdict(set)
+    for name, subscription in cluster.subscriptions.items():
+        mine = keys & set(subscription.object["metadata"].get("labels") or ())
+        mine |= {adopted[name]} if name in adopted else set()
+        if mine:
+            for each in _from_subscription(cluster, subscription):
+                found[each] |= mine
+    for plan in cluster.plans:
+        labels = (plan.given["metadata"].get("labels") or {}) if plan.given is not None else {}
+        for each in _from_plan(plan) if keys & set(labels) else ():
+            found[each] |= keys & set(labels)
+    for judged in installs:
+        for each in _from_install(judged):
+            found[each] |= keys & set(judged.install.object["metadata"].get("labels") or ())
+    return {each: frozenset(mine) for each, mine in found.items()}
+
+
+def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator[Identity]:
+    """The Subscription, those resolved with it, its InstallPlan, and what that has made."""
+    home = subscription.name.namespace
+    yield Identity(OLM, "Subscription", home, subscription.name.name)
+    if subscription.installed:
+        yield Identity(OLM, CSV_KIND, home, subscription.installed)
+    for plan in cluster.plans:
+        if (plan.namespace, plan.name) == (home, subscription.plan):
+            yield from _from_plan(plan)
+            for name, other in cluster.subscriptions.items():
+                if name.namespace == home and other.generated_by == plan.name:
+                    yield Identity(OLM, "Subscription", home, name.name)
+
+
+def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
+    yield Identity(OLM, "InstallPlan", plan.namespace, plan.name)
+    for step in plan.steps:
+        group = step.api_version.rpartition("/")[0]
+        name = str((step.object.get("metadata") or {}).get("name") or step.name)
+        yield from (Identity(group, step.kind, space, name) for space in (plan.namespace, ""))
+
+
+def _from_install(judged: Judged) -> Iterator[Identity]:
+    for obj in (*judged.made, *(judged.content.objects if judged.applied else ())):
+        key = identity(obj)
+        yield key
+        yield key._replace(namespace="")
+        yield key._replace(namespace=judged.content.namespace)
+
+
+def labelled(objects: Sequence[Rendered], labels: Labels, keys: frozenset[str]) -> list[Rendered]:
+    """The objects with the component keys that they get; Deployments and APIServices have those of their CSV."""
+    csvs = {found.identity: _keys_of(found, labels, keys) for found in objects if found.identity.kind == CSV_KIND}
+    return [_with_keys(found, _keys_of(found, labels, keys) | _from_owner(found, csvs)) for found in objects]
+
+
+def _keys_of(found: Rendered, labels: Labels, keys: frozenset[str]) -> frozenset[str]:
+    return labels.get(found.identity, frozenset()) | (keys & set(found.object["metadata"].get("labels") or ()))
+
+
+def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
+    """The keys of the CSV that a Deployment or an APIService belongs to."""
+    if found.identity.kind not in ("Deployment", "APIService"):
+        return frozenset()
+    metadata = found.object["metadata"]
+    labels = metadata.get("labels") or {}
+    owners = [(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or "")]
+    owners += [
+        (metadata.get("namespace") or "", ref.get("name") or "")
+        for ref in metadata.get("ownerReferences") or ()
+        if ref.get("kind") == CSV_KIND
+    ]
+    none: frozenset[str] = frozenset()
+    return none.union(*(csvs.get(Identity(OLM, CSV_KIND, *owner), none) for owner in owners))
+
+
+def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
+    metadata: dict[str, Any] = found.object["metadata"]
+    old = metadata.get("labels") or {}
+    if keys <= old.keys():
+        return found
+    new = dict(sorted({**old, **dict.fromkeys(keys, "")}.items()))
+    kept = {key: value for key, value in metadata.items() if key != "labels"}
+    first = {key: kept[key] for key in ("name", "generateName", "namespace") if key in kept}
+    return found._replace(object={**found.object, "metadata": {**first, "labels": new, **kept}})
+
+
+def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
+    """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
+    mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
+    refs = [_reference(obj) for obj in mine if obj["kind"] != "Operator" or not obj["apiVersion"].startswith(OLM)]
+    return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
+
+
+def _reference(obj: KubernetesObject) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    ref: dict[str, Any] = {"kind": obj["kind"]}
+    if metadata.get("namespace"):
+        ref["namespace"] = metadata["namespace"]
+    ref |= {"name": metadata["name"], "uid": str(metadata.get("uid") or ""), "apiVersion": obj["apiVersion"]}
+    if metadata.get("resourceVersion"):
+        ref["resourceVersion"] = metadata["resourceVersion"]
+    conditions = abnormal(obj)
+    return {**ref, "conditions": conditions} if conditions else ref
+
+
+_WITH_CONDITIONS = frozenset(
+    "CustomResourceDefinition APIService Deployment Pod ReplicaSet ClusterServiceVersion Subscription InstallPlan "
+    "Install".split()
+)
+_NORMAL_WHEN_TRUE = frozenset(
+    "Available Ready Established NamesAccepted Installed ContainersReady Initialized PodScheduled Progressing".split()
+)
+
+
+def abnormal(obj: KubernetesObject) -> list[dict[str, Any]]:
+    """The conditions of a component that are not as they should be (R-OPERATOR-5, D40)."""
+    status = obj.get("status")
+    if obj["kind"] not in _WITH_CONDITIONS or not isinstance(status, Mapping):
+        return []
+    if obj["kind"] == CSV_KIND:
+        return _abnormal_phase(status)
+    conditions = status.get("conditions")
+    if not isinstance(conditions, list):
+        return []
+    return [dict(each) for each in conditions if isinstance(each, Mapping) and _is_abnormal(each)]
+
+
+def _is_abnormal(condition: Mapping[str, Any]) -> bool:
+    return (condition.get("type") in _NORMAL_WHEN_TRUE) != (condition.get("status") == "True")
+
+
+def _abnormal_phase(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if status.get("phase") in (None, "", "Succeeded"):
+        return []
+    found = {"type": status["phase"], "status": "True"}
+    for key in ("reason", "message", "lastTransitionTime"):
+        if status.get(key):
+            found[key] = status[key]
+    return [found]

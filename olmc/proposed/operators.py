@@ -1,0 +1,206 @@
+"""Operators from catalogs: resolved for the whole cluster and installed by generated Installs, until all is at rest.
+
+R-OPERATOR-8 … R-OPERATOR-13, R-INSTALL-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from olmc.golang.semver import tolerant_or_none
+from olmc.model.cluster import Cluster, Name
+from olmc.model.objects import CatalogKey
+from olmc.model.options import Options
+from olmc.model.proposed import CatalogUpdates, Operator
+from olmc.model.resolution import Candidate, Pick, Question, Wish
+from olmc.proposed.atoms import Atom
+from olmc.proposed.content import (
+    suggested_namespace,
+)
+from olmc.proposed.gate import Judged, judged, required, service_account
+from olmc.proposed.generated_installs import apply, install_for, known_kinds, setting_of, with_objects
+from olmc.proposed.given_installs import component_key
+from olmc.proposed.grants import grants_of, person
+from olmc.proposed.outcome import Outcome, Scene
+from olmc.resolve.clusterwide import cluster_question, components
+from olmc.resolve.contents import content_of
+from olmc.resolve.resolve import NOT_SATISFIABLE, answer
+from olmc.resolve.steps import UndecodableCSVError
+from olmc.settle.rest import MAX_ROUNDS, at_rest
+from olmc.settle.stock import StepError
+
+
+def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
+    """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
+    if not options.user:
+        return True
+    wanted = Atom("operators.coreos.com", "catalogsources", "install", catalog.namespace, catalog.name)
+    return grants_of(person(options.user, options.user_groups), cluster.stock).allow(wanted)
+
+
+def follow(
+    scene: Scene, cluster: Cluster, operators: Sequence[Operator], installed: Mapping[str, str]
+) -> tuple[Cluster, tuple[Outcome, ...]]:
+    """The cluster once nothing can be installed for Operators any more, and what became of each, by name.
+
+    `installed` names the CSVs that Operators have from the start.
+    """
+    state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
+    for _ in range(MAX_ROUNDS):
+        before = cluster
+        for part in components(_question(scene, cluster, state.values())):
+            cluster, state = _round(scene, cluster, state, part)
+        if cluster is before:
+            break
+        cluster = at_rest(cluster, scene.options)
+    else:
+        endless = f"its upgrades don't end (after {MAX_ROUNDS} rounds)"
+        state = {name: outcome._replace(problem=outcome.problem or endless) for name, outcome in state.items()}
+    return cluster, tuple(state[name] for name in sorted(state))
+
+
+def _first(operator: Operator, cluster: Cluster, installed: str, scene: Scene) -> Outcome:
+    """An Operator before anything is resolved: its package and channel looked up, its installed CSV found."""
+    catalog = operator.catalog
+    if catalog is None:
+        return Outcome(operator)
+    outcome = Outcome(operator, catalog.package, catalog.channel, not catalog.package)
+    if not catalog.package:
+        found = entrypoint_of(cluster, catalog)
+        if found is None:
+            text = f"no operators found with name {catalog.entrypoint} in catalog {catalog.ref.name} in namespace "
+            text += f"{catalog.ref.namespace} referenced by operator {operator.name}"
+            return outcome._replace(failure=(NOT_SATISFIABLE, text))
+        outcome = outcome._replace(package=found.package, channel=found.channel)
+    installed = installed or _labelled(cluster, component_key(operator.name, scene.options))
+    if not installed:
+        return outcome
+    outcome = outcome._replace(installed=installed)
+    record = _record(scene, cluster, outcome)
+    return outcome._replace(installs=(record,)) if record is not None else outcome
+
+
+def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None:
+    """The entry of a catalog that an entrypoint names: of the lowest package, in its default channel if it is there."""
+    source = cluster.catalogs.get(catalog.ref)
+    found = [entry for entry in (source.entries if source else ()) if entry.name == catalog.entrypoint]
+    return min(found, key=lambda e: (e.package, not e.default_channel, e.channel), default=None)
+
+
+def _labelled(cluster: Cluster, key: str) -> str:
+    """The name of the newest CSV that carries a component label."""
+    found = [csv for csv in cluster.csvs.values() if key in (csv.object["metadata"].get("labels") or {})]
+    found.sort(key=lambda csv: (tolerant_or_none(str(csv.spec.get("version") or "0.0.0")) or _ZERO, csv.name))
+    return found[-1].name if found else ""
+
+
+_ZERO = tolerant_or_none("0.0.0")
+
+
+def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
+    """The Install that an installed CSV came by, as far as the catalog still has it."""
+    source = cluster.catalogs.get(outcome.ref)
+    entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
+    entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
+    home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
+    csv = cluster.csvs.get(Name(home, outcome.installed))
+    content = content_of(scene.workspace, cluster, entries[0]) if entries else None
+    if csv is None or content is None:
+        return None
+    known = known_kinds(cluster, [content])
+    try:
+        made = install_for(scene, outcome, [Pick(entries[0], csv.replaces)], [content], home, known, cluster)
+    except UndecodableCSVError:
+        return None
+    install, resolved = made
+    setting = setting_of(scene, cluster, outcome, known)
+    approvals = frozenset(required(resolved, known))
+    by = service_account(install, resolved, setting)
+    return Judged(install, resolved, by, (), True, True, (), approvals)
+
+
+def _question(scene: Scene, cluster: Cluster, outcomes: Iterable[Outcome]) -> Question:
+    wishes = [
+        Wish(
+            name=outcome.operator.name,
+            package=outcome.package,
+            channel=outcome.channel,
+            catalog=outcome.ref,
+            starting=outcome.operator.catalog.entrypoint,
+            installed=outcome.installed,
+            current=outcome.installed,
+        )
+        for outcome in outcomes
+        if outcome.operator.catalog is not None and outcome.package and not (outcome.fixed and outcome.installed)
+    ]
+    return cluster_question(scene.workspace, cluster, wishes, cluster.subscriptions, scene.options)
+
+
+def _round(
+    scene: Scene, cluster: Cluster, state: Mapping[str, Outcome], part: Question
+) -> tuple[Cluster, dict[str, Outcome]]:
+    """One component: what is picked for its Operators is installed, or waits, or nothing can be said."""
+    after = dict(state)
+    mine = [state[wish.name] for wish in part.wishes]
+    if any(outcome.problem for outcome in mine):
+        return cluster, after
+    found = answer(part)
+    if found.message:
+        for outcome in mine:
+            after[outcome.operator.name] = outcome._replace(failure=(found.reason, found.message))
+        return cluster, after
+    # A CSV that is there already can be picked again, if it does not say of which package it is (R-CAT-310).
+    there = {name.name for name in cluster.csvs}
+    new = [pick for pick in found.picks if pick.candidate.name not in there]
+    for name, picks in _by_operator(mine, new).items():
+        cluster, after[name] = _installed(scene, cluster, after[name]._replace(failure=None), picks)
+    return cluster, after
+
+
+def _by_operator(outcomes: Sequence[Outcome], picks: Iterable[Pick]) -> dict[str, list[Pick]]:
+    """The picks of each Operator, its own first; dependencies that nobody asked for go to the first that has any."""
+    own: dict[str, list[Pick]] = {}
+    others = []
+    for pick in picks:
+        candidate = pick.candidate
+        wanted = (candidate.package, candidate.channel, candidate.catalog)
+        asking = [o.operator.name for o in outcomes if (o.package, o.channel, o.ref) == wanted]
+        if asking:
+            own.setdefault(asking[0], []).append(pick)
+        else:
+            others.append(pick)
+    if others:
+        first = next(iter(own), outcomes[0].operator.name)
+        own.setdefault(first, []).extend(others)
+    return own
+
+
+def _installed(
+    scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence[Pick]
+) -> tuple[Cluster, Outcome]:
+    contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
+    for pick, content in zip(picks, contents, strict=True):
+        if content is None:
+            return cluster, outcome._replace(missing=pick.candidate.image or pick.candidate.name)
+    there = [content for content in contents if content is not None]
+    known = known_kinds(cluster, there)
+    home = _home(cluster, outcome) or suggested_namespace(there[0])
+    try:
+        install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
+    except UndecodableCSVError as error:
+        return cluster, outcome._replace(problem=str(error))
+    done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
+    applied = tuple(each for each in outcome.installs if each.applied)
+    outcome = outcome._replace(installs=(*applied, done))
+    if not done.applied:
+        return with_objects(cluster, done, done.made), outcome
+    try:
+        cluster = apply(cluster, done, scene.options)
+    except StepError as error:
+        return cluster, outcome._replace(problem=str(error))
+    return cluster, outcome._replace(installed=picks[0].candidate.name)
+
+
+def _home(cluster: Cluster, outcome: Outcome) -> str:
+    """Where the CSV is that an update replaces."""
+    return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")

@@ -1,0 +1,117 @@
+"""The algebra of permissions: the canonical form says what the atoms say, once (R-INSTALL-6 … R-INSTALL-8)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.proposed.atoms import Atom, as_rules, atoms_in, atoms_of, canonical, covers, verb_order
+from olmc.proposed.grants import account, grants_of, person
+
+GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
+VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], ["", "x", "y"]
+
+RESOURCE_ATOMS = st.builds(
+    Atom,
+    st.sampled_from(GROUPS),
+    st.sampled_from(RESOURCES),
+    st.sampled_from(VERBS),
+    st.sampled_from(SPACES),
+    st.sampled_from(NAMES),
+    st.just(""),
+)
+URL_ATOMS = st.builds(
+    lambda verb, url: Atom("", "", verb, None, url=url), st.sampled_from(VERBS), st.sampled_from(["/metrics", "/x/*"])
+)
+ATOMS = st.frozensets(RESOURCE_ATOMS | URL_ATOMS, max_size=30)
+
+
+@given(ATOMS)
+def test_nothing_is_lost_and_nothing_is_added(atoms: frozenset[Atom]) -> None:
+    """R-INSTALL-8: the entries stand for the very atoms that they were made of."""
+    assert frozenset(atoms_in(canonical(atoms))) == atoms
+
+
+@given(ATOMS)
+def test_no_atom_is_said_twice(atoms: frozenset[Atom]) -> None:
+    """R-INSTALL-8: entries do not overlap."""
+    listed = list(atoms_in(canonical(atoms)))
+    assert len(listed) == len(set(listed))
+
+
+@given(st.permutations(sorted([Atom("", r, v, n) for r in RESOURCES for v in VERBS for n in ("a", "b")])))
+def test_the_order_does_not_matter(atoms: list[Atom]) -> None:
+    """R-INSTALL-8: one set of atoms has one canonical form."""
+    assert canonical(atoms) == canonical(sorted(atoms))
+
+
+@given(ATOMS)
+def test_the_form_is_canonical(atoms: frozenset[Atom]) -> None:
+    """R-INSTALL-8: the form of the form is the form; lists are in order, verbs in theirs."""
+    entries = canonical(atoms)
+    assert canonical(atoms_in(entries)) == entries
+    for entry in entries:
+        assert entry["verbs"] == sorted(entry["verbs"], key=verb_order)
+        for key in ("apiGroups", "resources", "resourceNames", "namespaces", "nonResourceURLs"):
+            assert entry.get(key, []) == sorted(entry.get(key, []))
+
+
+def role_with(rules: list[dict[str, object]], space: str | None) -> dict[Identity, Rendered]:
+    """RBAC that grants rules to the user jane, in a namespace or everywhere."""
+    rbac, prefix = "rbac.authorization.k8s.io", "" if space else "Cluster"
+    found = {}
+    for kind, body in (
+        (f"{prefix}Role", {"rules": rules}),
+        (
+            f"{prefix}RoleBinding",
+            {
+                "subjects": [{"kind": "User", "name": "jane"}],
+                "roleRef": {"apiGroup": rbac, "kind": f"{prefix}Role", "name": "r"},
+            },
+        ),
+    ):
+        obj = {"apiVersion": f"{rbac}/v1", "kind": kind, "metadata": {"name": "r", "namespace": space or ""}, **body}
+        found[Identity(rbac, kind, space or "", "r")] = Rendered(obj, Provenance(None, "manifests", "input"))
+    return found
+
+
+@given(st.frozensets(RESOURCE_ATOMS, min_size=1, max_size=12), st.sampled_from([None, "a"]))
+def test_what_is_granted_is_held(atoms: frozenset[Atom], space: str | None) -> None:
+    """R-INSTALL-7, R-INSTALL-10: a role made of the canonical form grants every atom of it, where it counts."""
+    here = frozenset(atom._replace(namespace=space) for atom in atoms)
+    granted = grants_of(person("jane", ()), role_with(as_rules(canonical(here)), space))
+    assert all(granted.allow(atom) for atom in here)
+    assert not any(grants_of(person("joe", ()), {}).allow(atom) for atom in here)
+    if space is None:
+        assert all(granted.allow(atom._replace(namespace="anywhere")) for atom in here)
+    else:
+        assert not any(granted.allow(atom._replace(namespace="elsewhere")) for atom in here)
+        assert not any(granted.allow(atom._replace(namespace=None)) for atom in here)
+
+
+@given(RESOURCE_ATOMS, st.frozensets(RESOURCE_ATOMS, max_size=12))
+def test_more_rules_never_take_away(atom: Atom, others: frozenset[Atom]) -> None:
+    """R-INSTALL-7: covering is monotone, and a rule covers the atoms that it stands for."""
+    rules = as_rules(canonical({atom, *others}))
+    assert any(covers(rule, atom) for rule in rules)
+    assert all(covers(rule, each) for rule in rules for each in atoms_of(rule, None))
+
+
+def test_sub_resources_and_names() -> None:
+    """R-INSTALL-7: a sub-resource by its name, by `*` or by `*/sub`; names cover named atoms alone."""
+    atom = Atom("", "pods/log", "get", "a")
+    rule = {"verbs": ["get"], "apiGroups": [""]}
+    assert [covers({**rule, "resources": [r]}, atom) for r in ("pods", "pods/log", "*", "*/log", "*/exec")] == [
+        False, True, True, True, False,
+    ]  # fmt: skip
+    named = {**rule, "resources": ["pods/log"], "resourceNames": ["x"]}
+    assert [covers(named, atom._replace(name=name)) for name in ("", "x", "y")] == [False, True, False]
+
+
+def test_groups_of_service_accounts() -> None:
+    """R-INSTALL-7: an account is in the groups of all accounts, those of its namespace, and of all who are known."""
+    assert account("ns", "sa").groups == {
+        "system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated",
+    }  # fmt: skip
+    assert person("system:serviceaccount:ns:sa", ("x",)).groups == account("ns", "sa").groups | {"x"}

@@ -1,0 +1,204 @@
+"""`olmc migrate`: patches that `git apply` takes, comments kept, and what is left to people."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from building import write_workspace
+from click.testing import CliRunner, Result
+
+import olmc
+from olmc.cli.main import main
+
+TWO = {
+    "olmc": {"descoped": True},
+    "groups": {},
+    "operators": [{"name": "kettle.v1.0.0", "modes": ["Own", "Multi"], "into": ["aa", "bb"]}],
+}
+GROUPS = """\
+# The first team.
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: og, namespace: aa}
+spec:
+  # What it watches.
+  targetNamespaces: [aa]
+  upgradeStrategy: Default  # stays
+---
+# The second team.
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: og, namespace: bb}
+spec: {targetNamespaces: [bb]}
+"""
+NAMESPACES = "---\n".join(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}\n" for name in ("aa", "bb"))
+
+
+def subscription(namespace: str) -> str:
+    return (
+        f"# For {namespace}.\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        f"metadata: {{name: kettle, namespace: {namespace}}}\n"
+        "spec: {name: kettle, channel: stable, source: cat, sourceNamespace: olm}\n"
+    )
+
+
+def workspace(root: Path, case: dict[str, object], **files: str) -> None:
+    write_workspace(root, {**case, "files": {}})
+    text = (root / "cluster.json").read_text()
+    assert "Subscription" in text
+    (root / "cluster.json").unlink()
+    for name, content in files.items():
+        (root / f"{name}.yaml").write_text(content)
+
+
+def migrate(root: Path, *options: str) -> Result:
+    result = CliRunner().invoke(main, ["migrate", str(root), *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def test_instances_become_one(tmp_path: Path) -> None:
+    """R-DESCOPE-10: one instance is kept, its group targets all; comments elsewhere stay."""
+    workspace(tmp_path, TWO, groups=GROUPS, subs=subscription("aa") + "---\n" + subscription("bb"), ns=NAMESPACES)
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "subs.yaml").read_text() == subscription("aa")
+    first = GROUPS.partition("---\n")[0]
+    assert (tmp_path / "groups.yaml").read_text() == first.replace(
+        "  targetNamespaces: [aa]\n", "  targetNamespaces:\n  - aa\n  - bb\n"
+    )
+    made = olmc.compile(tmp_path, olmc.Options(descoped=True))
+    assert [d.code for d in made.diagnostics if d.severity >= olmc.Severity.WARNING] == ["OLMC664"]
+
+
+def test_the_single_instance_is_widened(tmp_path: Path) -> None:
+    """R-DESCOPE-10: an operator that supports all namespaces gets a group for all of them."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    workspace(tmp_path, case, groups=GROUPS.partition("---\n")[0], subs=subscription("aa"))
+    assert migrate(tmp_path, "--to", "descoped").exit_code == 0
+    assert "targetNamespaces" not in (tmp_path / "groups.yaml").read_text()
+    made = olmc.compile(tmp_path, olmc.Options(descoped=True))
+    assert [d.code for d in made.diagnostics if d.severity >= olmc.Severity.WARNING] == []
+
+
+@pytest.mark.parametrize("modes", [["Own"], ["Own", "Single"]])
+def test_what_needs_a_decision_is_left_alone(tmp_path: Path, modes: list[str]) -> None:
+    """R-DESCOPE-10: without a mode for several namespaces somebody has to clean up."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "modes": modes, "into": ["aa", "bb"]}]}
+    workspace(tmp_path, case, groups=GROUPS, subs=subscription("aa") + "---\n" + subscription("bb"))
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 1
+    assert "operator kettle is left as it is" in result.output
+    assert (tmp_path / "groups.yaml").read_text() == GROUPS
+
+
+def test_json_is_left_alone(tmp_path: Path) -> None:
+    """What olmc can't edit without touching anything else stays, and is named."""
+    write_workspace(tmp_path, {**TWO, "groups": {"aa/og": "own", "bb/og": "own"}})
+    before = (tmp_path / "cluster.json").read_text()
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 1
+    assert "left as it is" in result.output
+    assert (tmp_path / "cluster.json").read_text() == before
+
+
+SUBSCRIPTION = """\
+# The kettle.
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata:
+  name: kettle  # as ever
+  namespace: aa
+  labels: {team: tea}
+spec:
+  # Never another one.
+  name: kettle
+  source: cat  # ours
+  sourceNamespace: olm
+  channel: stable
+  startingCSV: kettle.v1.0.0
+  installPlanApproval: Manual # careful
+"""
+OPERATOR = """\
+# The kettle.
+# as ever
+apiVersion: operators.coreos.com/v2alpha1
+kind: Operator
+metadata:
+  name: kettle
+  labels:
+    team: tea
+spec:
+  updates:
+    type: CatalogSource
+    catalogSource:
+      # Never another one.
+      package: kettle
+      channel: stable
+      entrypoint: kettle.v1.0.0
+      approval: Manual  # careful
+      ref:
+        name: cat  # ours
+        namespace: olm
+"""
+
+
+def test_a_subscription_becomes_an_operator(tmp_path: Path) -> None:
+    """R-OPERATOR-13: fields and comments go where they belong; a group that nobody needs goes."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ns=NAMESPACES)
+    result = migrate(tmp_path, "--to", "v2alpha1")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "subs.yaml").read_text() == OPERATOR
+    assert (tmp_path / "groups.yaml").read_text() == "---\n" + GROUPS.partition("---\n")[2]
+    made = olmc.compile(tmp_path, olmc.Options(v2alpha1=True, approve_installs=True))
+    assert {str(name) for name in made.phases} == {"operators/kettle.v1.0.0"}
+    assert migrate(tmp_path, "--to", "v2alpha1", "--dry-run").stdout == ""
+
+
+def test_an_operator_that_is_there_takes_over(tmp_path: Path) -> None:
+    """R-OPERATOR-13: the Subscription goes if an Operator asks for the same; a file with nothing else goes with it."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    other = OPERATOR.replace("name: kettle\n  l", "name: t\n  l")
+    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other)
+    assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
+    assert not (tmp_path / "subs.yaml").exists()
+
+
+def test_configuration_is_not_lost(tmp_path: Path) -> None:
+    """R-OPERATOR-13: what an Operator can't say keeps a Subscription, and its group, where it is."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    text = SUBSCRIPTION + "  config: {env: [{name: A, value: b}]}\n"
+    workspace(tmp_path, case, groups=GROUPS, subs=text)
+    result = migrate(tmp_path, "--to", "v2alpha1")
+    assert result.exit_code == 1
+    assert "OLMC679" in result.output
+    assert ((tmp_path / "subs.yaml").read_text(), (tmp_path / "groups.yaml").read_text()) == (text, GROUPS)
+
+
+@pytest.mark.parametrize("to", ["descoped", "v2alpha1"])
+def test_the_patch_is_what_would_be_written(to: str, tmp_path: Path, project: Path) -> None:
+    """`--dry-run` writes nothing, and `git apply` makes of its patch what olmc would have written."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for root in (here, there):
+        shutil.copytree(project / "fixtures/descoped", root)
+    result = migrate(here, "--to", to, "--dry-run")
+    files = sorted(path.relative_to(here) for path in here.rglob("*.yaml"))
+    original = project / "fixtures/descoped"
+    assert all((here / path).read_bytes() == (original / path).read_bytes() for path in files)
+    subprocess.run(["git", "apply", "-"], cwd=here, input=result.stdout.encode(), check=True)
+    assert migrate(there, "--to", to).stdout == ""
+    assert sorted(path.relative_to(there) for path in there.rglob("*.yaml")) == sorted(
+        path.relative_to(here) for path in here.rglob("*.yaml")
+    )
+    assert all((here / path).read_bytes() == (there / path).read_bytes() for path in files if (here / path).exists())
+
+
+def test_input_that_cannot_be_compiled(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: [\n")
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 3
+    assert "error" in result.output

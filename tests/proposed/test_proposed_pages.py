@@ -1,0 +1,18 @@
+"""The pages about the proposed APIs show what the commands on them print."""
+
+from __future__ import annotations
+
+import pytest
+from test_readme import run_as_shown, shown
+
+PAGES = ("docs/descoped.md", "docs/install-api.md", "docs/operator-api.md")
+
+
+@pytest.mark.parametrize(("command", "output"), [pair for page in PAGES for pair in shown(page)])
+def test_commands_of_the_page(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_as_shown(command, output, monkeypatch)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_shows_commands(page: str) -> None:
+    assert len(shown(page)) >= 3

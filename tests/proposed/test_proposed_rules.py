@@ -1,0 +1,16 @@
+"""The rules of the proposed APIs: a case of `cases/` each (see README.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_cases import Case, cases, run
+
+
+@pytest.mark.parametrize("case", cases(Path(__file__).parent / "cases"), ids=lambda case: case.id)
+def test_rule(case: Case, tmp_path: Path) -> None:
+    """The case's rule holds on its workspace."""
+    problems = run(case, tmp_path)
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
