@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from olmc.golang.numbers import number_text
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -41,6 +44,8 @@ def amount(value: str | int | float) -> Fraction:
     if shape is None:
         raise ValueError(FORMAT_WRONG)
     sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    from fractions import Fraction  # only differences do arithmetic, and imports take their time
+
     number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
     number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _exponent(suffix)
     return -number if sign == "-" else number

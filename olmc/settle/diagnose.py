@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from olmc.load.vendored import catalog_image
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, key_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
@@ -14,7 +13,6 @@ from olmc.model.options import Options
 from olmc.resolve.visibility import needed_catalogs
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
-from olmc.rules import vendor as vendor_rules
 from olmc.rules.rule import Rule
 from olmc.settle.groups import format_apis, intersects
 from olmc.settle.rest import Settled
@@ -108,6 +106,11 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    if not cluster.subscriptions:
+        return
+    from olmc.load.vendored import catalog_image  # bundles by themselves need no catalog, and imports take their time
+    from olmc.rules import vendor as vendor_rules
+
     for catalog in needed_catalogs(cluster, options):
         image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
         if catalog.catalog is None and image:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from olmc.load.manifests import without_duplicates
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import APIKey
@@ -25,6 +24,8 @@ def placed(manifests: tuple[Manifest, ...], options: Options, report: Report) ->
     """
     if not options.default_namespace:
         return manifests
+    from olmc.load.manifests import without_duplicates  # few have a default namespace, and imports take their time
+
     crds = [manifest.object for manifest in manifests if manifest.object["kind"] == CRD]
     found = tuple(_placed(manifest, crds, options) for manifest in manifests)
     return without_duplicates(found, report) if found != manifests else manifests
