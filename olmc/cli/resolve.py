@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,10 @@ def resolve(
     if update:
         _write_lock(path, done)
     if locked:
-        ctx.exit(_check_lock(done))
+        code = _check_lock(done)
+        if output == "json" and code != BAD_INPUT:
+            _print(done, output)
+        ctx.exit(code)
     _print(done, output)
     ctx.exit(FINDINGS if done.findings else DONE)
 
@@ -86,10 +91,14 @@ def _print(done: Compilation, output: str) -> None:
             data["operators"] = operators_as_data(done.operators)
         click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        click.echo(as_table((*hops(done.settled), *operator_hops(done.operators))), nl=False)
+        rows = (*hops(done.settled), *operator_hops(done.operators))
+        if not rows:
+            click.echo("olmc: nothing here asks for an operator (no Subscription)", err=True)
+        click.echo(as_table(rows), nl=False)
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
+    from olmc.emit.directory import put
     from olmc.load.lock import LOCK_FILE, lock_text
     from olmc.model.lock import Lock
 
@@ -97,8 +106,18 @@ def _write_lock(path: Path, done: Compilation) -> None:
         click.echo("There is nothing to lock: the workspace has no Subscription.", err=True)
         return
     images = done.workspace.images if done.workspace is not None else ()
-    (path / LOCK_FILE).write_text(lock_text(done.lock or Lock({}), images), encoding="utf-8", newline="\n")
+    with _writing(path / LOCK_FILE):
+        put(path / LOCK_FILE, lock_text(done.lock or Lock({}), images))
     click.echo(f"{path / LOCK_FILE} written", err=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"Error: {path} can't be written: {error.strerror or error}", err=True)
+        raise click.exceptions.Exit(BAD_INPUT) from error
 
 
 def _check_lock(done: Compilation) -> int:
@@ -125,6 +144,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
         tell([error.diagnostic])
         return BAD_INPUT
     for source in edited:
-        (path / source.path).write_text(source.text, encoding="utf-8", newline="")
+        with _writing(path / source.path):
+            (path / source.path).write_text(source.text, encoding="utf-8", newline="")
         click.echo(f"{path / source.path}: {package} is pinned to {version}", err=True)
     return DONE

@@ -124,7 +124,11 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
 def put(path: Path, text: str) -> None:
     """Write a file beside its place and rename it into it, so that it is never half there; a link is replaced."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".olmc-")
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -22,7 +22,10 @@ _IMAGE_FIELDS = LockedImage._fields
 
 
 def read_lock(root: Path, report: Report) -> LockFile:
-    """The lock in the root of a workspace, an empty one without it; problems are reported, each with its place."""
+    """The lock in the root of a workspace, an empty one without it; problems are reported, each with its place.
+
+    Problems with the operators cost no image: what was vendored is no choice that `olmc resolve` could make anew.
+    """
     if not (root / LOCK_FILE).is_file():
         return LockFile()
     text = read_text(root, LOCK_FILE, report)
@@ -34,10 +37,10 @@ def read_lock(root: Path, report: Report) -> LockFile:
     for keys, problem in found:
         where = ".".join(str(key) for key in keys) or "the document"
         report.add(rules.BAD_LOCK.finding(locate(source, keys), where=where, problem=problem))
-    if found:
+    if any(keys[:1] in ((), ("images",)) for keys, _ in found):
         return LockFile()
     images = tuple(LockedImage(*(item.get(field, "") for field in _IMAGE_FIELDS)) for item in value.get("images", ()))
-    if "namespaces" not in value:
+    if found or "namespaces" not in value:
         return LockFile(None, images)
     operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
     return LockFile(Lock(operators, Place(source)), images)

@@ -8,7 +8,7 @@ from olmc.rules.rule import Rule
 BAD_LOCK = Rule(
     "OLMC530", Severity.ERROR, "olmc.lock is not valid",
     "olmc.lock: {where}: {problem}",
-    "Write it anew with `olmc resolve --update`.",
+    "Write it anew with `olmc resolve --update`, and if it listed images, with `olmc vendor`.",
     "The lock is written by olmc; one that can't be read would silently let other versions in.",
 )
 NOT_LOCKED = Rule(

@@ -200,6 +200,50 @@ def test_update_writes_a_lock_that_fits_its_schema(tmp_path: Path) -> None:
     }
 
 
+def test_a_broken_choice_is_chosen_anew_and_the_images_stay(locked: Path) -> None:
+    """What is vendored was not chosen by the resolution: it can't make it anew, and must not lose it."""
+    file = locked / "olmc.lock"
+    text = file.read_text(encoding="utf-8")
+    digest = f"sha256:{'a' * 64}"
+    images = f"images:\n- image: quay.example.com/a:v1\n  kind: bundle\n  digest: {digest}\n  content: {digest}\n"
+    file.write_text(text.replace("version: 2.0.0", "version: 2") + images, encoding="utf-8")
+    result = olmc("resolve", locked)
+    assert (result.exit_code, "OLMC530" in result.stderr) == (3, True)
+    assert olmc("resolve", locked, "--update").exit_code == 0
+    assert file.read_text(encoding="utf-8") == text + images
+
+
+def test_the_lock_is_not_written_through_a_link(tmp_path: Path) -> None:
+    root, outside = put(tmp_path / "workspace"), tmp_path / "outside"
+    outside.write_text("mine\n", encoding="utf-8")
+    (root / "olmc.lock").symlink_to(outside)
+    assert olmc("resolve", root, "--update").exit_code == 0
+    assert outside.read_text(encoding="utf-8") == "mine\n"
+    assert (root / "olmc.lock").read_text(encoding="utf-8").startswith("# Written by olmc")
+
+
+def test_a_lock_that_cannot_be_written(tmp_path: Path) -> None:
+    root = put(tmp_path)
+    (root / "olmc.lock").mkdir()
+    before = sorted(root.iterdir())
+    result = olmc("resolve", root, "--update")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"Error: {root / 'olmc.lock'} can't be written: Is a directory\n"
+    assert sorted(root.iterdir()) == before
+
+
+def test_a_lock_that_holds_as_json(locked: Path) -> None:
+    result = olmc("resolve", locked, "--locked", "-o", "json")
+    assert result.stdout == olmc("resolve", locked, "-o", "json").stdout
+    assert result.stderr == "olmc.lock holds\n"
+
+
+def test_that_nothing_is_asked_for_is_said(tmp_path: Path) -> None:
+    result = olmc("resolve", tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "olmc: nothing here asks for an operator (no Subscription)\n"
+
+
 def test_the_same_choice_gives_the_same_bytes(locked: Path) -> None:
     before = (locked / "olmc.lock").read_bytes()
     assert olmc("resolve", locked, "--update").exit_code == 0
