@@ -46,7 +46,8 @@ def vendor(
 ) -> None:
     """Bring the catalogs and bundles that a workspace names by image into vendor/.
 
-    The digests go to olmc.lock. Commit both: every other command then works without network.
+    The digests go to olmc.lock. Commit both: every other command then works without network. Needs
+    pip install 'olmc[vendor]'.
 
     \b
     Examples:
@@ -64,9 +65,11 @@ def vendor(
         from olmc.vendor.progress import Progress
         from olmc.vendor.vendor import Request
         from olmc.vendor.vendor import vendor as vendored
-    except ImportError as error:
-        message = f"olmc vendor needs {error.name}, which is not installed: pip install 'olmc[vendor]'"
-        raise click.UsageError(message) from error
+    except ModuleNotFoundError as error:
+        from olmc.rules.vendor import NO_CLIENT
+
+        tell([NO_CLIENT.finding(None, module=error.name)])
+        ctx.exit(BAD_INPUT)
     places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
     report = Report()
     with progress() as doing:

@@ -147,3 +147,9 @@ BLOCKED = Rule(
     "Use another registry, or change the file.",
     "A registries.conf can forbid registries for everybody on a machine; olmc obeys it.",
 )
+NO_CLIENT = Rule(
+    "OLMC642", Severity.ERROR, "The libraries of olmc vendor are missing",
+    "olmc vendor needs {module}, which is not installed",
+    "Install it with pip install 'olmc[vendor]'.",
+    "Talking to registries and unpacking images takes libraries that no other command needs.",
+)

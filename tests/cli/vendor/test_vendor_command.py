@@ -219,5 +219,6 @@ def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
     run = "import sys; sys.modules['zstandard'] = None; from olmc.cli.main import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", run, "vendor", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "olmc vendor needs zstandard, which is not installed: pip install 'olmc[vendor]'" in done.stderr
+    assert (done.returncode, done.stdout) == (3, "")
+    expected = "error: olmc vendor needs zstandard, which is not installed [OLMC642]\n"
+    assert done.stderr == f"{expected}  Install it with pip install 'olmc[vendor]'.\n"
