@@ -13,7 +13,7 @@ from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ("README.md", "docs/check.md", "docs/command-line.md", "docs/diff.md", "docs/review.md")
+PAGES = ("README.md", "docs/check.md", "docs/command-line.md", "docs/diff.md", "docs/resolve.md", "docs/review.md")
 
 
 def shown(page: str) -> list[tuple[str, str]]:
