@@ -8,8 +8,8 @@ from typing import Any
 
 from olmc.load.files import read_text
 from olmc.load.shape import problems
-from olmc.model.diagnostic import Report
-from olmc.model.location import Place
+from olmc.model.diagnostic import Report, Severity
+from olmc.model.location import Location, Place
 from olmc.model.lock import Lock, LockedImage, LockedOperator, LockFile
 from olmc.rules import lock as rules
 from olmc.yaml import dump_one, locate, read
@@ -29,8 +29,16 @@ def read_lock(root: Path, report: Report) -> LockFile:
     if not (root / LOCK_FILE).is_file():
         return LockFile()
     text = read_text(root, LOCK_FILE, report)
-    documents = read(LOCK_FILE, text, report) if text is not None else []
-    if not documents:
+    if text is None:
+        return LockFile()
+    said = Report()
+    documents = read(LOCK_FILE, text, said)
+    for diagnostic in said:
+        report.add(diagnostic)
+    if len(documents) != 1:
+        if said.worst() is not Severity.ERROR:
+            problem = f"it should hold one document, not {len(documents)}"
+            report.add(rules.BAD_LOCK.finding(Location(LOCK_FILE), where="the file", problem=problem))
         return LockFile()
     value, source = documents[0].value, documents[0].source
     found = problems("lock", value)

@@ -213,6 +213,16 @@ def test_a_broken_choice_is_chosen_anew_and_the_images_stay(locked: Path) -> Non
     assert file.read_text(encoding="utf-8") == text + images
 
 
+@pytest.mark.parametrize(("text", "count"), [("", 0), ("# nothing\n", 0), ("a: 1\n---\nb: 2\n", 2)])
+def test_a_lock_that_is_not_one_document_lets_nothing_in(text: str, count: int, locked: Path) -> None:
+    put(locked, [*CATALOG, NEXT])
+    (locked / "olmc.lock").write_text(text, encoding="utf-8")
+    result = olmc("resolve", locked, "--locked")
+    assert (result.exit_code, result.stdout) == (3, "")
+    expected = f"olmc.lock: error: olmc.lock: the file: it should hold one document, not {count} [OLMC530]\n"
+    assert result.stderr.startswith(expected)
+
+
 def test_the_lock_is_not_written_through_a_link(tmp_path: Path) -> None:
     root, outside = put(tmp_path / "workspace"), tmp_path / "outside"
     outside.write_text("mine\n", encoding="utf-8")
