@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from jsonschema import Draft202012Validator
 from olmc.resources import schema
 
 PATH = "olm-versions"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: mine, namespace: harbour}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: quay-view}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jo}]
+"""
 
 
 def test_what_an_upgrade_of_olm_changes() -> None:
@@ -20,13 +29,24 @@ def test_what_an_upgrade_of_olm_changes() -> None:
     assert (result.exit_code, result.stderr) == (1, "")
     text = result.stdout
     assert text.startswith(f"{PATH} under OLM 0.25.0 → {PATH} under OLM 0.46.0: ")
-    permissions = text.partition("\nCustom resource definitions\n")[0]
-    assert "  ClusterRole/quay-view\n" in permissions
-    assert "ServiceAccount/" not in permissions
+    assert "may no longer" not in text
+    assert "\nPermissions\n" not in text
     assert "    ~ its name was quay-admin; bindings to that name have to follow  [risk]\n" in text
     assert "    ~ its name was crane.v1.0.0-5867c7b5b8\n" in text
     assert '    + metadata.labels["olm.managed"]: true (new)\n' in text
     assert "pods are replaced" not in text
+
+
+@pytest.mark.parametrize("versions", ["0.25..0.46", "0.9..0.27"])
+def test_who_is_bound_to_a_role_by_its_old_name(versions: str, tmp_path: Path) -> None:
+    """The user of the binding loses what is in the role; the role itself, which OLM made for a group, does not."""
+    shutil.copytree(FIXTURES / "own-namespace", tmp_path / "ws")
+    (tmp_path / "ws" / "bind.yaml").write_text(BINDING, encoding="utf-8")
+    text = olmc("diff", "--olm-version", versions, tmp_path / "ws").stdout
+    permissions = text.partition("\nCustom resource definitions\n")[0]
+    assert "  User/jo\n" in permissions
+    assert "- may no longer get, list, watch beacons.lights.example.com in namespace harbour\n" in permissions
+    assert "  ClusterRole/" not in permissions
 
 
 def test_an_older_upgrade() -> None:

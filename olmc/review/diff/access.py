@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.load.validation.views import mappings, texts
+from olmc.load.validation.views import mapping, mappings, text, texts
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.review.builtin_roles import RBAC
@@ -19,9 +19,7 @@ EVERYWHERE = ""
 WHERE_BOUND = "*"
 """The scope of a role: wherever somebody gets bound to it."""
 
-_OF_A_GROUP = "olm.og."
-"""How the roles begin that OLM makes for an OperatorGroup: they have what admin, edit and view have."""
-
+_AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 _NOWHERE = Provenance(None, "", "")
 
 
@@ -57,14 +55,27 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[Name, Operator])
     """
     rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if identity(obj).group == RBAC]
     found = permissions(rendered)
+    of_groups = {each.identity.name for each in rendered if _is_of_a_group(each)}
     rules: dict[Holder, dict[PolicyRule, None]] = {}
     for grant in (*found.grants, *found.gains):
-        if not grant.subject.name.startswith(_OF_A_GROUP):
+        if grant.subject.kind != "ClusterRole" or grant.subject.name not in of_groups:
             scope = WHERE_BOUND if grant.namespace is None else grant.namespace
             rules.setdefault(Holder(_known(grant.subject), scope), {})[grant.rule] = None
     for holder, rule in _of_unbound(rendered, found):
         rules.setdefault(holder, {})[rule] = None
     return Access({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, found))
+
+
+def _is_of_a_group(found: Rendered) -> bool:
+    """Whether OLM made a role for an OperatorGroup: it has what admin, edit and view have, whatever it is called.
+
+    The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
+    """
+    labels = mapping(mapping(found.object.get("metadata")).get("labels"))
+    selectors = mappings(mapping(found.object.get("aggregationRule")).get("clusterRoleSelectors"))
+    keys = (text(key) for selector in selectors for key in mapping(selector.get("matchLabels")))
+    by_label = labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
+    return found.identity.kind == "ClusterRole" and by_label
 
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> KubernetesObject:
@@ -88,7 +99,7 @@ def _of_unbound(rendered: Iterable[Rendered], found: Permissions) -> Iterator[tu
     used = {grant.role for grant in found.grants} | {grant.source for grant in (*found.grants, *found.gains)}
     for each in rendered:
         known = each.identity
-        if known.kind in ("Role", "ClusterRole") and known not in used and not known.name.startswith(_OF_A_GROUP):
+        if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(each):
             for rule in mappings(each.object.get("rules")):
                 yield from ((Holder(known, WHERE_BOUND), part) for part in policy_rules(rule))
 
