@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, Name, key_of
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
@@ -85,7 +85,7 @@ def _owners(namespace: str, metadata: Mapping[str, Any]) -> Iterator[Name]:
         if reference.get("kind") == CSV_KIND:
             yield Name(namespace, str(reference.get("name")))
     labels = metadata.get("labels") or {}
-    if labels.get("olm.owner.kind") == CSV_KIND:
+    if "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND:  # the documents have no kind
         home = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
         yield Name(str(home), str(labels.get("olm.owner")))
 
@@ -100,9 +100,17 @@ def _installers(metadata: Mapping[str, Any]) -> Iterator[Name]:
 def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
     labels = (found.object.get("metadata") or {}).get("labels") or {}
     if labels.get("olm.owner.kind") != "OperatorGroup":
-        return None
+        return _group_of_unlabelled(found, cluster)
     name = Name(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))
     return name if any(group.name == name.name for group in cluster.groups_in(name.namespace)) else None
+
+
+def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> Name | None:
+    """The group that a ClusterRole was made for, where the OLM version puts no labels on it."""
+    place = found.provenance.place
+    if place is None or (found.identity.kind, found.provenance.stage) != ("ClusterRole", "operator_groups"):
+        return None
+    return next((key_of(group) for group in cluster.groups if group.source == place.source), None)
 
 
 def _place_of_group(name: Name, cluster: Cluster) -> Location | None:

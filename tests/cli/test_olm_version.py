@@ -94,6 +94,14 @@ def test_commands_that_look_at_a_compilation_take_it(command: tuple[str, ...], s
     assert said in result.stdout
 
 
+def test_what_has_fewer_owner_labels_leads_to_its_cause_as_well() -> None:
+    """Without olm.owner.kind, as the documents have it, and without any, as 0.9 has it on roles of groups."""
+    copied = olmc("why", "Role/north-pier/ferry.v1.0.0-2jn7w", FIXTURES / "multi-namespace", "--olm-version", "docs")
+    assert "\n  because of ClusterServiceVersion harbour/ferry.v1.0.0, which is Succeeded" in copied.stdout
+    role = olmc("why", "ClusterRole/quay-admin", FIXTURES / "own-namespace", "--olm-version", "0.9")
+    assert role.stdout.endswith("\n  because of OperatorGroup harbour/quay (operators.yaml:1:1)\n")
+
+
 def places_of_rbac(*options: str) -> list[tuple[str, str]]:
     """The kinds of what is made of a CSV's permissions, and where each comes from."""
     listed = olmc("render", FIXTURES / "own-namespace", *options, "-o", "name").stdout.splitlines()
