@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from olmc.cli.exits import BAD_INPUT
+from olmc.cli.options import given_version, olm_version_option
 
 
 @click.command()
@@ -22,11 +23,13 @@ from olmc.cli.exits import BAD_INPUT
               help="The key of the certificate, as PEM.")
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@olm_version_option
 @click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
 @click.pass_context
 def serve(
     ctx: click.Context, path: Path, host: str, port: int, kubeconfig: Path | None, tls_cert_file: Path | None,
-    tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], print_csv: bool,
+    tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], olm_version: str,
+    print_csv: bool,
 ) -> None:
     """Serve a workspace to kubectl: Installed and PackageManifests, with watches.
 
@@ -66,7 +69,8 @@ def serve(
         ctx.exit(BAD_INPUT)
     place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     try:
-        serve(path, place, Options(approve=approve), lambda text: click.echo(text, err=True, nl=False))
+        options = Options(approve=approve, olm_version=olm_version)
+        serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given_version(ctx))
     except RefusedError as error:
         tell(error.diagnostics)
         ctx.exit(BAD_INPUT)

@@ -27,10 +27,13 @@ class View(NamedTuple):
     global_namespace: str
 
 
-def viewing(root: Path, base: Options) -> Options:
-    """The options to compile the workspace at `root` with for a view: its own, except for what limits the output."""
+def viewing(root: Path, base: Options, given: frozenset[str] = frozenset()) -> Options:
+    """The options to compile the workspace at `root` with for a view: its own, except for what limits the output.
+
+    `given` are the fields that the command line has set, so that the workspace may not.
+    """
     mine = base._replace(purpose="review", copied_csvs=True, include=(), exclude=())
-    given = frozenset({"purpose", "copied_csvs", "include", "exclude"})
+    given |= {"purpose", "copied_csvs", "include", "exclude"}
     return options_from(read_config(root, Report()), mine, given | ({"approve"} if base.approve else set()))
 
 

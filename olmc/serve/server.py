@@ -53,15 +53,17 @@ class RefusedError(Exception):
         self.diagnostics = diagnostics
 
 
-def serve(root: Path, place: Place, options: Options, say: Say) -> None:
+def serve(root: Path, place: Place, options: Options, say: Say, given: frozenset[str] = frozenset()) -> None:
     """Serve the workspace at `root` until a signal ends it; `say` takes what there is to tell, in whole lines.
+
+    `given` are the fields of the options that the workspace may not set.
 
     Raises RefusedError when the workspace can't be compiled or the address not be served.
     """
     pair = _key_pair(place) if place.tls else None
     _with_kubeconfig(place, check_kubeconfig)
     seen = state_of(root)
-    first = compiled(root, options)
+    first = compiled(root, options, given)
     say(as_text(first.diagnostics))
     if first.view is None:
         raise RefusedError([])
@@ -72,14 +74,14 @@ def serve(root: Path, place: Place, options: Options, say: Say) -> None:
     text = kubeconfig(address, pair.certificate if pair else None)
     _with_kubeconfig(place, lambda path: write_kubeconfig(path, text))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
-    app = guarded(application(feed, viewing(root, options).kube_version), feed, Limits(hosts=hosts), say)
+    app = guarded(application(feed, viewing(root, options, given).kube_version), feed, Limits(hosts=hosts), say)
     with _pem_files(pair) as (certificate, key):
         config = _config(app, certificate, key)
         config.load()  # reads the files, so that none is left behind however the server ends
     with _signals_survived():
         server = uvicorn.Server(config)
         say(_greeting(root, address, place))
-        asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say)))
+        asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say, given)))
     say("olmc: stopped\n")
 
 

@@ -36,9 +36,9 @@ class Compiled(NamedTuple):
     diagnostics: Sequence[Diagnostic]
 
 
-def compiled(root: Path, base: Options) -> Compiled:
-    """Compile the workspace at `root`, with the options that it has itself."""
-    options = viewing(root, base)
+def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> Compiled:
+    """Compile the workspace at `root`, with the options that it has itself, except for the fields in `given`."""
+    options = viewing(root, base, given)
     done = compile(root, options, given=frozenset(Options._fields))
     if done.failed or done.settled is None:
         return Compiled(None, done.diagnostics)
@@ -57,7 +57,9 @@ def state_of(root: Path) -> State:
     return tuple(found)
 
 
-async def follow(feed: Feed, root: Path, base: Options, seen: State, say: Say) -> None:
+async def follow(
+    feed: Feed, root: Path, base: Options, seen: State, say: Say, given: frozenset[str] = frozenset()
+) -> None:
     """Keep a feed up to date with the files below `root`, until the feed closes.
 
     `seen` is the state of the files that the feed shows. A workspace that can't be compiled leaves the feed as it is;
@@ -69,7 +71,7 @@ async def follow(feed: Feed, root: Path, base: Options, seen: State, say: Say) -
             continue
         seen = now
         try:
-            found = await asyncio.to_thread(_recompiled, root, base)
+            found = await asyncio.to_thread(_recompiled, root, base, given)
         except Exception as error:  # a bug, or files that go away while they are read: the next look may fare better
             seen = ()
             say(printable(f"olmc: internal error: {type(error).__name__}: {error}") + "\n")
@@ -109,10 +111,10 @@ def is_of_interest(root: Path, path: Path) -> bool:
     return not any(part.startswith(".") for part in inside.parts[:-1])
 
 
-def _recompiled(root: Path, base: Options) -> Compiled:
+def _recompiled(root: Path, base: Options, given: frozenset[str]) -> Compiled:
     """A new compilation; what the one before left behind is collected, as a server lives long."""
     try:
-        return compiled(root, base)
+        return compiled(root, base, given)
     finally:
         gc.collect()
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from olmc.model.options import Options
+from olmc.proposed.view import viewing
 from olmc.serve import workspace
 from olmc.serve.feed import Feed, feed_of
 from olmc.serve.workspace import compiled, follow, is_of_interest, state_of
@@ -25,6 +26,17 @@ def first(root: Path) -> Feed:
     view = compiled(root, Options()).view
     assert view is not None
     return feed_of(view)
+
+
+def test_the_command_line_decides_on_the_version_of_olm_before_the_workspace(root: Path) -> None:
+    """Nothing of a CSV's labels is as in another version: 0.18 put olm.api labels on it."""
+    chosen = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {olmVersion: '0.25'}\n"
+    (root / "olmc.yaml").write_text(chosen, encoding="utf-8")
+    base = Options(olm_version="0.18.0")
+    assert viewing(root, base).olm_version == "0.25"
+    assert viewing(root, base, frozenset({"olm_version"})).olm_version == "0.18.0"
+    assert "olm.api." in str(compiled(root, base, frozenset({"olm_version"})).view)
+    assert "olm.api." not in str(compiled(root, base).view)
 
 
 def test_the_state_of_files_changes_with_them(root: Path) -> None:
@@ -101,11 +113,11 @@ def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytes
     sound = workspace.compiled
     calls: list[int] = []
 
-    def unsound(path: Path, options: Options) -> workspace.Compiled:
+    def unsound(path: Path, options: Options, given: frozenset[str]) -> workspace.Compiled:
         calls.append(1)
         if len(calls) == 1:
             raise RuntimeError("out of tea")
-        return sound(path, options)
+        return sound(path, options, given)
 
     async def looks(*_: object, **__: object) -> AsyncIterator[object]:
         (root / "operators.yaml").unlink()
