@@ -47,19 +47,59 @@ def test_every_feature_is_used_and_every_use_is_a_feature(project: Path) -> None
     assert set(Profile._fields) == features | ABOUT_THE_PROFILE
 
 
+def is_version(node: ast.AST) -> bool:
+    """Whether an expression is the name of a version of OLM: that of the options, or of a Profile."""
+    return isinstance(node, ast.Attribute) and (
+        node.attr == "olm_version" or (node.attr == "name" and is_profile(node.value))
+    )
+
+
+def bare_uses(tree: ast.Module) -> Iterator[ast.AST]:
+    """Where a version is anything but handed on whole: as an argument, in a text, or where none was asked for."""
+    handed_on: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            handed_on |= {*node.args, *(keyword.value for keyword in node.keywords)}
+        if isinstance(node, ast.FormattedValue):
+            handed_on.add(node.value)
+        if isinstance(node, ast.BoolOp):
+            handed_on.add(node.values[-1])
+    yield from (node for node in ast.walk(tree) if is_version(node) and node not in handed_on)
+
+
 def test_nothing_else_branches_on_a_version(project: Path) -> None:
-    """Outside of olmc/profiles no version of OLM is compared with anything, nor looked up."""
+    """Outside of olmc/profiles a version of OLM is handed on and shown: neither compared, looked up nor taken apart."""
     for path, tree in source_files(project):
-        if path.startswith("olmc/profiles/"):
-            continue
-        for node in ast.walk(tree):
-            sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-            sides += [node.subject] if isinstance(node, ast.Match) else []
-            for side in sides:
-                asked = isinstance(side, ast.Attribute) and (
-                    side.attr == "olm_version" or (side.attr == "name" and is_profile(side.value))
-                )
-                assert not asked, f"{path}:{node.lineno}"
+        if not path.startswith("olmc/profiles/"):
+            assert [f"{path}: {ast.unparse(node)}" for node in bare_uses(tree)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if profile.name == '0.25.0': pass",
+        "profile.name in OLD",
+        "OLD[world.profile.name]",
+        "OLD[options.olm_version]",
+        "cluster.profile.name.startswith('ocp-')",
+        "version = options.olm_version",
+        "match profile.name:\n  case _: pass",
+    ],
+)
+def test_what_counts_as_branching(code: str) -> None:
+    assert list(bare_uses(ast.parse(code)))
+
+
+def test_nothing_else_has_the_formats_of_a_version(project: Path) -> None:
+    """What a newer OLM calls something is no text outside of olmc/profiles: other versions call it otherwise."""
+    held = [
+        f"{path}:{node.lineno}: {node.value}"
+        for path, tree in source_files(project)
+        if not path.startswith(("olmc/profiles/", "olmc/rules/"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("olm.og.")
+    ]
+    assert held == []
 
 
 def test_eras_stand_in_the_order_of_the_versions() -> None:
