@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from olmc.load.manifests import is_for_tools, manifests_in
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.pipelines.flux import for_flux
 from olmc.pipelines.resource_list import (
     STDIN,
     ResourceList,
@@ -108,6 +110,8 @@ def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) 
     else:
         made = _compiled_items(given, settings)
     report.found.extend(made.diagnostics)
+    if settings.get("flux"):
+        made = replace(made, objects=tuple(for_flux(made.objects)))
     for name, problem, meant in misspelt(settings, made):
         report.add(_bad(f"functionConfig, {name}", problem, meant))
     if not made.objects and not made.failed and not settings.get("allowEmpty"):

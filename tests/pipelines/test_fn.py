@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, name_of, stream
 
 from olmc.cli.main import main
+from olmc.pipelines.flux import SUBSTITUTE
 from olmc.pipelines.function import RENDERED_FROM, run
 
 V1 = "config.kubernetes.io/v1"
@@ -119,7 +120,7 @@ def test_every_option_of_render_is_a_setting() -> None:
     from olmc.pipelines.settings import known, option_name
 
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
-    places = {"output", "output-dir", "check", "fail-on-change", "flux", "color", "paths", "-n", "-o", "-v"}
+    places = {"output", "output-dir", "check", "fail-on-change", "color", "paths", "-n", "-o", "-v"}
     assert options - places == {option_name(name) for name in known()} - {
         "path", "apis", "namespaces", "global-catalog-namespace"
     }  # fmt: skip
@@ -365,3 +366,18 @@ def test_a_plain_list_comes_back_as_one() -> None:
 def test_remarks_are_results_on_request() -> None:
     assert codes(called(render(path="manual-approval"))) == []
     assert "OLMC312" in codes(called(render(path="manual-approval", verbose=True)))
+
+
+VARIABLE: Object = {
+    "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "script", "namespace": "harbour"},
+    "data": {"run.sh": "echo ${HOME}"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_flux_leaves_variables_alone_on_request(wanted: bool) -> None:
+    """`flux` is `olmc render --flux`: objects that hold `${` are marked, the others are not."""
+    out = listed(called(render(flux=wanted), [*workspace_items(), VARIABLE]))["items"]
+    marked = [name_of(item) for item in out if SUBSTITUTE in (item["metadata"].get("annotations") or {})]
+    assert "ConfigMap/harbour/script" in [name_of(item) for item in out]
+    assert marked == (["ConfigMap/harbour/script"] if wanted else [])
