@@ -23,6 +23,8 @@ STAGE_PREFIX = ".olmc-"
 GIT_ATTRIBUTES = f"{MARK}* -text linguist-vendored\n"
 
 _MAX_LINKS = 8
+# Git would take these for its own: it commits nothing below them, or something else than what is there.
+_OF_GIT = frozenset({".git", ".gitattributes", ".gitignore"})
 
 
 def check_folder(root: Path) -> None:
@@ -53,6 +55,7 @@ def stage(root: Path) -> Iterator[Path]:
 def write_tree(tree: Tree, folders: Mapping[str, str], target: Path) -> tuple[str, ...]:
     """Write the files of `tree` below `target`: those of each folder in `folders` to the place that it names.
 
+    Hidden folders are left out, as in every workspace, and so is what would tell Git how to treat the others.
     The paths of what was written come back. Raises VendorError for links that lead out, and for names that are
     the same on some file systems.
     """
@@ -69,8 +72,14 @@ def write_tree(tree: Tree, folders: Mapping[str, str], target: Path) -> tuple[st
 def _files(tree: Tree, folders: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     for name, what in tree.held.items():
         for folder, place in folders.items():
-            if what is not FOLDER and name.startswith(f"{folder}/"):
+            if what is not FOLDER and name.startswith(f"{folder}/") and _is_content(name[len(folder) + 1 :]):
                 yield posixpath.join(place, name[len(folder) + 1 :]), _data(tree, name, what)
+
+
+def _is_content(path: str) -> bool:
+    """Whether a file inside of the wanted folders is more than housekeeping."""
+    *folders, name = path.split("/")
+    return not any(folder.startswith(".") for folder in folders) and name.casefold() not in _OF_GIT
 
 
 def _data(tree: Tree, name: str, what: Held) -> Path:

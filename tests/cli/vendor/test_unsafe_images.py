@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,29 @@ def test_a_layer_that_claims_too_much_is_not_fetched(tmp_path: Path, host: str, 
     write_layout(layout, {FERRY: made._replace(digest=digest(data), data=data)})
     said = refused(root, "--from", str(layout))
     assert f"{FERRY} is not unpacked: a blob of 5,368,709,120 bytes is more than 4,294,967,296 bytes [OLMC633]" in said
+
+
+STEERING = {
+    "manifests/.gitignore": "*\n",
+    "manifests/.gitattributes": "* text eol=crlf\n",
+    "manifests/.git/config": "[core]\nfsmonitor = touch outside\n",
+    "manifests/.GIT/hooks/post-checkout": "#!/bin/sh\n",
+    "metadata/.cache/index": "x",
+    "metadata/.git": "gitdir: /etc\n",
+}
+
+
+def test_nothing_in_an_image_tells_git_what_to_do(tmp_path: Path, host: str, ferry: Path) -> None:
+    """What a workspace's clones have is what was vendored, though an image has rules for Git, or a repository."""
+    layer = tar(*folder_files(ferry), *STEERING.items())
+    root = replaced(tmp_path, host, "steering", image([packed(layer)], BUNDLE_LABELS))
+    assert olmc("vendor", root).exit_code == 0
+    assert "Deployment/harbour/ferry-controller" in names(root)
+    found = {path.relative_to(root / "vendor").as_posix() for path in (root / "vendor").rglob(".*")}
+    assert found == {".gitattributes"}
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    for command in ((*git, "init", "-q"), (*git, "add", "-A"), (*git, "commit", "-qm", "vendor")):
+        subprocess.run(command, cwd=root, check=True, capture_output=True)
+    subprocess.run((*git, "clone", "-q", root, tmp_path / "clone"), check=True, capture_output=True)
+    assert olmc("vendor", tmp_path / "clone", "--check").exit_code == 0
+    assert not (tmp_path / "outside").exists()
