@@ -15,7 +15,7 @@ from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED
+from olmc.model.marks import GENERATED, SCAFFOLDED
 from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.rules import load as rules
 from olmc.yaml import read
@@ -175,8 +175,8 @@ def _add_file(
     path: str, text: str, manifests: list[Manifest], catalogs: dict[str, dict[str, str]], roots: dict[str, str],
     report: Report,
 ) -> None:  # fmt: skip
-    if text.startswith(GENERATED):
-        return  # olmc's own output is no input
+    if text.startswith((GENERATED, SCAFFOLDED)):
+        return  # olmc's own output is no input, nor is what only runs it
     documents = read(path, text, report)
     if any(_is_catalog(document.value) for document in documents):
         folder, _, file = path.rpartition("/")

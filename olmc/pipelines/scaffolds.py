@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.emit.directory import put
+from olmc.model.marks import SCAFFOLDED
 from olmc.pipelines.argocd import announcements
 from olmc.resources import template_text
 from olmc.version import __version__
@@ -99,7 +100,8 @@ def files_of(name: str, values: Values) -> dict[str, str]:
         autoescape=False,
     )
     environment.filters["tojson"] = _quoted
-    known = {"version": __version__, "parameters": dump_one(announcements()).rstrip("\n"), **values}
+    parameters = dump_one(announcements()).rstrip("\n")
+    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, **values}
     return {
         file: environment.from_string(template_text(template)).render(known)
         for file, template in SCAFFOLDS[name].files.items()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from pipeline_workshop import copied
 
 from olmc.cli.main import main
 from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
@@ -135,3 +136,17 @@ def test_the_version_of_olmc_is_fixed() -> None:
     for name in SCAFFOLDS:
         files = files_of(name, {"path": ".", "url": "oci://a", "name": "a", "image": "a"})
         assert any(__version__ in content for content in files.values()), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_runs_olmc_is_no_part_of_what_it_renders(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files lie in the workspace, where they are written by default; a patch is no Deployment to be applied."""
+    monkeypatch.chdir(copied("own-namespace", tmp_path / "workspace"))
+    command = ["render", "--for", "apply", "-o", "name"]
+    before = CliRunner().invoke(main, command)
+    init(*KINDS[kind])
+    after = CliRunner().invoke(main, command)
+    assert before.exit_code == 0
+    assert (after.exit_code, after.stdout, after.stderr) == (0, before.stdout, before.stderr)
