@@ -255,6 +255,28 @@ def test_a_long_comment_is_cut_where_github_would_refuse_it(repository: Reposito
     assert repository.output("summary") == long
 
 
+CUTS = [
+    pytest.param(*cut, id=f"{title}, {cut[1]}")
+    for name in ("github", "gitlab")
+    for title, text in scripts(name)
+    for cut in re.findall(r"(head -c (\d+) [^;}\n]*?\|\| true)", text)
+]
+
+
+@pytest.mark.parametrize(("command", "size"), CUTS)
+def test_a_text_is_cut_between_characters(command: str, size: str, tmp_path: Path) -> None:
+    """Half a character would be refused, and is no failure: a comment, GitHub's summary of 1 MiB, GitLab's note."""
+    (tmp_path / "olmc.md").write_text("a" + "ä" * int(size), encoding="utf-8")
+    shell = ["bash", "-eo", "pipefail", "-c", f"{{ {command}; }} > out; echo after"]
+    done = run(shell, tmp_path, extra={"RUNNER_TEMP": "."})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "after\n", "")
+    assert len((tmp_path / "out").read_text(encoding="utf-8").encode()) == int(size) - 1
+
+
+def test_each_place_for_a_text_has_a_limit() -> None:
+    assert [int(str(cut.values[1])) for cut in CUTS] == [1_000_000, 60_000, 900_000]
+
+
 def test_a_token_without_rights_is_no_failure(repository: Repository) -> None:
     """A pull request from a fork; the summary has it all the same."""
     repository.runs(step("Compare"), STATUS="1")
