@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT
 from olmc.cli.options import given_version
+from olmc.cli.proposed import given_fields, with_proposed
 from olmc.cli.talk import progress, tell
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
@@ -19,16 +21,20 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
 def compiled(
-    ctx: click.Context, path: Path, olm_version: str, *, approve: tuple[str, ...] = (), least: Severity
-) -> tuple[Compilation, Settled]:
+    ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
+    least: Severity,
+) -> tuple[Compilation, Settled]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr.
+
+    `proposed` are the values of the options of the proposed APIs.
 
     Ends the command if the path can't be compiled.
     """
-    given = _EVERYTHING | given_version(ctx) | ({"approve"} if approve else frozenset())
+    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, Options(approve=approve, olm_version=olm_version), given=given)
+        done = compile(path, options, given=given)
     tell(done.diagnostics, least=least)
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_versions_option
+from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell
 from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
@@ -38,12 +40,13 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
               help="The Kubernetes version of the cluster.")
 @olm_versions_option
+@proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
-    ctx: click.Context, old: str, new: str, output: str, allow_empty: bool, for_: str, certs: str, namespace: str,
+    ctx: click.Context, /, old: str, new: str, output: str, allow_empty: bool, for_: str, certs: str, namespace: str,
     watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    olm_version: tuple[str, ...], verbose: bool,
+    olm_version: tuple[str, ...], verbose: bool, **proposed: Any,
 ) -> None:
     """Say what an upgrade changes, and what it breaks.
 
@@ -80,8 +83,10 @@ def diff(
         install_namespace=namespace,
         watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
     )
+    options = with_proposed(options, proposed)
     default = click.core.ParameterSource.DEFAULT
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+    given |= given_version(ctx) | given_fields(ctx, proposed)
 
     from olmc.review.diff.compare import compare
     from olmc.review.diff.outputs import written
@@ -90,7 +95,7 @@ def diff(
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
         def compiled(path: Path, version: str = olm_version[0]) -> Compilation:
-            return compile(path, options._replace(olm_version=version), given=given | given_version(ctx))
+            return compile(path, options._replace(olm_version=version), given=given)
 
         if new:
             doing(f"reading {old} and {new}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
+from olmc.cli.proposed import proposed_options
 
 
 @click.command()
@@ -23,10 +25,11 @@ from olmc.cli.options import olm_version_option
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @olm_version_option
+@proposed_options
 @click.pass_context
 def get(
-    ctx: click.Context, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
-    icons: bool, approve: tuple[str, ...], olm_version: str,
+    ctx: click.Context, /, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
+    icons: bool, approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Show which operators watch a namespace, or which packages it can install.
 
@@ -58,7 +61,7 @@ def get(
     from olmc.proposed.texts import as_text
     from olmc.proposed.view import list_version, view_of, viewing
 
-    done, settled = compiled(ctx, workspace, olm_version, approve=approve, least=Severity.WARNING)
+    done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
     tell_approvals(approve, [settled.cluster])
     view = view_of(settled, done.objects, done.workspace, viewing(workspace, Options()), icons=icons)
     asked = Asked(found, None if all_namespaces else namespace, name)

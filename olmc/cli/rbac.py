@@ -11,6 +11,7 @@ import click
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
+from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import printable
 from olmc.model.diagnostic import Severity
 
@@ -39,10 +40,11 @@ class _WithQuestion(click.Command):
               help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
 @olm_version_option
+@proposed_options
 @click.pass_context
 def rbac(
-    ctx: click.Context, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
-    olm_version: str,
+    ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
+    olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say what operators may do and what users gain, dangerous first.
 
@@ -69,7 +71,7 @@ def rbac(
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
 
-    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
@@ -100,10 +102,11 @@ def rbac(
               help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
 @olm_version_option
+@proposed_options
 @click.pass_context
 def who_can(
-    ctx: click.Context, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
-    output: str, approve: tuple[str, ...], olm_version: str,
+    ctx: click.Context, /, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
+    output: str, approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say who may do something, where, and why.
 
@@ -128,7 +131,7 @@ def who_can(
     from olmc.review.permissions import permissions
     from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
 
-    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.FAILURE)
+    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
+from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import as_text
 from olmc.model.diagnostic import Severity
 
@@ -23,10 +25,11 @@ from olmc.model.diagnostic import Severity
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
 @olm_version_option
+@proposed_options
 @click.pass_context
 def status(
-    ctx: click.Context, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool, olm_version: str,
+    ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
+    legacy_metrics: bool, olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say how every operator would be: version, phase, what is missing.
 
@@ -50,7 +53,7 @@ def status(
     from olmc.review.metrics import as_prometheus
     from olmc.review.status import as_data, as_table, operators, untold
 
-    done = [compiled(ctx, path, olm_version, approve=approve, least=Severity.ERROR) for path in roots]
+    done = [compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR) for path in roots]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (_, settled) in zip(roots, done, strict=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
+from olmc.cli.proposed import proposed_options
 from olmc.model.diagnostic import Severity
 
 
@@ -20,10 +22,12 @@ from olmc.model.diagnostic import Severity
               help="Text for people, or JSON for machines (schemas/why.schema.json).")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
 @olm_version_option
+@proposed_options
 @click.pass_context
 def why(
-    ctx: click.Context, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str
-) -> None:
+    ctx: click.Context, /, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str,
+    **proposed: Any,
+) -> None:  # fmt: skip
     """Say where an object comes from, or what prevents it.
 
     TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names, in
@@ -43,7 +47,7 @@ def why(
     from olmc.review.why import PRESENT, as_data, as_text
     from olmc.review.why import why as answers_to
 
-    done, settled = compiled(ctx, path, olm_version, approve=approve, least=Severity.ERROR)
+    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
     scene = Scene(done.objects, settled, diagnostics=done.diagnostics)
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)

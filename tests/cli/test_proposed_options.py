@@ -1,0 +1,45 @@
+"""The options of the proposed APIs mean the same in every command that looks at what was compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import olmc
+
+ASKED = {
+    "why": ("beacon.v1.0.0",),
+    "diff": ("{empty}",),
+    "get": ("installed", "-A", "-C"),
+    "rbac": (),
+    "status": (),
+}
+
+
+@pytest.fixture
+def operator(project: Path, tmp_path: Path) -> Path:
+    """The workspace with an Operator, whose olmc.yaml does not enable the API."""
+    source, copy = project / "fixtures" / "operator-v2alpha1", tmp_path / "operator"
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            (copy / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path.relative_to(source)).write_bytes(path.read_bytes())
+    config = (copy / "olmc.yaml").read_text(encoding="utf-8")
+    off = config.replace("enableV2alpha1: true", "enableV2alpha1: false")
+    assert off != config
+    (copy / "olmc.yaml").write_text(off, encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    return copy
+
+
+@pytest.mark.parametrize("command", sorted(ASKED))
+def test_the_command_takes_them_and_they_win_over_olmc_yaml(command: str, operator: Path) -> None:
+    given = tuple(each.format(empty=operator.parent / "empty") for each in ASKED[command])
+    more = ("--allow-empty",) if command == "diff" else ()
+    without, enabled = (
+        olmc(command, *given, operator, *more, *option)
+        for option in ((), ("--enable-v2alpha1", "--approve-installs", "--as", "mary"))
+    )
+    assert without.exit_code in (0, 1, 2)
+    assert enabled.exit_code in (0, 1), enabled.stderr
+    assert (without.stdout, without.stderr) != (enabled.stdout, enabled.stderr)
