@@ -56,8 +56,8 @@ def status(
     done = [compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR) for path in roots]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
-        for path, (_, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled)
+        for path, (one, settled) in zip(roots, done, strict=True)
+        for operator in operators(settled, one.operators)
     ]
     if output == "json":
         click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
@@ -68,6 +68,6 @@ def status(
         if not found:
             click.echo("olmc: no operators here", err=True)
     for one, settled in done:
-        click.echo(as_text(untold(one.diagnostics, operators(settled))), err=True, nl=False)
+        click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
     fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
     ctx.exit(FINDINGS if fails else DONE)

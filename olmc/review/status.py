@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.diagnostic import Diagnostic, Severity
@@ -12,13 +12,16 @@ from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
 from olmc.resolve.resolve import NOT_SATISFIABLE
-from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_plan, plan_of
+from olmc.review.hindrances import APPROVAL, at, of_csv, of_namespace, of_plan, plan_of
 from olmc.review.origins import place_data
 from olmc.review.tables import aligned
 from olmc.rules import load as load_rules
 from olmc.rules import resolve as resolve_rules
 from olmc.rules import settle as rules
 from olmc.settle.rest import Settled
+
+if TYPE_CHECKING:
+    from olmc.proposed.outcome import Outcome
 
 FORMAT_VERSION = 1
 UNPACKING = "BundleUnpacking"
@@ -55,12 +58,16 @@ class Operator(NamedTuple):
     fails: bool
 
 
-def operators(settled: Settled) -> tuple[Operator, ...]:
-    """All operators by namespace and package: one for each Subscription, and for each CSV without one."""
+def operators(settled: Settled, proposed: Iterable[Outcome] = ()) -> tuple[Operator, ...]:
+    """All operators by namespace and package: one for each Subscription, and for each CSV without one.
+
+    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
+    """
     cluster = settled.cluster
     namespaces = sorted({name.namespace for name in cluster.subscriptions})
     hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
     found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
+    found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
     taken = {Name(each.namespace, each.csv) for each in found}
     taken |= {Name(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
@@ -125,6 +132,44 @@ def _applied(member: Member, cluster: Cluster) -> Operator:
         missing=tuple(of_csv(member, cluster)),
         fails=_is_broken(member),
     )
+
+
+def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
+    namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
+    member = cluster.members.get(Name(namespace, outcome.installed))
+    waiting = outcome.waiting
+    hindered = tuple(_not_operated(outcome))
+    reason = outcome.failure[0] if outcome.failure else UNPACKING if outcome.missing else APPROVAL if waiting else ""
+    place = at(outcome.operator.source, "metadata", "name")
+    approval = f"Install {waiting.install.name} waits for approval" if waiting else ""
+    return Operator(
+        namespace=namespace,
+        package=outcome.package or outcome.operator.name,
+        subscription="",
+        csv=member.csv.name if member is not None else "",
+        version=_version(member),
+        channel=outcome.channel,
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else reason,
+        upgrade=waiting.install.name if waiting else "",
+        waits=APPROVAL if waiting else "",
+        missing=(
+            *(of_csv(member, cluster) if member is not None else ()),
+            *(Line(0, text, place) for text in (*hindered, approval) if text),
+        ),
+        fails=_is_broken(member) or bool(hindered),
+    )
+
+
+def _not_operated(outcome: Outcome) -> Iterator[str]:
+    """What keeps an Operator of v2alpha1 from installing, or from upgrading, other than an approval."""
+    if outcome.failure:
+        yield outcome.failure[1]
+    if outcome.missing:
+        yield f"the content of image {outcome.missing} is not known"
+    if outcome.problem:
+        yield outcome.problem
 
 
 def _left_over(namespace: str, member: Member | None, cluster: Cluster) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,20 @@ def test_the_command_takes_them_and_they_win_over_olmc_yaml(command: str, operat
     assert without.exit_code in (0, 1, 2)
     assert enabled.exit_code in (0, 1), enabled.stderr
     assert (without.stdout, without.stderr) != (enabled.stdout, enabled.stderr)
+
+
+def test_an_operator_of_v2alpha1_has_a_row(operator: Path) -> None:
+    """It waits for approval, runs, or can't be resolved, which is a finding."""
+    enabled = ("--enable-v2alpha1", "-o", "json")
+    (waits,) = json.loads(olmc("status", operator, *enabled).stdout)["operators"]
+    assert (waits["package"], waits["csv"], waits["channel"]) == ("ferry", "", "stable")
+    assert (waits["reason"], waits["upgrade"], waits["fails"]) == ("RequiresApproval", "ferry.v1.0.0", False)
+    approved = olmc("status", operator, *enabled, "--approve-installs", "--as", "mary")
+    rows = [(each["namespace"], each["csv"], each["channel"]) for each in json.loads(approved.stdout)["operators"]]
+    assert rows == [("operators", "beacon.v1.0.0", ""), ("operators", "ferry.v1.0.0", "stable")]
+    manifest = operator / "operators.yaml"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("channel: stable", "channel: stabel"))
+    result = olmc("status", operator, *enabled)
+    (fails,) = json.loads(result.stdout)["operators"]
+    assert (result.exit_code, fails["reason"], fails["fails"]) == (1, "ConstraintsNotSatisfiable", True)
+    assert "no operators found in channel stabel" in fails["missing"][0]["text"]
