@@ -48,7 +48,7 @@ def why(
     from olmc.review.why import why as answers_to
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
-    scene = Scene(done.objects, settled, diagnostics=done.diagnostics)
+    scene = Scene(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators)
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:

@@ -10,7 +10,7 @@ from olmc.model.objects import identity
 from olmc.model.workspace import Manifest
 from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
-from olmc.review.hindrances import at, deeper, of_csv, of_plan, of_subscription
+from olmc.review.hindrances import at, deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
 from olmc.rules import load as rules
@@ -76,7 +76,13 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator
     refused = [each for each in scene.manifests if _subscribes(each, package, namespace, cluster)]
     for manifest in refused:
         yield from _refused(identity(manifest.object).name, {"Subscription"}, scene)
-    if not followers and not elsewhere and not refused:
+    asking = [each for each in scene.operators if each.package == package]
+    for outcome in asking:
+        has = f", and has {outcome.installed or 'nothing'} installed"
+        follows = f"Operator {outcome.operator.name} follows package {package}{has}"
+        yield Line(0, follows, at(outcome.operator.source, "metadata", "name"))
+        yield from deeper(of_operator(outcome))
+    if not followers and not elsewhere and not refused and not asking:
         where = f" in namespace {namespace}" if namespace else ""
         place = _place_in_catalog(csv, package, cluster)
         yield Line(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)

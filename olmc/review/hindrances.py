@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Subscription
 from olmc.model.location import Location, Source
@@ -11,6 +12,9 @@ from olmc.rules import settle as rules
 from olmc.settle.diagnose import failed_step, place_of, rivals, unmet, with_places
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
+
+if TYPE_CHECKING:
+    from olmc.proposed.outcome import Outcome
 
 APPROVAL = "RequiresApproval"
 
@@ -101,3 +105,16 @@ def of_plan(plan: InstallPlan) -> Iterator[Line]:
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")
         yield Line(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
+
+
+def of_operator(outcome: Outcome) -> Iterator[Line]:
+    """What keeps an Operator of v2alpha1 from installing, or from upgrading; the last line may be an approval."""
+    place = at(outcome.operator.source, "metadata", "name")
+    if outcome.failure:
+        yield Line(0, outcome.failure[1], place)
+    if outcome.missing:
+        yield Line(0, f"the content of image {outcome.missing} is not in the workspace", place)
+    if outcome.problem:
+        yield Line(0, outcome.problem, place)
+    if outcome.waiting:
+        yield Line(0, f"Install {outcome.waiting.install.name} waits for approval", place)

@@ -12,7 +12,7 @@ from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
 from olmc.resolve.resolve import NOT_SATISFIABLE
-from olmc.review.hindrances import APPROVAL, at, of_csv, of_namespace, of_plan, plan_of
+from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_operator, of_plan, plan_of
 from olmc.review.origins import place_data
 from olmc.review.tables import aligned
 from olmc.rules import load as load_rules
@@ -139,10 +139,8 @@ def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
     namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
     member = cluster.members.get(Name(namespace, outcome.installed))
     waiting = outcome.waiting
-    hindered = tuple(_not_operated(outcome))
+    hindered = tuple(of_operator(outcome))
     reason = outcome.failure[0] if outcome.failure else UNPACKING if outcome.missing else APPROVAL if waiting else ""
-    place = at(outcome.operator.source, "metadata", "name")
-    approval = f"Install {waiting.install.name} waits for approval" if waiting else ""
     return Operator(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -154,22 +152,9 @@ def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
         reason=member.reason if member is not None else reason,
         upgrade=waiting.install.name if waiting else "",
         waits=APPROVAL if waiting else "",
-        missing=(
-            *(of_csv(member, cluster) if member is not None else ()),
-            *(Line(0, text, place) for text in (*hindered, approval) if text),
-        ),
-        fails=_is_broken(member) or bool(hindered),
+        missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
+        fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
     )
-
-
-def _not_operated(outcome: Outcome) -> Iterator[str]:
-    """What keeps an Operator of v2alpha1 from installing, or from upgrading, other than an approval."""
-    if outcome.failure:
-        yield outcome.failure[1]
-    if outcome.missing:
-        yield f"the content of image {outcome.missing} is not known"
-    if outcome.problem:
-        yield outcome.problem
 
 
 def _left_over(namespace: str, member: Member | None, cluster: Cluster) -> Iterator[Line]:

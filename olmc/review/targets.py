@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
@@ -16,18 +16,22 @@ from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
 from olmc.settle.rest import Settled
 
+if TYPE_CHECKING:
+    from olmc.proposed.outcome import Outcome
+
 OLM_GROUP = "operators.coreos.com"
 
 
 class Scene(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, and the findings about them."""
+    manifests, the findings about them, and what became of the Operators of v2alpha1."""
 
     objects: tuple[Rendered, ...]
     settled: Settled
     bundles: Mapping[str, Bundle] = MappingProxyType({})
     manifests: tuple[Manifest, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    operators: tuple[Outcome, ...] = ()
 
 
 class Wanted(NamedTuple):

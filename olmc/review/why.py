@@ -13,7 +13,7 @@ from olmc.resolve.explain import Line
 from olmc.review.absence import why_absent, why_no_csv
 from olmc.review.asked import not_found
 from olmc.review.causes import asked_for, because
-from olmc.review.hindrances import deeper, of_csv, of_plan, of_subscription
+from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.origins import location_of, place_data
 from olmc.review.status import line_text, lines_data, package_of
 from olmc.review.tables import paragraph
@@ -45,7 +45,7 @@ def why(text: str, scene: Scene) -> tuple[Answer, ...]:
         return tuple(_about_package(meant.package, scene))
     if meant.absent is not None:
         return (_absent(text, meant.absent, scene),)
-    return tuple(_about(found, scene.settled) for found in meant.objects)
+    return tuple(_about_v2alpha1(_about(found, scene.settled), scene) for found in meant.objects)
 
 
 def _about(found: Rendered, settled: Settled) -> Answer:
@@ -59,6 +59,17 @@ def _about(found: Rendered, settled: Settled) -> Answer:
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
     return Answer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
+
+
+def _about_v2alpha1(answer: Answer, scene: Scene) -> Answer:
+    """The answer about an Operator, or an Install made for one, with what keeps it from installing."""
+    for outcome in scene.operators if answer.what.group == OLM_GROUP else ():
+        waiting = outcome.waiting.install.name if outcome.waiting else ""
+        if (answer.what.kind, answer.what.name) not in (("Operator", outcome.operator.name), ("Install", waiting)):
+            continue
+        broken = answer.what.kind == "Operator" and (outcome.failure or outcome.missing or outcome.problem)
+        return answer._replace(state=FAILING if broken else answer.state, lines=(*of_operator(outcome), *answer.lines))
+    return answer
 
 
 def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:

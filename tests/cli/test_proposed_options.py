@@ -61,3 +61,21 @@ def test_an_operator_of_v2alpha1_has_a_row(operator: Path) -> None:
     (fails,) = json.loads(result.stdout)["operators"]
     assert (result.exit_code, fails["reason"], fails["fails"]) == (1, "ConstraintsNotSatisfiable", True)
     assert "no operators found in channel stabel" in fails["missing"][0]["text"]
+
+
+@pytest.mark.parametrize("target", ["ferry", "ferry.v1.0.0", "Operator/ferry", "Install/ferry.v1.0.0"])
+def test_why_knows_operators_of_v2alpha1(target: str, operator: Path) -> None:
+    """No Subscription asks for the package, but an Operator does."""
+    result = olmc("why", target, operator, "--enable-v2alpha1")
+    assert "Install ferry.v1.0.0 waits for approval (operators.yaml:4:9)" in result.stdout
+    assert "no Subscription" not in result.stdout
+    assert result.exit_code == (0 if "/" in target else 1)
+
+
+def test_why_says_what_an_operator_fails_on(operator: Path) -> None:
+    manifest = operator / "operators.yaml"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("channel: stable", "channel: stabel"))
+    result = olmc("why", "Operator/ferry", operator, "--enable-v2alpha1")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("Operator/ferry is there and does not work\n")
+    assert "no operators found in channel stabel" in result.stdout.replace("\n    ", " ")
