@@ -41,8 +41,11 @@ def explain(code: str, version: str) -> None:
     wanted = wanted if wanted.startswith("OLMC") else f"OLMC{wanted}"
     rule = rules.get(wanted)
     if rule is None:
-        close = get_close_matches(wanted, rules, n=3, cutoff=0.7)
-        hint = f" Did you mean {' or '.join(close)}?" if close else " docs/rules.md lists all of them."
+        numbers = [known.removeprefix("OLMC") for known in rules]
+        number = wanted.removeprefix("OLMC")
+        close = [each for each in numbers if each.startswith(number)][:3] or get_close_matches(number, numbers, n=3)
+        meant = " or ".join(f"OLMC{each}" for each in close)
+        hint = f" Did you mean {meant}?" if close else " docs/rules.md lists all of them."
         raise click.BadParameter(f"there is no rule {code}.{hint}", param_hint="CODE")
     click.echo(f"{rule.code} ({rule.severity}): {rule.title}")
     click.echo(f"\n  {message_of(rule)}\n")

@@ -34,10 +34,19 @@ def test_every_rule_can_be_explained() -> None:
         assert (exit_code, text.startswith(rule.code)) == (0, True)
 
 
+@pytest.mark.parametrize("code", ["999", "OLMC999"])
+def test_a_code_that_is_like_no_other(code: str) -> None:
+    """Only the numbers are compared: OLMC is what all codes have in common."""
+    exit_code, text = explained(code)
+    assert exit_code == 2
+    assert f"there is no rule {code}. docs/rules.md lists all of them." in " ".join(text.split())
+
+
 def test_a_code_that_is_nearly_one() -> None:
     exit_code, text = explained("OLMC2777")
     assert exit_code == 2
-    assert "there is no rule OLMC2777. Did you mean OLMC277 or " in text
+    assert "there is no rule OLMC2777. Did you mean OLMC277?" in text
+    assert "Did you mean OLMC270 or OLMC271 or OLMC272?" in explained("27")[1]
 
 
 def test_a_code_that_is_none() -> None:
