@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from olmc.cli.exits import BAD_INPUT
 from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 
 
 @click.command()
@@ -23,13 +25,14 @@ from olmc.cli.options import given_version, olm_version_option
               help="The key of the certificate, as PEM.")
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
 @click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
-@olm_version_option
 @click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
+@olm_version_option
+@proposed_options
 @click.pass_context
 def serve(
-    ctx: click.Context, path: Path, host: str, port: int, kubeconfig: Path | None, tls_cert_file: Path | None,
-    tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], olm_version: str,
-    print_csv: bool,
+    ctx: click.Context, /, path: Path, host: str, port: int, kubeconfig: Path | None, tls_cert_file: Path | None,
+    tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], print_csv: bool,
+    olm_version: str, **proposed: Any,
 ) -> None:
     """Serve a workspace to kubectl: Installed and PackageManifests, with watches.
 
@@ -68,9 +71,10 @@ def serve(
         tell([NO_SERVER.finding(None, cause=error)])
         ctx.exit(BAD_INPUT)
     place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    given = given_version(ctx) | given_fields(ctx, proposed)
     try:
-        options = Options(approve=approve, olm_version=olm_version)
-        serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given_version(ctx))
+        serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given)
     except RefusedError as error:
         tell(error.diagnostics)
         ctx.exit(BAD_INPUT)

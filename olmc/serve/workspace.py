@@ -62,8 +62,8 @@ async def follow(
 ) -> None:
     """Keep a feed up to date with the files below `root`, until the feed closes.
 
-    `seen` is the state of the files that the feed shows. A workspace that can't be compiled leaves the feed as it is;
-    `say` hears of it, and of every change.
+    `seen` is the state of the files that the feed shows, `given` as for `compiled`. A workspace that can't be
+    compiled leaves the feed as it is; `say` hears of it, and of every change.
     """
     async for _ in _looks(root, feed):
         now = await asyncio.to_thread(state_of, root)

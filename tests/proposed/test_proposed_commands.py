@@ -77,3 +77,20 @@ def test_a_bundle_alone_can_be_descoped(project: Path) -> None:
     watching = olmc("render", bundle, "--descoped", "--watch", "pier", "-o", "name").stdout
     assert "OperatorGroup/beacon/beacon" in watching
     assert "RoleBinding/pier/beacon-required-perms" in watching
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["get", "installed", "-n", "operators", "-C", "operator-v2alpha1"],
+        ["status", "operator-v2alpha1"],
+        ["why", "ferry", "operator-v2alpha1"],
+        ["rbac", "operator-v2alpha1"],
+        ["rbac", "who-can", "get", "ferries.water.example.com", "operator-v2alpha1"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_commands_that_look_closer_take_the_options(arguments: list[str]) -> None:
+    """What --approve-installs installs is there for every command; without it they wait."""
+    assert olmc(*arguments, "--approve-installs").stdout != olmc(*arguments).stdout
+    assert "v1.0.0" in olmc("get", "installed", "-A", "-C", "operator-v2alpha1", "--approve-installs").stdout

@@ -144,3 +144,23 @@ def test_packages_have_a_generation_of_their_own(root: Path, monkeypatch: pytest
 
     assert followed(feed, root, looks, monkeypatch) == []
     assert (feed.packages.generation, len(feed.history)) == (2, 1)
+
+
+def test_what_the_command_line_says_outweighs_olmc_yaml(root: Path) -> None:
+    """An option that is given stays, also when it is the default; all others are the workspace's own."""
+    text = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {olmVersion: '0.25.0', descoped: true}\n"
+    (root / "olmc.yaml").write_text(text, encoding="utf-8")
+    default = Options().olm_version
+    own, chosen = viewing(root, Options()), viewing(root, Options(), frozenset({"olm_version"}))
+    assert (own.olm_version, own.descoped) == ("0.25.0", True)
+    assert (chosen.olm_version, chosen.descoped) == (default, True)
+
+
+def test_approved_installs_are_served(project: Path) -> None:
+    """R-INSTALL-10: with --approve-installs the operators of v2alpha1 are installed, without they wait."""
+    root = project / "fixtures" / "operator-v2alpha1"
+    waiting = compiled(root, Options(), frozenset()).view
+    approved = compiled(root, Options(approve_installs=True), frozenset({"approve_installs"})).view
+    assert waiting is not None and approved is not None
+    assert [each.name for each in waiting.installations.operators] == []
+    assert [each.name for each in approved.installations.operators] == ["beacon.v1.0.0", "ferry.v1.0.0"]
