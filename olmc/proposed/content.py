@@ -13,7 +13,7 @@ from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.proposed import Install
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import Bundle, Workspace
 from olmc.profiles.ownership import CSV_KIND
 from olmc.profiles.resolve import profile_of
 from olmc.proposed.scopes import Scopes, scopes
@@ -69,7 +69,7 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
             except UndecodableCSVError as error:
                 problem = str(error)
     missing = tuple(image for image, content in contents.items() if content is None)
-    items = tuple(pinned(item.given, options) for item in install.content)
+    items = tuple(pinned(item.given, workspace, options) for item in install.content)
     return Resolved(items, tuple(steps), tuple(mapped), home, missing, problem)
 
 
@@ -98,38 +98,41 @@ def placed_steps(
 
 
 def content_of_image(workspace: Workspace, image: str, options: Options) -> Content | None:
-    """What is in a bundle image, as far as the workspace knows: by the option `images`, or by a catalog that has it."""
+    """What is in a bundle image, as far as the workspace knows: by the option `images`, by a catalog that has it, or
+    because `olmc vendor` has fetched it."""
     named = next((known.bundle for known in options.images if known.image == image and known.bundle), "")
     if named in workspace.bundles:
-        return _of_bundle(workspace, named)
+        return _of_bundle(workspace.bundles[named])
+    by_digest = pinned_image(image, workspace, options)
     for catalog in workspace.catalogs.values():
         for package in catalog.packages.values():
             for entry in package.bundles.values():
-                if entry.image and entry.image in (image, pinned_image(image, options)):
-                    known = entry.name in workspace.bundles
-                    return _of_bundle(workspace, entry.name) if known else inline_content(entry)
-    return None
+                if entry.image and entry.image in (image, by_digest):
+                    bundle = workspace.bundles.get(entry.name) or workspace.vendored.get(entry.image)
+                    return _of_bundle(bundle) if bundle is not None else inline_content(entry)
+    vendored = workspace.vendored.get(image)
+    return _of_bundle(vendored) if vendored is not None else None
 
 
-def _of_bundle(workspace: Workspace, name: str) -> Content:
-    bundle = workspace.bundles[name]
+def _of_bundle(bundle: Bundle) -> Content:
     return bundle_content(bundle)._replace(served=tuple(bundle_properties(loose(bundle), Report())))
 
 
-def pinned_image(image: str, options: Options) -> str:
-    """The image by digest where its digest is known (R-INSTALL-3)."""
-    digest = next((known.digest for known in options.images if known.image == image), "")
+def pinned_image(image: str, workspace: Workspace, options: Options) -> str:
+    """The image by digest where olmc.yaml, else olmc.lock, knows its digest (R-INSTALL-3)."""
+    given = next((each.digest for each in options.images if each.image == image), "")
+    digest = given or next((each.digest for each in workspace.images if each.image == image), "")
     if "@" in image or not digest:
         return image
     repository, colon, tag = image.rpartition(":")
     return f"{repository if colon and '/' not in tag else image}@{digest}"
 
 
-def pinned(item: Mapping[str, Any], options: Options) -> dict[str, Any]:
+def pinned(item: Mapping[str, Any], workspace: Workspace, options: Options) -> dict[str, Any]:
     """An item of an Install's content as its status has it."""
     if item.get("type") != "ManifestImage":
         return dict(item)
-    return {**item, "manifestImage": pinned_image(str(item["manifestImage"]), options)}
+    return {**item, "manifestImage": pinned_image(str(item["manifestImage"]), workspace, options)}
 
 
 def with_namespaces(obj: KubernetesObject, mapping: Mapping[str, str], known: Scopes) -> KubernetesObject:

@@ -72,7 +72,7 @@ def install_for(
         approved=record is not None and record.approved,
         operator=outcome.operator.name,
     )
-    pinned_items = tuple(pinned(item, scene.options) for item in items)
+    pinned_items = tuple(pinned(item, scene.workspace, scene.options) for item in items)
     return install, Resolved(pinned_items, tuple(steps), raw, home)
 
 
