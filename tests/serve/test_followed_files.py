@@ -164,3 +164,4 @@ def test_approved_installs_are_served(project: Path) -> None:
     assert waiting is not None and approved is not None
     assert [each.name for each in waiting.installations.operators] == []
     assert [each.name for each in approved.installations.operators] == ["beacon.v1.0.0", "ferry.v1.0.0"]
+    assert [each.targets for each in approved.installations.operators] == [("operators",), ("operators",)]
