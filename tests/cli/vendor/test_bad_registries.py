@@ -163,6 +163,11 @@ def test_an_image_that_is_not_there(tmp_path: Path, host: str) -> None:
     assert "[OLMC625]" in said
 
 
+def heeding_interrupts() -> None:
+    """Whatever runs in the background of a shell is started with interrupts ignored, and hands that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_leaves_nothing(tmp_path: Path, host: str) -> None:
     """While one image hangs and another one is tried again and again."""
     root = at_registry(tmp_path, host, "interrupt")
@@ -180,7 +185,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, host: str) -> None:
     with proxy(host, hangs) as (front, seen):
         located_at(root, front, "interrupt")
         command = [sys.executable, "-m", "olmc", "vendor", str(root), "--timeout", "2", "--retries", "20"]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heeding_interrupts)
         for _ in range(200):
             if any("bundles/ferry/blobs" in path for path in seen.seen):
                 break
