@@ -11,13 +11,11 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import given_version, olm_versions_option
+from olmc.cli.options import given_version, kube_version_of, olm_versions_option, watched
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell
-from olmc.golang import is_dns1123_label
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
-from olmc.settle.builtin import full_kube_version
 
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
 
@@ -65,23 +63,15 @@ def diff(
 
     Exit codes: 0 both sides mean the same, 1 they differ, 2 wrong usage, 3 a side can't be read or compiled.
     """
-    if watch is not None and all_namespaces:
-        raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if (len(olm_version) == 2) == bool(new):
         raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
-    kube_version = full_kube_version(kube_version)
-    if not kube_version:
-        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
-    for name in (namespace, *(watch.split(",") if watch else ())):
-        if name and is_dns1123_label(name):
-            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
-        kube_version=kube_version,
+        kube_version=kube_version_of(kube_version),
         approve=approve,
         install_namespace=namespace,
-        watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
+        watch=watched(namespace, watch, all_namespaces),
     )
     options = with_proposed(options, proposed)
     default = click.core.ParameterSource.DEFAULT

@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from olmc.cli.values import olm_versions
+from olmc.golang import is_dns1123_label
 from olmc.model.options import Options
+from olmc.settle.builtin import full_kube_version
 
 
 def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -46,3 +48,26 @@ def given_version(ctx: click.Context) -> frozenset[str]:
     """The field of Options that olmc.yaml must not override, if the command line names a version."""
     source = ctx.get_parameter_source("olm_version")
     return frozenset() if source is click.core.ParameterSource.DEFAULT else frozenset({"olm_version"})
+
+
+def kube_version_of(value: str) -> str:
+    """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
+    version = full_kube_version(value)
+    if not version:
+        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
+    return version
+
+
+def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
+    """What a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch` has it.
+
+    Both options at once and names that no namespace can have are wrong usage.
+    """
+    if watch is not None and all_namespaces:
+        raise click.UsageError("--watch and --all-namespaces exclude each other.")
+    for name in (namespace, *(watch.split(",") if watch else ())):
+        if name and is_dns1123_label(name):
+            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
+    if all_namespaces:
+        return ()
+    return tuple(watch.split(",")) if watch is not None else None

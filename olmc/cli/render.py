@@ -10,18 +10,16 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import olm_version_option
+from olmc.cli.options import kube_version_of, olm_version_option, watched
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.cli.values import kinds
 from olmc.emit.text import as_json, as_names, as_yaml
-from olmc.golang import is_dns1123_label
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.rules import apply as rules
-from olmc.settle.builtin import full_kube_version
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
@@ -92,29 +90,21 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
-    if watch is not None and all_namespaces:
-        raise click.UsageError("--watch and --all-namespaces exclude each other.")
     if check and output_dir is None:
         raise click.UsageError("--check needs --output-dir.")
     if fail_on_change and (output_dir is None or check):
         raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
-    kube_version = full_kube_version(kube_version)
-    if not kube_version:
-        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
-    for name in (namespace, *(watch.split(",") if watch else ())):
-        if name and is_dns1123_label(name):
-            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,
-        kube_version=kube_version,
+        kube_version=kube_version_of(kube_version),
         olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
-        watch=() if all_namespaces else tuple(watch.split(",")) if watch is not None else None,
+        watch=watched(namespace, watch, all_namespaces),
     )
     options = with_proposed(options, proposed)
     if not c_reader_active():
