@@ -41,9 +41,12 @@ lint: $(INSTALLED_DEV)  ## run ruff, mypy and import-linter
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)
 
-bench: $(INSTALLED)  ## measure the CPU time of rendering (needs OLMC_SHARED or ../shared) and comparing
+bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need OLMC_SHARED or ../shared)
 	@$(BIN)/python bench/render.py --olmc $(OLMC)
 	@$(BIN)/python bench/diff.py --olmc $(OLMC)
+	@$(BIN)/python bench/graph.py --olmc $(OLMC)
+	@$(BIN)/python bench/resolve.py
+	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

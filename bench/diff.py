@@ -18,15 +18,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import resource
 import shlex
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from measuring import measured
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -114,20 +113,6 @@ def rendering(count: int, upgraded: int) -> str:
     return dump(listed[:count])
 
 
-def measured(command: Sequence[str], runs: int) -> tuple[float, int]:
-    """The median CPU time of a comparison in seconds, and the size of what it prints."""
-    times, size = [], 0
-    for _ in range(runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, capture_output=True, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode not in (0, 1):
-            raise SystemExit(f"{shlex.join(command)} failed: {done.stderr.decode()}")
-        times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-        size = len(done.stdout)
-    return statistics.median(times), size
-
-
 def main() -> int:
     olmc = PROJECT / ".venv" / "bin" / "olmc"
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -149,7 +134,7 @@ def main() -> int:
         for name in ("same", "some", "all"):
             for output in FORMATS if name == "all" else FORMATS[:1]:
                 paths = [os.fspath(sides["old"]), os.fspath(sides[name])]
-                seconds, size = measured([*command, "diff", *paths, "-o", output], args.runs)
+                seconds, size = measured([*command, "diff", *paths, "-o", output], args.runs, fine=(0, 1))
                 verdict = "ok" if seconds <= LIMIT else f"more than {LIMIT:.1f} s"
                 ok &= seconds <= LIMIT
                 print(f"  {name:5} {output:8} {seconds:6.2f} s CPU  {size / 1e6:6.2f} MB  {verdict}")

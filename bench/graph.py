@@ -18,15 +18,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shlex
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from measuring import measured
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -70,21 +69,6 @@ def catalog(shape: str, count: int) -> str:
         image = f"registry.example.com/bench:v{version}"
         documents.append({**bundle, "image": image, "properties": [{"type": "olm.package", "value": value}]})
     return "".join(f"---\n{json.dumps(document, indent=1)}\n" for document in documents)
-
-
-def measured(command: Sequence[str], runs: int) -> tuple[float, int]:
-    """The median CPU time of a command in seconds, and the size of what it prints."""
-    times = []
-    size = 0
-    for _ in range(runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, capture_output=True, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if done.returncode:
-            raise SystemExit(f"{shlex.join(command)} failed: {done.stderr.decode()}")
-        times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-        size = len(done.stdout)
-    return statistics.median(times), size
 
 
 def main() -> int:

@@ -10,17 +10,12 @@ bundles of the corpus side by side in one process. Exits 1 when a limit is excee
 from __future__ import annotations
 
 import argparse
-import hashlib
-import os
-import resource
 import shlex
-import statistics
-import subprocess
 import sys
-import tarfile
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+
+from corpus import SHARED, unpacked
+from measuring import measured
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -33,11 +28,10 @@ RENDERED = (0, 1)
 
 
 def main() -> int:
-    shared = Path(os.environ.get("OLMC_SHARED", PROJECT.parent / "shared"))
     olmc = PROJECT / ".venv" / "bin" / "olmc"
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--olmc", default=str(olmc), help="the command to measure")
-    parser.add_argument("--shared", type=Path, default=shared, help="the folder with the shared data")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the shared data")
     parser.add_argument("--runs", type=int, default=7, help="runs of the median bundle; their median counts")
     args = parser.parse_args()
 
@@ -48,27 +42,15 @@ def main() -> int:
     command = [*shlex.split(args.olmc), "render"]
     bundles = bundles_in(unpacked(archive))
     median = min(bundles, key=lambda bundle: abs(size(bundle) - MEDIAN_SIZE))
-    render([*command, str(median)])  # once unmeasured: the files come from memory and modules are compiled
+    # Once unmeasured: the files come from memory and modules are compiled.
+    measured([*command, str(median)], 1, fine=RENDERED)
 
-    one = statistics.median(render([*command, str(median)]) for _ in range(args.runs))
-    every = render([*command, *map(str, bundles)]) / len(bundles)
+    one = 1000 * measured([*command, str(median)], args.runs, fine=RENDERED)[0]
+    every = 1000 * measured([*command, *map(str, bundles)], 1, fine=RENDERED)[0] / len(bundles)
     name = "/".join(median.parts[-2:])
     ok = report(f"one bundle ({name}, {size(median) / 1000:.0f} kB), whole process", one, MEDIAN_LIMIT)
     ok &= report(f"corpus ({len(bundles)} bundles in one process), a bundle", every, CORPUS_LIMIT)
     return 0 if ok else 1
-
-
-def unpacked(archive: Path) -> Path:
-    """The folder with the content of the archive, unpacked once below the system's temporary folder."""
-    with archive.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    target = Path(tempfile.gettempdir(), f"olmc-corpus-{os.getuid()}-{digest}")
-    if not target.is_dir():
-        partial = Path(tempfile.mkdtemp(dir=target.parent))
-        with tarfile.open(archive) as tar:
-            tar.extractall(partial, filter="data")
-        partial.rename(target)
-    return target
 
 
 def bundles_in(folder: Path) -> list[Path]:
@@ -79,16 +61,6 @@ def bundles_in(folder: Path) -> list[Path]:
 def size(bundle: Path) -> int:
     """The bytes of a bundle's manifests."""
     return sum(path.stat().st_size for path in (bundle / "manifests").iterdir())
-
-
-def render(command: Sequence[str]) -> float:
-    """Run a command and return the CPU time that it took, in ms; ends the program when it did not render."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in RENDERED:
-        sys.exit(f"bench: {command[0]} exited with {done.returncode}:\n{done.stderr[-2000:]}")
-    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def report(what: str, milliseconds: float, limit: float) -> bool:

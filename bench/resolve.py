@@ -21,6 +21,7 @@ from olmc.resolve.resolve import answer
 
 CATALOG = CatalogKey("catalog", "ns")
 VERSIONS = 4
+LIMIT = 2.0  # seconds of CPU
 
 
 def bundle(package: int, version: int, packages: int, *, broken: bool) -> Candidate:
@@ -92,8 +93,8 @@ def measured(ask: Callable[[], Answer], repeat: int) -> tuple[float, Answer]:
     return best, given
 
 
-def main() -> None:
-    """Resolve each scene and print what it took."""
+def main() -> int:
+    """Resolve each scene and print what it took; 1 when one takes longer than the limit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subscriptions", type=int, default=100)
     parser.add_argument("--packages", type=int, default=200)
@@ -106,13 +107,16 @@ def main() -> None:
         "upgrade, broken heads": question(options.packages, options.subscriptions, installed=True, broken=True),
         "unsatisfiable": question(options.packages, options.subscriptions, installed=False, broken=False, rival=True),
     }
-    print(f"{options.subscriptions} Subscriptions, {options.packages * VERSIONS} bundles")
+    print(f"{options.subscriptions} Subscriptions, {options.packages * VERSIONS} bundles, limit {LIMIT:.0f} s of CPU")
+    slowest = 0.0
     for name, scene in scenes.items():
         seconds, given = measured(lambda scene=scene: answer(scene), options.repeat)  # type: ignore[misc]
+        slowest = max(slowest, seconds)
         outcome = given.reason or f"{len(given.picks)} picked"
         print(f"{name:30} {seconds:7.3f} s CPU   {outcome}")
     print(f"SAT library {'was' if 'pysat' in sys.modules else 'was not'} needed")
+    return 0 if slowest <= LIMIT else 1
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

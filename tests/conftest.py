@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,3 +26,20 @@ def shared() -> Path:
     if not (folder / "spec").is_dir():
         pytest.skip("needs the specification's data (OLMC_SHARED or ../shared), which is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def benchmark(project: Path) -> Callable[[str], ModuleType]:
+    """A function that loads a script of `bench/` by its name, for the inputs that it makes."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"bench_{name}", project / "bench" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(project / "bench")
+            spec.loader.exec_module(module)
+        return module
+
+    return load

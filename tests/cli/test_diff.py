@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -393,14 +393,9 @@ def test_options_from_the_environment() -> None:
 
 
 @pytest.fixture(scope="module")
-def bench(project: Path) -> ModuleType:
+def bench(benchmark: Callable[[str], ModuleType]) -> ModuleType:
     """The benchmark, which makes the renderings of the figure."""
-    spec = importlib.util.spec_from_file_location("bench_diff", project / "bench" / "diff.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("diff")
 
 
 def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:

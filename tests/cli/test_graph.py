@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -136,14 +136,9 @@ def test_nothing_is_drawn_of_a_workspace_with_errors(name: str, text: str, tmp_p
 
 
 @pytest.fixture(scope="module")
-def bench(project: Path) -> ModuleType:
+def bench(benchmark: Callable[[str], ModuleType]) -> ModuleType:
     """The benchmark, which makes the packages of the figure."""
-    spec = importlib.util.spec_from_file_location("bench_graph", project / "bench" / "graph.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("graph")
 
 
 def test_all_skip_ranges(bench: ModuleType, tmp_path: Path) -> None:
