@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import Identity
 from olmc.model.operators import APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
+from olmc.settle.first_check import at_first_check
 from olmc.settle.groups import with_targets
 from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
@@ -157,7 +158,8 @@ def _through_phases(
         return _failed(csv, group, failure, flapping=True)
     met, statuses = requirements(csv, world)
     if not met:
-        _, statuses = requirements(csv, _at_first_check(csv, world))
+        seen = at_first_check(csv, cluster.stock, cluster.plans)
+        _, statuses = requirements(csv, world._replace(stock=seen))
         return Member(csv, group, "Pending", *_NOT_MET, statuses, history=_history(("Pending", *_NOT_MET)))
     failure = webhook_failure(csv)
     if earlier is None or not earlier.succeeded:
@@ -230,21 +232,6 @@ def _serves(member: Member, name: str) -> bool:
     if member.installation is None or not member.installation.deployments:
         return False
     return name in map(apiservice_name, member.csv.apiservice_descriptions("owned"))
-
-
-def _at_first_check(csv: Csv, world: Surroundings) -> Surroundings:
-    """What OLM saw when it first checked a CSV: the accounts that the CSV's own plan makes come at the plan's end, and
-    the list is not written again while the CSV stays Pending."""
-    stock = {
-        key: found
-        for key, found in world.stock.items()
-        if not (key.kind == "ServiceAccount" and found.provenance.rule == "R-SA-1" and _owners(found) == [csv.name])
-    }
-    return world._replace(stock=stock)
-
-
-def _owners(found: Rendered) -> list[str]:
-    return [ref.get("name") for ref in found.object["metadata"].get("ownerReferences") or ()]
 
 
 def _successor(csv: Csv, cluster: Cluster) -> str:

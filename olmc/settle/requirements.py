@@ -178,7 +178,11 @@ def serves_kind(
 
 
 def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
-    """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b)."""
+    """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b).
+
+    Accounts in the order in which they are first recorded. OLM reads them from a map of Go, which begins a small one at
+    a random place of eight and goes on from there: with two accounts, this is the order seven times in eight.
+    """
     statuses: dict[str, tuple[bool, Status]] = {}
     for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
@@ -188,7 +192,7 @@ def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Sta
             known_ok, known = statuses.get(account, (True, {}))
             ok, status = _service_account(csv, account, entry.get("rules") or [], scope, world, known)
             statuses[account] = (known_ok and ok, status)
-    yield from (statuses[name] for name in sorted(statuses))
+    yield from statuses.values()
 
 
 def _service_account(

@@ -18,6 +18,7 @@ from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owne
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.descoped import is_descoped
+from olmc.settle.first_check import CREATED
 from olmc.settle.known import known_part
 from olmc.settle.refusals import crd_problem, metadata_problem, refusal
 from olmc.settle.requirements import serves_kind
@@ -107,7 +108,7 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
         written = updated_crd(obj, existing, cluster, Name(target.namespace, step.resolving))
     except CRDError as error:
         raise StepError(str(error)) from error
-    return _put(cluster, written, step, "R-CAT-720")
+    return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")
 
 
 def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
