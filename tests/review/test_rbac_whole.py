@@ -80,11 +80,12 @@ def check_permissions(made: Compilation) -> int:
     return looked_at
 
 
-@pytest.mark.parametrize("case", RULE_CASES[::2], ids=lambda case: case.id)
+@pytest.mark.parametrize("case", RULE_CASES, ids=lambda case: case.id)
 def test_every_rule_case_can_be_looked_at(case: Case, tmp_path: Path) -> None:
     """Permissions agree with OLM's check; everything that there is, and every package, has an answer."""
     write_workspace(tmp_path, case.document)
-    made = olmc.compile(tmp_path, options(case.document.get("olmc", {})))
+    asked = {**case.document.get("olmc", {}), "purpose": "review"}  # the commands look at nothing else
+    made = olmc.compile(tmp_path, options(asked))
     if made.settled is None or made.workspace is None or made.failed:
         return
     check_permissions(made)
