@@ -31,9 +31,12 @@ from olmc.yaml import locate
 DEFAULTS = Options()
 
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
-# What a check can find: not the remarks of other commands, nor those of validators that were not asked for.
-_LOOKED_FOR = re.compile("OLMC(1|2[0-7]|28[0-4]|3[01]|4[0-3]|5)")
+# What a check can find: always, with all validators, and with what is proposed.
+_LOOKED_FOR = re.compile("OLMC(1|2[0-7]|28[0-4]|3[01]|4[0-3]|5|62[01])")
 _OPTIONAL = re.compile("OLMC(28[5-9]|29)")
+_DESCOPED = re.compile("OLMC66[0-38]")
+_V2ALPHA1 = re.compile("OLMC(66[4-7]|67[024-9])")
+_AS_USER = re.compile("OLMC67[13]")
 
 
 class Compiled(NamedTuple):
@@ -77,12 +80,14 @@ def checked(
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
         check_inline_objects(catalog, report)
-    lint(Subject(workspace, compiled.settled, options_from(config, options, given)), report)
+    effective = options_from(config, options, given)
+    lint(Subject(workspace, compiled.settled, effective), report)
     done = obeyed(root, report, config)
     told = Report(list(done.kept))
     if report.worst() is not Severity.ERROR:
         written = tuple(_suppressions(root, ignored, config))
-        for each in _about_suppressions(root, written, done.used, settings):
+        looked_for = _looked_for(settings, effective)
+        for each in _about_suppressions(root, written, done.used, looked_for):
             told.add(each)
     return Checked(root, tuple(told), validated.bundles, done.suppressed)
 
@@ -96,10 +101,9 @@ def _suppressions(root: Path, ignored: tuple[str, ...], config: Mapping[str, Any
 
 
 def _about_suppressions(
-    root: Path, written: Sequence[Suppression], used: frozenset[Suppression], settings: Settings
+    root: Path, written: Sequence[Suppression], used: frozenset[Suppression], looked_for: Sequence[re.Pattern[str]]
 ) -> Iterator[Diagnostic]:
     known = [rule.code for rule in all_rules()]
-    everything = settings.optional >= frozenset(OPTIONAL)
     for each in written:
         place = _place(root, each)
         if each.code not in known:
@@ -110,9 +114,20 @@ def _about_suppressions(
             continue
         if not each.reason:
             yield rules.NO_REASON.finding(place, code=each.code)
-        looked_for = _LOOKED_FOR.match(each.code) or (everything and _OPTIONAL.match(each.code))
-        if each not in used and looked_for:
+        if each not in used and any(codes.match(each.code) for codes in looked_for):
             yield rules.UNUSED.finding(place, code=each.code)
+
+
+def _looked_for(settings: Settings, options: Options) -> list[re.Pattern[str]]:
+    """The codes that a check with these settings can find; it can't say of others that they are suppressed in vain."""
+    parts = (
+        (_LOOKED_FOR, True),
+        (_OPTIONAL, settings.optional >= frozenset(OPTIONAL)),
+        (_DESCOPED, options.descoped),
+        (_V2ALPHA1, options.v2alpha1),
+        (_AS_USER, options.v2alpha1 and bool(options.user)),
+    )
+    return [codes for codes, applies in parts if applies]
 
 
 def _place(root: Path, suppression: Suppression) -> Location:

@@ -89,6 +89,25 @@ def test_only_what_was_looked_for_can_be_missed(tmp_path: Path) -> None:
     assert len(everything) == 2
 
 
+@pytest.mark.parametrize(
+    ("flags", "missed"),
+    [
+        ("", ["OLMC620"]),
+        ("--descoped", ["OLMC620", "OLMC661"]),
+        ("--enable-v2alpha1", ["OLMC620", "OLMC672"]),
+        ("--enable-v2alpha1 --as jane", ["OLMC620", "OLMC671", "OLMC672"]),
+    ],
+)
+def test_what_is_proposed_is_looked_for_when_it_is_compiled(flags: str, missed: list[str], tmp_path: Path) -> None:
+    codes = ("OLMC602", "OLMC620", "OLMC661", "OLMC671", "OLMC672", "OLMC695")
+    entries = "".join(f"  - {{code: {code}, reason: so}}\n" for code in codes)
+    (tmp_path / "g.yaml").write_text(GROUP, encoding="utf-8")
+    (tmp_path / "olmc.yaml").write_text(CONFIG + entries, encoding="utf-8")
+    found = json.loads(olmc("check", tmp_path, "-o", "json", *flags.split()).stdout)["findings"]
+    assert {each["code"] for each in found} == {"OLMC440"}
+    assert [each["message"].rpartition(" ")[2] for each in found] == missed
+
+
 def test_other_commands_obey(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(EMPTY + "---\n" + EMPTY.replace("name: g", "name: h"), encoding="utf-8")
     assert olmc("render", tmp_path).exit_code == 1
