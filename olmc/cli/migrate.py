@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.talk import tell
+from olmc.cli.talk import tell, writing
 
 
 @click.command()
@@ -41,15 +41,17 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     if given["dry_run"]:
         click.echo(as_patch(done.changes), nl=False)
     else:
-        for change in done.changes:
-            _write(path / change.path, change.after)
+        _write({path / change.path: change.after for change in done.changes})
     ctx.exit(FINDINGS if done.remarks else DONE)
 
 
-def _write(path: Path, text: str) -> None:
-    if text:
-        path.write_text(text, encoding="utf-8", newline="")
-        click.echo(f"{path}: changed", err=True)
-    else:
-        path.unlink()
-        click.echo(f"{path}: removed, nothing is left in it", err=True)
+def _write(texts: dict[Path, str]) -> None:
+    from olmc.emit.files import rewrite
+
+    empty = [path for path, text in texts.items() if not text]
+    with writing(*texts):
+        rewrite({path: text for path, text in texts.items() if text})
+        for path in empty:
+            path.unlink()
+    for path in texts:
+        click.echo(f"{path}: {'removed, nothing is left in it' if path in empty else 'changed'}", err=True)

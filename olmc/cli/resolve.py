@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_version_option
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
-from olmc.cli.talk import progress, tell, tell_approvals
+from olmc.cli.talk import progress, tell, tell_approvals, writing
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 
@@ -98,7 +96,7 @@ def _print(done: Compilation, output: str) -> None:
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
-    from olmc.emit.directory import put
+    from olmc.emit.files import put
     from olmc.load.lock import LOCK_FILE, lock_text
     from olmc.model.lock import Lock
 
@@ -106,18 +104,9 @@ def _write_lock(path: Path, done: Compilation) -> None:
         click.echo("There is nothing to lock: the workspace has no Subscription.", err=True)
         return
     images = done.workspace.images if done.workspace is not None else ()
-    with _writing(path / LOCK_FILE):
+    with writing(path / LOCK_FILE):
         put(path / LOCK_FILE, lock_text(done.lock or Lock({}), images))
     click.echo(f"{path / LOCK_FILE} written", err=True)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        click.echo(f"Error: {path} can't be written: {error.strerror or error}", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
 
 
 def _check_lock(done: Compilation) -> int:
@@ -133,6 +122,7 @@ def _check_lock(done: Compilation) -> int:
 
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
+    from olmc.emit.files import rewrite
     from olmc.review.pins import PinError, pinned
 
     package, _, version = pin.partition("=")
@@ -143,8 +133,9 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     except PinError as error:
         tell([error.diagnostic])
         return BAD_INPUT
-    for source in edited:
-        with _writing(path / source.path):
-            (path / source.path).write_text(source.text, encoding="utf-8", newline="")
-        click.echo(f"{path / source.path}: {package} is pinned to {version}", err=True)
+    texts = {path / source.path: source.text for source in edited}
+    with writing(*texts):
+        rewrite(texts)
+    for changed in texts:
+        click.echo(f"{changed}: {package} is pinned to {version}", err=True)
     return DONE

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import click
 
+from olmc.cli.exits import BAD_INPUT
 from olmc.emit.messages import SHOWN_FROM, as_text
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Diagnostic, Severity
@@ -37,6 +39,17 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
     for name, meant in unknown_approvals(approve, clusters):
         hint = f" Did you mean {meant}?" if meant else ""
         click.echo(f"olmc: --approve {name}: there is no such InstallPlan.{hint}", err=True)
+
+
+@contextmanager
+def writing(*paths: Path) -> Iterator[None]:
+    """Say what could not be written if it can't, and end the command."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename if error.filename in map(os.fspath, paths) else ", ".join(map(os.fspath, paths))
+        click.echo(f"Error: {where} can't be written: {error.strerror or error}", err=True)
+        raise click.exceptions.Exit(BAD_INPUT) from error
 
 
 @contextmanager

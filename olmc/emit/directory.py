@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from olmc.emit.files import put
 from olmc.model.diagnostic import Report
 from olmc.model.marks import GENERATED as MARK
 from olmc.model.objects import Identity, Rendered
@@ -119,16 +119,3 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
     for name in found.stale:
         (folder / name).unlink()
     return found
-
-
-def put(path: Path, text: str) -> None:
-    """Write a file beside its place and rename it into it, so that it is never half there; a link is replaced."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".olmc-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.emit.directory import put
+from olmc.emit.files import put
 from olmc.model.marks import SCAFFOLDED
 from olmc.pipelines.argocd import announcements
 from olmc.resources import template_text

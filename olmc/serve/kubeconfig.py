@@ -6,6 +6,7 @@ import base64
 import os
 from pathlib import Path
 
+from olmc.emit.files import put
 from olmc.yaml import dump_one
 
 MARK = "# Written by olmc serve; changes will be lost."
@@ -40,10 +41,7 @@ def check_kubeconfig(path: Path) -> None:
 def write_kubeconfig(path: Path, text: str) -> None:
     """Write the text to a file that only its owner can read; OSError as `check_kubeconfig`."""
     check_kubeconfig(path)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-        stream.write(text)
-    partial.replace(path)
+    put(path, text, mode=0o600)
 
 
 def _is_ours(path: Path) -> bool:

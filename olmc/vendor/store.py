@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from olmc.emit.files import PARTIAL, put, sync_folder
 from olmc.load.lock import LOCK_FILE, lock_text
 from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact, path_of
 from olmc.model.diagnostic import Report
@@ -19,7 +20,6 @@ from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError
 from olmc.vendor.layers import FOLDER, Held, Tree
 
-STAGE_PREFIX = ".olmc-"
 GIT_ATTRIBUTES = f"{MARK}* -text linguist-vendored\n"
 
 _MAX_LINKS = 8
@@ -43,9 +43,9 @@ def check_folder(root: Path) -> None:
 def stage(root: Path) -> Iterator[Path]:
     """A folder to work in, on the file system of the workspace; it is gone in the end, and so is what runs that were
     killed have left."""
-    for left in root.glob(f"{STAGE_PREFIX}vendor-*"):
+    for left in root.glob(f"{PARTIAL}vendor-*"):
         shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{STAGE_PREFIX}vendor-", dir=root))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}vendor-", dir=root))
     try:
         yield folder
     finally:
@@ -126,11 +126,11 @@ def place(root: Path, image: LockedImage, made: Path) -> bool:
     target.parent.mkdir(parents=True, exist_ok=True)
     mark = root / VENDOR_FOLDER / MARK_FILE
     if not mark.is_file() or mark.read_bytes() != GIT_ATTRIBUTES.encode():
-        replace_file(mark, GIT_ATTRIBUTES)
+        put(mark, GIT_ATTRIBUTES, synced=True)
     if os.path.lexists(target):
         target.rename(made.with_name(f"{made.name}-before"))
     made.rename(target)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return True
 
 
@@ -141,33 +141,8 @@ def write_lock(root: Path, operators: Lock | None, images: Sequence[LockedImage]
         return False
     if operators is None and not images and not path.exists():
         return False
-    replace_file(path, text)
+    put(path, text, synced=True)
     return True
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file beside its place and rename it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=STAGE_PREFIX)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(path: Path) -> None:
-    with suppress(OSError):  # not every system syncs folders
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:

@@ -202,3 +202,19 @@ def test_input_that_cannot_be_compiled(tmp_path: Path) -> None:
     result = migrate(tmp_path, "--to", "descoped")
     assert result.exit_code == 3
     assert "error" in result.output
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files stay as they were, and the one that can't be written is named."""
+    workspace(tmp_path, TWO, groups=GROUPS, subs=subscription("aa") + "---\n" + subscription("bb"), ns=NAMESPACES)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    def refused(self: Path, mode: int) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path / "subs.yaml"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "chmod", refused)
+        result = migrate(tmp_path, "--to", "descoped")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == f"Error: {tmp_path / 'subs.yaml'} can't be written: Permission denied\n"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
