@@ -9,22 +9,20 @@ from olmc.generate.world import World
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Place, Source
+from olmc.model.location import Place, Source
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.options import Options
 from olmc.model.proposed import Operator
 from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, owner_reference
 from olmc.proposed.adopted_subscriptions import Association, associated, without
 from olmc.proposed.divergence import diverging
-from olmc.proposed.gate import Judged, as_json
+from olmc.proposed.gate import Judged
 from olmc.proposed.given_installs import Begun, component_key
 from olmc.proposed.labels import Labels, labelled, projected
 from olmc.proposed.operators import follow, may_use
 from olmc.proposed.outcome import Outcome, Scene
 from olmc.proposed.status import operator_object
-from olmc.resolve.resolve import NOT_SATISFIABLE
-from olmc.rules import v2alpha1 as rules
-from olmc.yaml import locate
+from olmc.proposed.v2alpha1_findings import findings, unread_catalogs
 
 OLM = "operators.coreos.com"
 
@@ -72,7 +70,11 @@ def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
         for outcome in outcomes
         if (found := _differing(outcome, begun.given))
     }
-    told = (*association.refused, *_findings(outcomes, installs, refused, differing, cluster, options))
+    told = (
+        *association.refused,
+        *findings(outcomes, installs, refused, differing, cluster, options),
+        *unread_catalogs(outcomes, after, options),
+    )
     labels = projected(cluster, keys, adopted, installs)
     return Followed(after, outcomes, _by_name(installs), labels, differing, told)
 
@@ -198,74 +200,3 @@ def _owned_by_operator(found: Rendered, copies: Mapping[Name, str]) -> Rendered:
     if new == refs:
         return found
     return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": new}})
-
-
-def _at(source: Source | None, *keys: str | int) -> Location | None:
-    return locate(source, keys) if source is not None else None
-
-
-def _findings(
-    outcomes: Sequence[Outcome], installs: Sequence[Judged], refused: Sequence[Operator],
-    differing: Mapping[str, tuple[Identity, ...]], cluster: Cluster, options: Options,
-) -> Iterator[Diagnostic]:  # fmt: skip
-    for operator in refused:
-        ref = operator.catalog.ref if operator.catalog else None
-        if ref is not None:
-            place = _at(operator.source, "spec", "updates", "catalogSource", "ref")
-            yield rules.CATALOG_DENIED.finding(
-                place, user=options.user, catalog=f"{ref.namespace}/{ref.name}", namespace=ref.namespace
-            )
-    for judged in installs:
-        yield from _about_install(judged, options)
-    failures: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in outcomes:
-        if outcome.failure:
-            failures.setdefault(outcome.failure, []).append(outcome)
-        if outcome.problem and outcome.operator.catalog is not None:
-            place = _at(outcome.operator.source, "metadata", "name")
-            yield rules.NOT_APPLIED.finding(place, name=outcome.operator.name, problem=outcome.problem)
-        if outcome.missing and outcome.operator.catalog is not None:
-            place = _at(outcome.operator.source, "spec", "updates")
-            yield rules.NO_CONTENT.finding(place, who=f"Operator {outcome.operator.name}", image=outcome.missing)
-        found = differing.get(outcome.operator.name, ())
-        if found:
-            shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
-            place = _at(outcome.operator.source, "metadata", "name")
-            yield rules.DIVERGES.finding(
-                place, operator=outcome.operator.name, count=len(found), components=shown
-            )
-    for (reason, message), failed in failures.items():
-        yield _unresolved(reason, message, failed, cluster)
-
-
-def _unresolved(reason: str, message: str, failed: Sequence[Outcome], cluster: Cluster) -> Diagnostic:
-    hint = "Loosen what the Operators ask for, or remove what stands in the way."
-    if reason != NOT_SATISFIABLE:
-        hint = "Correct the catalog that the message names."
-    elif any(s.package in {outcome.package for outcome in failed} for s in cluster.subscriptions.values()):
-        hint = "A Subscription asks for the same package; --migrate-subscriptions lets the Operator take its place."
-    names = ", ".join(f"Operator {outcome.operator.name}" for outcome in failed)
-    place = _at(failed[0].operator.source, "spec", "updates")
-    return rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
-
-
-def _about_install(judged: Judged, options: Options) -> Iterator[Diagnostic]:
-    install = judged.install
-    place = _at(install.source, "metadata", "name")
-    if judged.missing:
-        yield rules.APPROVAL_DENIED.finding(
-            place, user=options.user, name=install.name, missing=as_json(judged.missing)
-        )
-    elif judged.pending:
-        count = sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in judged.pending)
-        yield rules.PENDING.finding(place, name=install.name, why=f"{count} permissions are not granted")
-    elif not judged.applied and not (judged.content.missing or judged.content.problem):
-        yield rules.PENDING.finding(place, name=install.name, why="its updates are approved by hand")
-    for image in judged.content.missing:
-        yield rules.NO_CONTENT.finding(place, who=f"Install {install.name}", image=image)
-    if judged.content.problem:
-        yield rules.NOT_APPLIED.finding(place, name=install.name, problem=judged.content.problem)
-    for item in judged.content.items:
-        named = item.get("manifestImage")
-        if named and "@" not in named:
-            yield rules.NOT_PINNED.finding(place, image=named)

@@ -18,8 +18,13 @@ def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tupl
     return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)
 
 
-def needed_catalogs(cluster: Cluster, options: Options) -> tuple[CatalogSource, ...]:
-    """The catalogs that some namespace with Subscriptions sees, in order: one that can't be read fails them all."""
+def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = False) -> tuple[CatalogSource, ...]:
+    """The catalogs that some namespace with Subscriptions sees, in order: one that can't be read fails them all.
+
+    With `clusterwide` all catalogs: Operators of v2alpha1 are resolved over every one (R-OPERATOR-8).
+    """
+    if clusterwide:
+        return tuple(source for _, source in sorted(cluster.catalogs.items()))
     namespaces = {name.namespace for name in cluster.subscriptions}
     seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
     return tuple(source for _, source in sorted(seen.items()))

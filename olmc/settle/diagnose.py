@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from olmc.model.cluster import Cluster, InstallPlan, Member, Name, key_of
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, key_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
@@ -106,12 +106,17 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
-    if not cluster.subscriptions:
+    return without_content(needed_catalogs(cluster, options) if cluster.subscriptions else (), options)
+
+
+def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iterator[Diagnostic]:
+    """Those CatalogSources that name an image whose content is not in the workspace."""
+    if not catalogs:
         return
     from olmc.load.vendored import catalog_image  # bundles by themselves need no catalog, and imports take their time
     from olmc.rules import vendor as vendor_rules
 
-    for catalog in needed_catalogs(cluster, options):
+    for catalog in catalogs:
         image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
         if catalog.catalog is None and image:
             place = _at(catalog.source, "spec", "image")

@@ -1,15 +1,15 @@
-"""Which images a workspace needs: those of the catalogs that are seen, of the bundles that the resolution picks, and
-those that Operators and Installs of v2alpha1 name."""
+"""Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and
+those that Operators and Installs of v2alpha1 name or pick."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 from olmc.load.catalogs.content import has_inline_content
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.load.vendored import catalog_image
-from olmc.model.cluster import Cluster
+from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.lock import ImageKind
@@ -18,6 +18,9 @@ from olmc.model.options import Options
 from olmc.model.resolution import Candidate
 from olmc.model.workspace import Workspace
 from olmc.proposed.content import content_of_image
+from olmc.proposed.outcome import Outcome
+from olmc.proposed.stages import settled_with_installs
+from olmc.proposed.v2alpha1 import followed
 from olmc.resolve.visibility import needed_catalogs
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
@@ -33,20 +36,23 @@ class Need(NamedTuple):
 
 def needs_of(workspace: Workspace, settled: Settled, options: Options) -> tuple[Need, ...]:
     """The images that a settled workspace uses or misses, each once, in order; those whose content the workspace has
-    itself are not among them."""
+    itself are not among them.
+
+    With v2alpha1, also what is used once every Install is approved: whoever approves one finds what it brings.
+    """
     found: dict[str, Need] = {}
     for need in (
-        *_catalogs(workspace, settled, options),
+        *_catalogs(workspace, needed_catalogs(settled.cluster, options), options),
         *_templates(workspace),
         *_bundles(workspace, settled),
-        *_installs(workspace, options),
+        *(_proposed(workspace, options) if options.v2alpha1 else ()),
     ):
         found.setdefault(need.image, need)
     return tuple(found.values())
 
 
-def _catalogs(workspace: Workspace, settled: Settled, options: Options) -> Iterator[Need]:
-    for catalog in needed_catalogs(settled.cluster, options):
+def _catalogs(workspace: Workspace, catalogs: Iterable[CatalogSource], options: Options) -> Iterator[Need]:
+    for catalog in catalogs:
         if catalog.manifest is None or catalog.key.name in workspace.catalogs:
             continue
         image = catalog_image(catalog.manifest, options.kube_version)
@@ -61,9 +67,37 @@ def _templates(workspace: Workspace) -> Iterator[Need]:
             yield Need(image, "bundle", None)
 
 
-def _installs(workspace: Workspace, options: Options) -> Iterator[Need]:
-    """The images that Operators and Installs of v2alpha1 name, with the option for these."""
-    proposed = read_v2alpha1(workspace if options.v2alpha1 else workspace._replace(manifests=()), Report())
+def _proposed(workspace: Workspace, options: Options) -> Iterator[Need]:
+    """What Operators and Installs of v2alpha1 name, and what Operators pick from catalogs (R-OPERATOR-8)."""
+    yield from _named(workspace, options)
+    approving = options._replace(approve_installs=True, user="", user_groups=())
+    begun, settled = settled_with_installs(workspace, approving, Report())
+    if settled is None:
+        return
+    yield from _bundles(workspace, settled)
+    outcomes = [each for each in followed(begun, settled.cluster, approving).outcomes if each.operator.catalog]
+    if outcomes:
+        yield from _catalogs(workspace, needed_catalogs(settled.cluster, approving, clusterwide=True), approving)
+    listed = {entry.image for source in settled.cluster.catalogs.values() for entry in source.entries}
+    for outcome in outcomes:
+        yield from _picked(workspace, outcome, listed, approving)
+
+
+def _picked(workspace: Workspace, outcome: Outcome, listed: Set[str], options: Options) -> Iterator[Need]:
+    """The images of the bundles that an Operator installs, and of the one that it can't; all are `listed` somewhere."""
+    images = [item.image for judged in outcome.installs for item in judged.install.content]
+    if outcome.missing in listed:
+        images.append(outcome.missing)
+    source = outcome.operator.source
+    place = locate(source, ("spec", "updates", "catalogSource")) if source is not None else None
+    for image in images:
+        if image and content_of_image(workspace._replace(vendored={}), image, options) is None:
+            yield Need(image, "bundle", place)
+
+
+def _named(workspace: Workspace, options: Options) -> Iterator[Need]:
+    """The images that Operators and Installs name themselves."""
+    proposed = read_v2alpha1(workspace, Report())
     named = [
         *((each.image, each.source, ("spec", "updates", "manifestImage")) for each in proposed.operators),
         *(
@@ -72,9 +106,8 @@ def _installs(workspace: Workspace, options: Options) -> Iterator[Need]:
             for index, item in enumerate(each.content)
         ),
     ]
-    itself = workspace._replace(vendored={})
     for image, source, keys in named:
-        if image and content_of_image(itself, image, options) is None:
+        if image and content_of_image(workspace._replace(vendored={}), image, options) is None:
             yield Need(image, "bundle", locate(source, keys) if source is not None else None)
 
 

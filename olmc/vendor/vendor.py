@@ -17,6 +17,7 @@ from olmc.model.diagnostic import Report, Severity
 from olmc.model.lock import LockedImage, LockFile
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
+from olmc.proposed.stages import settled_with_installs
 from olmc.resolve.locking import lock_of
 from olmc.rules import load as load_rules
 from olmc.rules import vendor as rules
@@ -122,7 +123,9 @@ def _vendored(work: _Work, report: Report, progress: Progress) -> Outcome | None
             workspace = workspace or _loaded(work, have, report)
             if workspace is None:
                 return None
-            settled = settle(workspace, work.options, Report())
+            settled = _settled(workspace, work.options, report)
+            if settled is None:
+                return None
             needs = needs_of(workspace, settled, work.options)
             missing = [need for need in needs if not _is_there(need, have)]
             if not missing:
@@ -148,13 +151,26 @@ def _checked(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Ou
     workspace = _loaded(work, have, report)
     if workspace is None:
         return None
-    settled = settle(workspace, work.options, Report())
+    settled = _settled(workspace, work.options, report)
+    if settled is None:
+        return None
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in needs if not _is_there(need, have))
     if not missing:
         _tell_unresolved(settled, report)
     return Outcome(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
+
+
+def _settled(workspace: Workspace, options: Options, report: Report) -> Settled | None:
+    """The settled cluster, with what Installs of v2alpha1 bring; None, and errors, if they can't be read."""
+    if not options.v2alpha1:
+        return settle(workspace, options, Report())
+    said = Report()
+    _, settled = settled_with_installs(workspace, options, said)
+    for diagnostic in said if settled is None else ():
+        report.add(diagnostic)
+    return settled
 
 
 def _is_there(need: Need, have: Mapping[str, LockedImage]) -> bool:

@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     workspace(tmp_path, TWO, groups=GROUPS, subs=subscription("aa") + "---\n" + subscription("bb"), ns=NAMESPACES)
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
 
-    def refused(self: Path, mode: int) -> None:
+    def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied", str(tmp_path / "subs.yaml"))
 
     with monkeypatch.context() as patch:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from commands import olmc
-from image_kit import bundle_image
-from vendoring import locked, push_all
+from image_kit import bundle_image, catalog_image
+from image_workspaces import CATALOG
+from vendoring import BEACON, FERRY, at_registry, locked, push_all
 
 TIDE = "registry.example.com/bundles/tide:v1.0.0"
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {enableV2alpha1: true}\n"
@@ -42,3 +43,65 @@ def test_an_image_that_only_they_name(project: Path, tmp_path: Path, host: str, 
     assert f"manifestImage: {TIDE.removesuffix(':v1.0.0')}@{made.digest}" in rendered.stdout
     assert "name: tide-controller" in rendered.stdout
     assert olmc("vendor", root, "--check").exit_code == 0
+
+
+def test_what_an_operator_picks_from_a_catalog(tmp_path: Path, host: str) -> None:
+    """R-OPERATOR-8: the catalog that it follows, its bundle, and the bundle that this one needs."""
+    root = at_registry(tmp_path, host, "operators", "operator-v2alpha1")
+    assert "cluster.yaml:16:10: failure: the content of CatalogSource olm/harbour" in olmc("render", root).stderr
+
+    result = olmc("vendor", root)
+
+    assert result.exit_code == 0, result.stderr
+    assert {*locked(root)} == {CATALOG, FERRY, BEACON}
+    rendered = olmc("render", root, "--approve-installs", "-o", "name", "--include", "Deployment").stdout.splitlines()
+    assert rendered == ["Deployment/operators/beacon-controller", "Deployment/operators/ferry-controller"]
+    assert olmc("vendor", root, "--check").exit_code == 0
+    assert olmc("vendor", root).stderr.endswith("0 fetched, 0 removed, olmc.lock unchanged\n")
+
+
+def test_an_update_that_waits_is_there_when_it_is_approved(tmp_path: Path, host: str) -> None:
+    """R-OPERATOR-8: whoever approves Installs finds all releases on the way, though nothing is approved here."""
+    bundles = Path(__file__).parents[3] / "fixtures/operator-v2alpha1/bundles"
+    newer = shutil.copytree(bundles / "beacon-1.0.0", tmp_path / "beacon-2.0.0")
+    csv = newer / "manifests/beacon.clusterserviceversion.yaml"
+    text = csv.read_text(encoding="utf-8").replace("1.0.0", "2.0.0")
+    csv.write_text(text.replace("spec:\n", "spec:\n  replaces: beacon.v1.0.0\n", 1), encoding="utf-8")
+    second = BEACON.replace("v1.0.0", "v2.0.0")
+    content = catalog_image(catalog_with(bundles.parent / "catalogs/harbour", tmp_path / "harbour", second))
+    images = {"catalog": content, second: bundle_image(newer)}
+    root = at_registry(tmp_path, host, "operators-walk", "operator-v2alpha1", **images)
+    entry = "      package: beacon\n      channel: stable\n      entrypoint: beacon.v1.0.0\n"
+    operators = root / "operators.yaml"
+    text = operators.read_text(encoding="utf-8").replace("      package: ferry\n      channel: stable\n", entry)
+    operators.write_text(text, encoding="utf-8")
+
+    result = olmc("vendor", root)
+
+    assert result.exit_code == 0, result.stderr
+    assert {*locked(root)} == {CATALOG, BEACON, second}
+    rendered = olmc("render", root, "--approve-installs", "-o", "name").stdout
+    assert "ClusterServiceVersion/operators/beacon.v2.0.0" in rendered
+
+
+def catalog_with(source: Path, target: Path, image: str) -> Path:
+    """The catalog with a second release of beacon."""
+    shutil.copytree(source, target)
+    path = target / "beacon.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(
+            "- name: beacon.v1.0.0\n", "- name: beacon.v1.0.0\n- {name: beacon.v2.0.0, replaces: beacon.v1.0.0}\n"
+        )
+        + f"""\
+---
+schema: olm.bundle
+name: beacon.v2.0.0
+package: beacon
+image: {image}
+properties:
+- {{type: olm.gvk, value: {{group: lights.example.com, kind: Beacon, version: v1}}}}
+- {{type: olm.package, value: {{packageName: beacon, version: 2.0.0}}}}
+""",
+        encoding="utf-8",
+    )
+    return target
