@@ -13,7 +13,7 @@ from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_version_option
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals, writing
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostic import Report, Severity
 from olmc.model.options import Options
 
 
@@ -123,6 +123,7 @@ def _check_lock(done: Compilation) -> int:
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
     from olmc.emit.files import rewrite
+    from olmc.load.lock import read_lock
     from olmc.review.pins import PinError, pinned
 
     package, _, version = pin.partition("=")
@@ -138,4 +139,6 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
         rewrite(texts)
     for changed in texts:
         click.echo(f"{changed}: {package} is pinned to {version}", err=True)
+    if read_lock(path, Report()).operators is not None:
+        click.echo("olmc.lock has what was chosen before; olmc resolve --update writes it anew.", err=True)
     return DONE

@@ -55,6 +55,19 @@ def test_a_pin_adds_what_is_missing_and_keeps_comments(version: str, tmp_path: P
     assert text_of(tmp_path) == PINNED
 
 
+def test_a_lock_is_to_be_written_anew(tmp_path: Path) -> None:
+    """What was locked is not what is pinned; the command that follows is named, and then the lock holds."""
+    root = put(tmp_path)
+    assert olmc("resolve", root, "--update").exit_code == 0
+    result = olmc("resolve", root, "--pin", "a=1.1.0")
+    assert result.stderr.splitlines()[1:] == [
+        "olmc.lock has what was chosen before; olmc resolve --update writes it anew."
+    ]
+    assert olmc("resolve", root, "--locked").exit_code == 1
+    olmc("resolve", root, "--update")
+    assert olmc("resolve", root, "--locked").exit_code == 0
+
+
 def test_a_pin_replaces_what_is_there(tmp_path: Path) -> None:
     old = SUBSCRIPTION.replace(
         "# the end", "  startingCSV: 'a.v1.0.0'  # since spring\n  installPlanApproval: Automatic # go\n# the end"
