@@ -6,8 +6,8 @@ import click
 
 from olmc.cli.values import olm_versions
 from olmc.golang import is_dns1123_label
+from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
-from olmc.settle.builtin import full_kube_version
 
 
 def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from olmc.load.files import read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
+from olmc.model.kube_version import full_kube_version
 from olmc.model.options import ImageContent, Options, Proxy
 from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
@@ -51,14 +52,13 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
     if len(documents) > 1:
         place = locate(documents[1].source, ())
         report.add(rules.BAD_CONFIG.finding(place, where="the second document", problem="there can be only one"))
-    for keys, problem in found:
-        where = ".".join(str(key) for key in keys) or "the document"
-        place = locate(document.source, keys)
-        if where == "spec.olmVersion":
+    for problem in found:
+        place = problem.place(document.source)
+        if problem.where == "spec.olmVersion":
             hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
-            report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem}", hint=hint))
+            report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
             continue
-        report.add(rules.BAD_CONFIG.finding(place, where=where, problem=problem))
+        report.add(rules.BAD_CONFIG.finding(place, where=problem.where or "the document", problem=problem.text))
     return {} if found or not _is_known(document, report) else dict(document.value.get("spec") or {})
 
 
@@ -81,6 +81,8 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
         if key in config and field not in given:
             value = config[key]
             values[field] = tuple(value) if isinstance(value, list) else value
+    if "kube_version" in values:
+        values["kube_version"] = full_kube_version(values["kube_version"])
     proxy = config.get("proxy")
     if proxy and "proxy" not in given:
         values["proxy"] = Proxy(proxy.get("httpProxy", ""), proxy.get("httpsProxy", ""), proxy.get("noProxy", ""))

@@ -12,7 +12,7 @@ from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place
 from olmc.model.lock import Lock, LockedImage, LockedOperator, LockFile
 from olmc.rules import lock as rules
-from olmc.yaml import dump_one, locate, read
+from olmc.yaml import dump_one, read
 
 LOCK_FILE = "olmc.lock"
 HEADER = "# Written by olmc resolve --update and olmc vendor. Commit it; olmc render obeys it.\n"
@@ -42,10 +42,10 @@ def read_lock(root: Path, report: Report) -> LockFile:
         return LockFile()
     value, source = documents[0].value, documents[0].source
     found = problems("lock", value)
-    for keys, problem in found:
-        where = ".".join(str(key) for key in keys) or "the document"
-        report.add(rules.BAD_LOCK.finding(locate(source, keys), where=where, problem=problem))
-    if any(keys[:1] in ((), ("images",)) for keys, _ in found):
+    for broken in found:
+        where = broken.where or "the document"
+        report.add(rules.BAD_LOCK.finding(broken.place(source), where=where, problem=broken.text))
+    if any(broken.keys[:1] in ((), ("images",)) for broken in found):
         return LockFile()
     images = tuple(LockedImage(*(item.get(field, "") for field in _IMAGE_FIELDS)) for item in value.get("images", ()))
     if found or "namespaces" not in value:

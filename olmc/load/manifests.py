@@ -91,12 +91,11 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     if not isinstance(name, str) or not name:
         report.add(rules.NO_NAME.finding(locate(source, ("metadata",)), kind=obj["kind"]))
         return False
-    found: list[Problem] = [((key,), problem) for key, problem in _metadata_problems(obj)]
+    found = [Problem((key,), text) for key, text in _metadata_problems(obj)]
     found += _kind_problems(obj) if judged else ()
-    for keys, problem in found:
-        where = ".".join(str(key) for key in keys) or "the object"
-        place = locate(source, keys)
-        report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
+    for problem in found:
+        place, where = problem.place(source), problem.where or "the object"
+        report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem.text))
     return not found
 
 
@@ -117,12 +116,12 @@ def _typed_problems(obj: KubernetesObject) -> Iterator[Problem]:
         for field in ("data", "binaryData"):
             values = obj.get(field) or {}
             if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-                yield (field,), "must be a map of strings"
+                yield Problem((field,), "must be a map of strings")
         return
     try:
         decode(obj["kind"], obj)
     except GoTypeError as error:
-        yield error.path, str(error)
+        yield Problem(error.path, str(error))
 
 
 def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:

@@ -8,11 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from olmc.model.location import Location, Source
 from olmc.resources import schema
+from olmc.yaml import locate
 
-Problem = tuple[tuple[str | int, ...], str]
+Keys = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
+
+
+class Problem(NamedTuple):
+    """Something that breaks a schema: the keys that lead to it, and what is wrong.
+
+    `of_key`: it is the last key that is wrong, whatever its value.
+    """
+
+    keys: Keys
+    text: str
+    of_key: bool = False
+
+    @property
+    def where(self) -> str:
+        """The keys with dots between them, "" for the whole value."""
+        return ".".join(map(str, self.keys))
+
+    def place(self, source: Source) -> Location:
+        """Where it is in the text that the value was read from."""
+        return locate(source, self.keys, of_key=self.of_key)
+
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -29,19 +53,22 @@ _UNDERSTOOD = {
 
 
 def problems(name: str, value: Any) -> list[Problem]:
-    """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`): the keys that lead there, and what is
-    wrong; empty when it is valid."""
+    """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`); empty when it is valid."""
     document = schema(name)
     if surely_valid(document, value):
         return []
-    return sorted(_explained(document, value), key=lambda problem: [str(key) for key in problem[0]])
+    found = dict.fromkeys(_explained(document, value))  # of several keys that are missing, each error names all
+    return sorted(found, key=lambda problem: [str(key) for key in problem.keys])
 
 
 def _explained(document: Mapping[str, Any], value: Any) -> Iterator[Problem]:
     from jsonschema import Draft202012Validator
 
+    from olmc.load.shape_words import in_words
+
     for error in Draft202012Validator(document).iter_errors(value):
-        yield tuple(error.absolute_path), error.message
+        for keys, text, of_key in in_words(error):
+            yield Problem(keys, text, of_key)
 
 
 def surely_valid(document: Mapping[str, Any], value: Any) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.load.manifests import is_object, is_sound
-from olmc.load.shape import Problem, problems
+from olmc.load.shape import Keys, Problem, problems
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.proposed import CatalogUpdates, ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import v2alpha1 as rules
-from olmc.yaml import locate, read
+from olmc.yaml import read
 
 V2ALPHA1 = "operators.coreos.com/v2alpha1"
 UPDATES = {"CatalogSource": "catalogSource", "ManifestImage": "manifestImage"}
@@ -44,23 +44,22 @@ def read_v2alpha1(workspace: Workspace, report: Report) -> Proposed:
 def _is_sound(manifest: Manifest, report: Report) -> bool:
     obj = manifest.object
     kind, name = obj["kind"], obj["metadata"]["name"]
-    found = [(keys, _shape_text(keys, text)) for keys, text in problems(f"{kind.lower()}-v2alpha1", obj)]
+    found: list[Problem] = [
+        each._replace(text=f"{each.where or 'the object'}: {each.text}")
+        for each in problems(f"{kind.lower()}-v2alpha1", obj)
+    ]
     if not found:
-        check: Callable[[Mapping[str, Any]], Iterator[Problem]]
         check = _operator_problems if kind == "Operator" else _install_problems
-        found = list(check(obj.get("spec") or {}))
+        found = [Problem(keys, text) for keys, text in check(obj.get("spec") or {})]
     if obj["metadata"].get("namespace"):
-        found.append((("metadata", "namespace"), f"{kind} is cluster-scoped"))
-    for keys, text in found:
-        report.add(rules.REFUSED.finding(locate(manifest.source, keys), kind=kind, name=name, problem=text))
+        found.append(Problem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
+    for problem in found:
+        place = problem.place(manifest.source)
+        report.add(rules.REFUSED.finding(place, kind=kind, name=name, problem=problem.text))
     return not found
 
 
-def _shape_text(keys: tuple[str | int, ...], text: str) -> str:
-    return f"{'.'.join(str(key) for key in keys) or 'the object'}: {text}"
-
-
-def _operator_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     """R-OPERATOR-2."""
     updates = spec.get("updates")
     if updates is None:
@@ -78,7 +77,7 @@ def _operator_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _catalog_problems(updates["catalogSource"])
 
 
-def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[Problem]:
+def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     where = ("spec", "updates", "catalogSource")
     ref = catalog.get("ref") or {}
     if not (ref.get("name") and ref.get("namespace")):
@@ -104,7 +103,7 @@ def _operator(manifest: Manifest) -> Operator:
     return Operator(manifest.object, manifest.source, catalog, updates.get("manifestImage") or "")
 
 
-def _install_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+def _install_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     """R-INSTALL-1, R-INSTALL-2, R-INSTALL-4."""
     content = spec.get("content") or []
     if not content:
@@ -119,7 +118,7 @@ def _install_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _item_problems(index, item)
 
 
-def _item_problems(index: int, item: Mapping[str, Any]) -> Iterator[Problem]:
+def _item_problems(index: int, item: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     where, kind = ("spec", "content", index), item.get("type")
     if kind not in CONTENT:
         yield (*where, "type"), f"spec.content[{index}].type must be one of [ManifestImage Raw]"

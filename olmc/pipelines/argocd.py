@@ -11,12 +11,12 @@ from olmc.api import compile
 from olmc.golang import encode_plain
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, option_name, problems_in, typed
 from olmc.rules import apply as apply_rules
 from olmc.rules import pipelines as rules
-from olmc.settle.builtin import full_kube_version
 
 SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from olmc.api import Compilation
 from olmc.load.config import FIELDS, options_from
 from olmc.load.shape import problems
+from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
 from olmc.resources import schema
-from olmc.settle.builtin import full_kube_version
 
 # The fields of Options that are chosen for a run, which olmc.yaml therefore doesn't have.
 _RUN = {
@@ -69,9 +69,9 @@ def problems_in(settings: Mapping[str, Any]) -> list[Problem]:
     """What is wrong with settings."""
     found = [Problem(name, "there is no such setting", _meant(name)) for name in settings if name not in known()]
     spec = {name: value for name, value in settings.items() if name in known()}
-    for keys, text in problems("render", {"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": spec}):
-        name = str(keys[1])
-        found.append(Problem(name, text, f"{name}: {known()[name]['description']}"))
+    for broken in problems("render", {"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": spec}):
+        name = str(broken.keys[1])
+        found.append(Problem(name, broken.text, f"{name}: {known()[name]['description']}"))
     if not found and settings.get("watch") and settings.get("allNamespaces"):
         found.append(Problem("watch", "it can't go together with allNamespaces", "Give one of the two."))
     return found

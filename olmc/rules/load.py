@@ -110,7 +110,7 @@ SAME_BUNDLE = Rule(
 BAD_CONFIG = Rule(
     "OLMC138", Severity.ERROR, "olmc.yaml is not valid",
     "olmc.yaml: {where}: {problem}",
-    "See schemas/olmc.schema.json or the page on configuration for what may stand here.",
+    "Correct the field, or remove it.",
     "A misspelt option would silently do nothing, so unknown ones are refused.",
 )
 NO_BUNDLE_CONTENT = Rule(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from olmc.model.operators import APIKey
-
-_VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
 
 _KINDS = {
     ("", "v1"): "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
@@ -107,12 +104,6 @@ _CLUSTER_SCOPED = frozenset(
 def builtin_kinds() -> tuple[tuple[str, str], ...]:
     """The group and name of every kind that an API server with OLM has today, each once, sorted."""
     return tuple(sorted({(group, kind) for (group, _), kinds in _KINDS.items() for kind in kinds.split()}))
-
-
-def full_kube_version(text: str) -> str:
-    """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
-    found = _VERSION.fullmatch(text)
-    return f"v{found[1]}{found[2] or '.0'}{found[3] or ''}" if found else ""
 
 
 def minor_of(kube_version: str) -> int:

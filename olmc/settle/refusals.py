@@ -108,8 +108,6 @@ def _shown(rule: Mapping[str, Any]) -> str:
 
 def crd_problem(crd: KubernetesObject) -> str:
     """What is wrong with the shape of a CRD, "" if nothing."""
-    found = problems("customresourcedefinition", crd)
-    if not found:
-        return ""
-    keys, text = found[0]
-    return f"{'.'.join(map(str, keys)) or 'the object'}: {text}"
+    for problem in problems("customresourcedefinition", crd):
+        return f"{problem.where or 'the object'}: {problem.text}"
+    return ""

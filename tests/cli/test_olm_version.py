@@ -58,7 +58,8 @@ def test_a_version_without_quotes_is_a_number(group: Path) -> None:
     (group / "olmc.yaml").write_text(CONFIG.format(version="0.20"), encoding="utf-8")
     result = olmc("render", group)
     assert result.exit_code == 3
-    assert result.stderr.startswith("olmc.yaml:4:15: error: olmVersion: 0.2 is not of type 'string' [OLMC450]\n")
+    told = "olmc.yaml:4:15: error: olmVersion: 0.2 is a number, not a text; put it in quotes [OLMC450]\n"
+    assert result.stderr.startswith(told)
     assert "in quotes, as '0.25'" in result.stderr
 
 

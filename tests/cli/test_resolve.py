@@ -378,9 +378,9 @@ def test_a_lock_holds_but_an_operator_would_fail(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "place", "says"),
     [
-        ("kind: Lock", "kind: Lok", "olmc.lock:3:7", "'Lock' was expected"),
-        ("name: a.v2", "nam: a.v2", "olmc.lock:7:5", "'nam' was unexpected"),
-        ("sha256:", "md5:", "olmc.lock:13:13", "does not match"),
+        ("kind: Lock", "kind: Lok", "olmc.lock:3:7", "'Lok' is not Lock"),
+        ("name: a.v2", "nam: a.v2", "olmc.lock:7:5", "there is no such field; did you mean name?"),
+        ("sha256:", "md5:", "olmc.lock:13:13", "is not what belongs here"),
         ("namespaces:", "namespaces: [", "olmc.lock:", "not valid YAML"),
     ],
 )

@@ -10,9 +10,10 @@ from scenarios import write
 
 import olmc
 from olmc.load.validation.optional import removed_apis
+from olmc.model.kube_version import full_kube_version
 from olmc.model.operators import APIKey
 from olmc.settle import builtin
-from olmc.settle.builtin import full_kube_version, is_native, removal_of
+from olmc.settle.builtin import is_native, removal_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 BUDGET = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: pdb, namespace: harbour}\n"

@@ -17,14 +17,19 @@ from olmc.load.config import options_from, read_config
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
-        (CONFIG + "  fro: apply\n", "olmc.yaml:4:3", "'fro' was unexpected"),
-        (CONFIG + "  for: review\n  proxy:\n    url: x\n", "olmc.yaml:6:5", "'url' was unexpected"),
-        (CONFIG + "  for: both\n", "olmc.yaml:4:8", "'both' is not one of"),
-        (CONFIG + "  include: Deployment\n", "olmc.yaml:4:12", "is not of type 'array'"),
-        (CONFIG + "  include:\n  - Deployment\n  - 5\n", "olmc.yaml:6:5", "5 is not of type 'string'"),
-        ("apiVersion: olmc.dev/v1\nkind: Config\n", "olmc.yaml:1:13", "'olmc.dev/v1alpha1' was expected"),
-        ("kind: Config\n", "olmc.yaml:1:1", "'apiVersion' is a required property"),
-        ("- 1\n", "olmc.yaml:1:1", "is not of type 'object'"),
+        (CONFIG + "  fro: apply\n", "olmc.yaml:4:3", "spec.fro: there is no such field; did you mean for?"),
+        (CONFIG + "  for: review\n  proxy:\n    url: x\n", "olmc.yaml:6:5", "spec.proxy.url: there is no such field"),
+        (CONFIG + "  for: both\n", "olmc.yaml:4:8", "'both' is not one of review, apply"),
+        (CONFIG + "  include: Deployment\n", "olmc.yaml:4:12", "'Deployment' is a text, not a list"),
+        (CONFIG + "  include:\n  - Deployment\n  - 5\n", "olmc.yaml:6:5", "5 is a number, not a text; put it"),
+        ("apiVersion: olmc.dev/v1\nkind: Config\n", "olmc.yaml:1:13", "'olmc.dev/v1' is not olmc.dev/v1alpha1"),
+        ("kind: Config\n", "olmc.yaml:1:1", "apiVersion is missing"),
+        ("- 1\n", "olmc.yaml:1:1", "[1] is a list, not a mapping"),
+        (CONFIG + "  certs: certmanager\n", "olmc.yaml:4:10", "did you mean cert-manager?"),
+        (CONFIG + "  kubeVersion: 1.36\n", "olmc.yaml:4:16", "1.36 is a number, not a text; put it in quotes"),
+        (CONFIG + "  kubeVersion: latest\n", "olmc.yaml:4:16", "as it reports it itself, such as v1.36.2"),
+        (CONFIG + "  exclude: [true]\n", "olmc.yaml:4:13", "true is a boolean, not a text; put it in quotes"),
+        (CONFIG + "  suppress: [{code: OLMC270}]\n", "olmc.yaml:4:14", "spec.suppress.0: reason is missing"),
     ],
 )
 def test_what_is_wrong_in_olmc_yaml_olmc138(text: str, place: str, says: str, tmp_path: Path) -> None:
@@ -34,6 +39,13 @@ def test_what_is_wrong_in_olmc_yaml_olmc138(text: str, place: str, says: str, tm
     assert (found.code, found.severity) == ("OLMC138", Severity.ERROR)
     assert says in found.message
     assert str(found.location) == place
+
+
+@pytest.mark.parametrize("version", ["1.30", "v1.30", "1.30.0"])
+def test_a_version_of_kubernetes_may_be_short(version: str, tmp_path: Path) -> None:
+    """As on the command line."""
+    (tmp_path / "olmc.yaml").write_text(f"{CONFIG}  kubeVersion: '{version}'\n", encoding="utf-8")
+    assert options_from(read_config(tmp_path, Report()), olmc.Options(), frozenset()).kube_version == "v1.30.0"
 
 
 def test_olmc_yaml_that_is_no_yaml(tmp_path: Path) -> None:

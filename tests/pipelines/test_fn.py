@@ -261,7 +261,7 @@ def test_a_finding_about_an_item_names_it_and_its_file() -> None:
         (render(path="nowhere"), "OLMC120", "nowhere does not exist"),
         (render(path="own-namespace", fore="apply"), "OLMC601", "Did you mean for?"),
         (render(path="own-namespace", **{"for": "fun"}), "OLMC601", "'fun' is not one of"),
-        (render(path="bare-bundle", watch="a"), "OLMC601", "is not of type 'array'"),
+        (render(path="bare-bundle", watch="a"), "OLMC601", "'a' is a text, not a list"),
         (render(), "OLMC321", "allowEmpty"),
         ({"apiVersion": "v1", "kind": "Secret"}, "OLMC601", "not v1 Secret"),
         ({"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": [1]}, "OLMC601", "spec is no map"),
