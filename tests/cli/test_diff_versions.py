@@ -49,6 +49,44 @@ def test_who_is_bound_to_a_role_by_its_old_name(versions: str, tmp_path: Path) -
     assert "  ClusterRole/" not in permissions
 
 
+TWO_GROUPS = "---".join(
+    f"""
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {namespace}}}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {{name: {name}, namespace: {namespace}}}
+spec: {{targetNamespaces: [{namespace}]}}
+"""
+    for namespace, name in (("east", "team"), ("west", "team-b"))
+)
+
+
+def test_roles_of_groups_are_told_apart(tmp_path: Path) -> None:
+    """Each has no rules of its own: by its group and for whom it is, it is found again, not by what it grants."""
+    (tmp_path / "groups.yaml").write_text(TWO_GROUPS, encoding="utf-8")
+    found = json.loads(olmc("diff", "--olm-version", "0.25..0.46", tmp_path, "-o", "json").stdout)
+    renamed = {
+        each["object"]["name"].rpartition("-")[0]: each["details"]["old"]
+        for each in found["changes"]
+        if each["kind"] == "Renamed"
+    }
+    roles = [(group, whom) for group in ("team", "team-b") for whom in ("admin", "edit", "view")]
+    assert renamed == {f"olm.og.{group}.{whom}": f"{group}-{whom}" for group, whom in roles}
+
+
+def test_groups_that_take_each_others_place(tmp_path: Path) -> None:
+    """The roles of a group that goes don't become those of one that comes."""
+    for side, groups in (("old", "a-west"), ("new", "z-east")):
+        name, _, namespace = groups.partition("-")
+        text = TWO_GROUPS.partition("---")[0] + TWO_GROUPS.replace("team-b", name).replace("west", namespace)
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "groups.yaml").write_text(text, encoding="utf-8")
+    assert "olm.owner" not in olmc("diff", tmp_path / "old", tmp_path / "new").stdout
+
+
 def test_an_older_upgrade() -> None:
     """Objects come and go with the names of certificates, conditions and random names."""
     found = json.loads(olmc("diff", "--olm-version", "0.13..v0.25", PATH, "-o", "json").stdout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,9 @@ from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.change import Change, Gravity, Group, Sentence, Sign, shown
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved
 from olmc.review.diff.images import WORKLOADS
-from olmc.review.diff.matching import Pair
+from olmc.review.diff.matching import Pair, role_of_group
 
 __all__ = ["PodsReplaced", "Renamed", "format_changes"]
-
-_SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 
 
 @dataclass(frozen=True)
@@ -69,28 +66,10 @@ def _template(workload: KubernetesObject) -> Any:
 
 def _names(pairs: Iterable[Pair]) -> Iterator[Renamed | ObjectAdded | ObjectRemoved]:
     """RBAC that was renamed, and what of it is there on one side only."""
-    gone: dict[tuple[str, ...], Pair] = {}
-    come: list[Pair] = []
     for pair in pairs:
-        if pair.old is not None and pair.new is not None:
-            was = text(mapping(pair.old.get("metadata")).get("name"))
-            if was != pair.identity.name:
-                yield Renamed(pair.identity, was, bool(_role_of_group(pair.new)))
-        elif pair.old is not None:
-            gone[_role_of_group(pair.old) or tuple(pair.identity)] = pair
-        else:
-            come.append(pair)
-    for pair in come:
-        before = gone.pop(_role_of_group(pair.new or {}), None)
-        yield Renamed(pair.identity, before.identity.name, True) if before is not None else ObjectAdded(pair.identity)
-    yield from (ObjectRemoved(pair.identity) for pair in gone.values())
-
-
-def _role_of_group(obj: KubernetesObject) -> tuple[str, ...]:
-    """The OperatorGroup of an aggregating ClusterRole and for whom it is, () for anything else."""
-    metadata = mapping(obj.get("metadata"))
-    labels = mapping(metadata.get("labels"))
-    suffix = _SUFFIX.search(text(metadata.get("name")))
-    if suffix is None or labels.get("olm.owner.kind") != "OperatorGroup" or "rules" in obj:
-        return ()
-    return text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")), suffix[1]
+        if pair.new is None:
+            yield ObjectRemoved(pair.identity)
+        elif pair.old is None:
+            yield ObjectAdded(pair.identity)
+        elif (was := text(mapping(pair.old.get("metadata")).get("name"))) != pair.identity.name:
+            yield Renamed(pair.identity, was, role_of_group(pair.identity, pair.new) is not None)

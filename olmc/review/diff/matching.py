@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, is_copy
 
-__all__ = ["Pair", "folded_kind", "paired"]
+__all__ = ["Pair", "folded_kind", "paired", "role_of_group"]
 
+_SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
 
 _Objects = dict[Identity, KubernetesObject]
@@ -51,6 +53,7 @@ def paired(
     for old_key, new_key in (
         (_by_operator(before), _by_operator(after)),
         (_by_webhook, _by_webhook),
+        (role_of_group, role_of_group),
         (_by_grant(old_grants, exactly=True), _by_grant(new_grants, exactly=True)),
         (_by_grant(old_grants), _by_grant(new_grants)),
     ):
@@ -91,6 +94,20 @@ def _by_webhook(known: Identity, obj: KubernetesObject) -> Hashable:
     return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
 
 
+def role_of_group(known: Identity, obj: KubernetesObject) -> Hashable:
+    """The OperatorGroup of an aggregating ClusterRole and for whom it is, None for anything else."""
+    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    suffix = _SUFFIX.search(known.name)
+    if suffix is None or known.kind != "ClusterRole" or labels.get("olm.owner.kind") != "OperatorGroup":
+        return None
+    if "rules" in obj:
+        return None
+    return text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")), suffix[1]
+
+
+_NO_RULES = json.dumps(None)
+
+
 class _Grants(NamedTuple):
     """The RBAC of a side: the rules of roles, and who has them, both by kind, namespace and name of the role."""
 
@@ -114,7 +131,8 @@ def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
 
 
 def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
-    """What a role or a binding grants to whom; without `exactly`, only to whom."""
+    """What a role or a binding grants to whom; without `exactly`, only to whom. A role that grants nothing to nobody is
+    like no other."""
 
     def key(known: Identity, obj: KubernetesObject) -> Hashable:
         if known.group != RBAC:
@@ -122,7 +140,7 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
         is_binding = known.kind.endswith("Binding")
         role = _role_of(known, obj) if is_binding else (known.kind, known.namespace, known.name)
         whom = _subjects(known, obj) if is_binding else grants.whom.get(role, frozenset())
-        if not whom and not exactly:
+        if not whom and not (exactly and (is_binding or grants.rules[role] != _NO_RULES)):
             return None
         return known.kind, known.namespace, whom, grants.rules.get(role, role[2]) if exactly else ""
 
