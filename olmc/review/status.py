@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, Subscription
@@ -233,13 +234,24 @@ def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
 def _in_short(each: Operator) -> str:
     """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
     no versions go together what rules out the first candidate."""
-    depth = 1 if each.phase == "Pending" else 0
+    depth, lines = 1 if each.phase == "Pending" else 0, each.missing
     if each.reason == NOT_SATISFIABLE:
-        depth = max((line.depth for line in each.missing), default=0)
-    causes = [line.text for line in each.missing if line.depth == depth]
+        lines = _own_part(each) or lines
+        depth = max((line.depth for line in lines), default=0)
+    causes = [line.text for line in lines if line.depth == depth]
     if not causes:
         return ""
     return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
+
+
+def _own_part(each: Operator) -> tuple[Line, ...]:
+    """What a derivation, which is about the whole namespace, says of one Subscription."""
+    start = f"Subscription {each.subscription} asks for "
+    at = next((index for index, line in enumerate(each.missing) if line.text.startswith(start)), None)
+    if at is None:
+        return ()
+    depth = each.missing[at].depth
+    return tuple(takewhile(lambda line: line.depth > depth, each.missing[at + 1 :]))
 
 
 def line_text(line: Line) -> str:

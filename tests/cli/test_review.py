@@ -12,6 +12,7 @@ import pytest
 import yaml
 from commands import olmc
 from jsonschema import Draft202012Validator
+from scenarios import workspace, write
 
 from olmc.resources import schema
 
@@ -166,3 +167,14 @@ def test_every_case_has_reasons(shared: Path) -> None:
                 assert answer["because"] or answer["state"] == "present", (case.name, name)
                 asked += 1
     assert asked > 80
+
+
+def test_each_operator_has_its_own_cause(tmp_path: Path) -> None:
+    """A namespace is resolved as a whole, but each row says what is in the way of its Subscription."""
+    catalog = ["a.v1 1.0.0 a/stable provides K", "b.v1 1.0.0 b/stable provides K"]
+    write(tmp_path, workspace({"catalog": catalog, "subs": ["a a/stable", "b b/stable"]}))
+    rows = json.loads(olmc("status", tmp_path, "-o", "json").stdout)["operators"]
+    assert [row["package"] for row in rows] == ["a", "b"]
+    told = olmc("status", tmp_path).stdout.splitlines()[1:]
+    assert ["as does b.v1 " in line for line in told] == [True, False]
+    assert ["as does a.v1 " in line for line in told] == [False, True]
