@@ -9,20 +9,24 @@ import click
 from olmc.cli.options import canonical_version
 from olmc.cli.values import codes, olm_versions
 from olmc.model.options import Options
+from olmc.review.tables import aligned
+from olmc.rules.rule import Rule
 
 
 @click.command()
-@click.argument("code", shell_complete=codes)
+@click.argument("code", default="", metavar="[CODE]", shell_complete=codes)
 @click.argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions)
 def explain(code: str, version: str) -> None:
     """Say what a code means: why it matters and what to do.
 
-    With `profile` in the place of the code: list the formats of an OLM version, the newest without VERSION.
+    Without a code, or with the beginning of one, list the codes that there are. With `profile` in the place of the
+    code: list the formats of an OLM version, the newest without VERSION.
 
     \b
     Examples:
       olmc explain OLMC301
       olmc explain 301              the number alone will do
+      olmc explain 30               all codes that begin so
       olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
     if code == "profile":
@@ -32,21 +36,26 @@ def explain(code: str, version: str) -> None:
         return
     if version:
         raise click.UsageError("Only `olmc explain profile` takes a VERSION.")
-    from olmc.rules.catalogue import all_rules, hint_of, message_of
+    from olmc.rules.catalogue import all_rules
+
+    number = code.strip().upper().removeprefix("OLMC")
+    rules = {rule.code.removeprefix("OLMC"): rule for rule in all_rules()}
+    if number in rules:
+        _explain(rules[number])
+        return
+    listed = [rule for each, rule in rules.items() if each.startswith(number)]
+    if not listed:
+        meant = " or ".join(f"OLMC{each}" for each in get_close_matches(number, rules, n=3))
+        hint = f"Did you mean {meant}?" if meant else "`olmc explain` lists all of them."
+        raise click.BadParameter(f"there is no rule {code}. {hint}", param_hint="CODE")
+    click.echo(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False)
+
+
+def _explain(rule: Rule) -> None:
+    from olmc.rules.catalogue import hint_of, message_of
     from olmc.rules.example import as_text as examples_as_text
     from olmc.rules.example import example_of
 
-    rules = {rule.code: rule for rule in all_rules()}
-    wanted = code.strip().upper()
-    wanted = wanted if wanted.startswith("OLMC") else f"OLMC{wanted}"
-    rule = rules.get(wanted)
-    if rule is None:
-        numbers = [known.removeprefix("OLMC") for known in rules]
-        number = wanted.removeprefix("OLMC")
-        close = [each for each in numbers if each.startswith(number)][:3] or get_close_matches(number, numbers, n=3)
-        meant = " or ".join(f"OLMC{each}" for each in close)
-        hint = f" Did you mean {meant}?" if close else " docs/rules.md lists all of them."
-        raise click.BadParameter(f"there is no rule {code}.{hint}", param_hint="CODE")
     click.echo(f"{rule.code} ({rule.severity}): {rule.title}")
     click.echo(f"\n  {message_of(rule)}\n")
     click.echo(_wrapped(rule.explanation))

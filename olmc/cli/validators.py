@@ -52,7 +52,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
         for code in codes:
             if not any(each.startswith(code.upper()) for each in known):
                 close = get_close_matches(code.upper(), known, n=3, cutoff=0.7)
-                hint = f" Did you mean {' or '.join(close)}?" if close else " docs/rules.md lists all of them."
+                hint = f" Did you mean {' or '.join(close)}?" if close else " `olmc explain` lists all of them."
                 raise click.BadParameter(f"no rule begins with {code}.{hint}", param_hint=option)
 
 

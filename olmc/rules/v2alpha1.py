@@ -8,7 +8,7 @@ from olmc.rules.rule import Rule
 REFUSED = Rule(
     "OLMC670", Severity.ERROR, "An Operator or Install that the API server refuses",
     "{kind} {name}: {problem}",
-    "Correct the field; docs/operator-api.md and docs/install-api.md show what each takes.",
+    "Correct the field, or remove it.",
     "Operator and Install of operators.coreos.com/v2alpha1 have a union of kinds of content, of which exactly one has "
     "to be set (R-OPERATOR-2, R-INSTALL-1).",
 )

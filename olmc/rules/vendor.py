@@ -36,7 +36,7 @@ BAD_REFERENCE = Rule(
 NOT_REACHED = Rule(
     "OLMC624", Severity.ERROR, "An image can't be fetched",
     "{image} can't be fetched from {place}: {cause}",
-    "Try again; or name a mirror in olmc.yaml, or a copy of the image with --from (docs/images.md).",
+    "Try again; or name a mirror in olmc.yaml, or a copy of the image with --from.",
     "The registry does not answer, answers with an error, or stops half-way. olmc has tried several times, waiting "
     "longer each time.",
 )

@@ -39,17 +39,27 @@ def test_a_code_that_is_like_no_other(code: str) -> None:
     """Only the numbers are compared: OLMC is what all codes have in common."""
     exit_code, text = explained(code)
     assert exit_code == 2
-    assert f"there is no rule {code}. docs/rules.md lists all of them." in " ".join(text.split())
+    assert f"there is no rule {code}. `olmc explain` lists all of them." in " ".join(text.split())
 
 
 def test_a_code_that_is_nearly_one() -> None:
     exit_code, text = explained("OLMC2777")
     assert exit_code == 2
     assert "there is no rule OLMC2777. Did you mean OLMC277?" in text
-    assert "Did you mean OLMC270 or OLMC271 or OLMC272?" in explained("27")[1]
+
+
+@pytest.mark.parametrize(("code", "listed"), [("", ""), ("27", "OLMC27"), ("OLMC4", "OLMC4"), ("olmc", "")])
+def test_the_codes_that_begin_so(code: str, listed: str) -> None:
+    """A line each, with severity and title; without anything, every rule."""
+    exit_code, text = explained(code)
+    wanted = [rule for rule in all_rules() if rule.code.startswith(listed)]
+    assert (exit_code, len(wanted) > 5) == (0, True)
+    assert [line.split(maxsplit=2) for line in text.splitlines()] == [
+        [rule.code, str(rule.severity), rule.title] for rule in wanted
+    ]
 
 
 def test_a_code_that_is_none() -> None:
     exit_code, text = explained("xyz")
     assert exit_code == 2
-    assert "there is no rule xyz. docs/rules.md lists all of them." in text
+    assert "there is no rule xyz. `olmc explain` lists all of them." in text
