@@ -220,7 +220,8 @@ def _settle_bundle(
     from olmc.settle.bare import bare  # workspaces don't need it
 
     made = bare(bundle, options, report)
-    return settle(made.workspace, options, report, direct=made.steps), made.workspace.bundles
+    settled = settle(made.workspace, options, report, direct=made.steps, home=made.namespace)
+    return settled, made.workspace.bundles
 
 
 def _knows_version(options: Options, report: Report) -> bool:

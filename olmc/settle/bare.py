@@ -22,10 +22,11 @@ SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
 class Bare(NamedTuple):
-    """A workspace made for one bundle, and the steps that install the bundle in it."""
+    """A workspace made for one bundle, and the steps that install the bundle in one of its namespaces."""
 
     workspace: Workspace
     steps: tuple[Step, ...]
+    namespace: str
 
 
 def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
@@ -64,7 +65,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         hint = "Correct the field: a text that looks like a number or a boolean needs quotes."
         report.add(rules.NOT_UNPACKED.finding(locate(source, ()), csv=bundle.name, text=error, hint=hint))
     manifests = tuple(Manifest(obj, source) for obj in objects)
-    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps)
+    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace)
 
 
 def _suggested(bundle: Bundle) -> str:

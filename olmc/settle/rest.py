@@ -53,12 +53,13 @@ def settle(
     report: Report,
     *,
     direct: Sequence[Step] = (),
+    home: str = "",
     installed: frozenset[Name] = frozenset(),
 ) -> Settled:
     """The state that OLM comes to rest in on a workspace.
 
-    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle or an Install; `installed`
-    are CSVs that Installs brought.
+    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
+    or of an Install, each where its object says; `installed` are CSVs that Installs brought.
     """
     cluster = _with_installed(workspace, first_state(workspace, options, report), options)
     cluster = cluster._replace(installed=installed)
@@ -67,7 +68,7 @@ def settle(
         if step.resolving in stopped:
             continue
         try:
-            cluster = with_step(cluster, step, Target(_namespace_of(step), "", options))
+            cluster = with_step(cluster, step, Target(home or _namespace_of(step), "", options))
         except StepError as error:
             place = locate(step.source, ()) if step.source is not None else None
             report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
