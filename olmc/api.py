@@ -154,6 +154,9 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 def _settle_workspace(
     workspace: Workspace, options: Options, report: Report
 ) -> tuple[Begun | None, Settled | None]:
+    from olmc.settle.spelling import check_spelling  # a bundle by itself has no manifests
+
+    check_spelling(workspace, options, report)
     if not options.v2alpha1:
         return None, settle(workspace, options, report)
     from olmc.proposed.stages import settled_with_installs

@@ -7,6 +7,7 @@ from typing import Any
 
 from olmc.golang import GoTypeError, decode
 from olmc.load.shape import Problem, problems
+from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
@@ -14,6 +15,7 @@ from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import installed as installed_rules
 from olmc.rules import load as rules
+from olmc.rules import misspelt as misspelt_rules
 from olmc.yaml import Document, locate
 
 OLM_GROUP = "operators.coreos.com"
@@ -46,11 +48,34 @@ def manifests_in(documents: Sequence[Document], report: Report, *, judged: bool 
 
 
 def _no_object(document: Document) -> Diagnostic:
-    value, place = document.value, locate(document.source, ())
-    kind = value.get("kind") if isinstance(value, dict) else None
+    value, source = document.value, document.source
+    if isinstance(value, list):
+        objects = [item for item in value if isinstance(item, dict) and is_object(item)]
+        if objects:
+            shown = ", ".join(dict.fromkeys(item["kind"] for item in objects))
+            return misspelt_rules.LIST_OF_OBJECTS.finding(locate(source, ()), objects=shown)
+    kind, api = (value.get(key) if isinstance(value, dict) else None for key in ("kind", "apiVersion"))
     if isinstance(kind, str) and kind[:1].isupper():
-        return rules.NO_API_VERSION.finding(place, kind=kind)
-    return rules.NOT_AN_OBJECT.finding(place, path=document.source.path)
+        place, hint = _missing(document, "apiVersion")
+        return rules.NO_API_VERSION.finding(place, kind=kind, hint=hint)
+    # Helm's Chart.yaml has an apiVersion as well, and it is not meant for a cluster.
+    if isinstance(api, str) and api and (isinstance(value.get("metadata"), dict) or _alike(value, "kind")):
+        place, hint = _missing(document, "kind")
+        return misspelt_rules.NO_KIND.finding(place, api=api, hint=hint)
+    return rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path)
+
+
+def _missing(document: Document, key: str) -> tuple[Location, str]:
+    """Where a key is misspelt, or where the object begins, and what to do."""
+    wrong = _alike(document.value, key)
+    if wrong:
+        return locate(document.source, (wrong,), of_key=True), f"Write {key} in place of {wrong}."
+    return locate(document.source, ()), f"Add the {key}."
+
+
+def _alike(value: dict[str, Any], key: str) -> str:
+    """A key that is nearly `key`, "" if there is none."""
+    return closest(key, (str(each) for each in value if each != key), cutoff=0.8)
 
 
 def is_object(value: dict[str, Any]) -> bool:

@@ -71,6 +71,22 @@ def _explained(document: Mapping[str, Any], value: Any) -> Iterator[Problem]:
             yield Problem(keys, text, of_key)
 
 
+def unlisted(document: Mapping[str, Any], value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, tuple[str, ...]]]:
+    """The keys of `value`, below `keys`, that a schema does not list, each with those that could stand there and don't.
+
+    A mapping whose keys are not listed at all holds whatever it likes.
+    """
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from unlisted(document.get("items", {}), item, (*keys, index))
+    listed = document.get("properties", {})
+    for key, item in value.items() if isinstance(value, dict) and listed else ():
+        if key in listed:
+            yield from unlisted(listed[key], item, (*keys, key))
+        elif "additionalProperties" not in document:
+            yield (*keys, key), tuple(name for name in listed if name not in value)
+
+
 def surely_valid(document: Mapping[str, Any], value: Any) -> bool:
     """Whether `value` obeys `document`, as far as this understands it: False may also mean "unsure"."""
     if not document.keys() <= _UNDERSTOOD:

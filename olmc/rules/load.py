@@ -156,6 +156,7 @@ BAD_IGNORE = Rule(
 NO_API_VERSION = Rule(
     "OLMC145", Severity.FAILURE, "An object without apiVersion",
     "this document has kind {kind} but no apiVersion, so the API server would refuse it",
-    "Add the apiVersion, or look for a misspelling of it.",
-    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it.",
+    "{hint}",
+    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
+    "matched with their case: apiversion is not apiVersion.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from olmc.model.operators import APIKey
@@ -101,9 +102,15 @@ _CLUSTER_SCOPED = frozenset(
 )
 
 
+@cache
 def builtin_kinds() -> tuple[tuple[str, str], ...]:
     """The group and name of every kind that an API server with OLM has today, each once, sorted."""
     return tuple(sorted({(group, kind) for (group, _), kinds in _KINDS.items() for kind in kinds.split()}))
+
+
+def versions_of(group: str, kind: str) -> tuple[str, ...]:
+    """The versions in which an API server with OLM serves a kind today, () if it does not."""
+    return tuple(v for (g, v), kinds in _KINDS.items() if g == group and kind in kinds.split())
 
 
 def minor_of(kube_version: str) -> int:

@@ -160,3 +160,48 @@ def test_one_broken_file_stops_the_compile_and_all_are_named(tmp_path: Path) -> 
     assert made.objects == ()
     assert [found.location.path for found in made.diagnostics if found.location] == ["b.yaml", "c.yaml"]
     assert all(found.severity is Severity.ERROR for found in made.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "apiversion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+            "1:1 OLMC145 this document has kind Namespace but no apiVersion, so the API server would refuse it | "
+            "Write apiVersion in place of apiversion.",
+        ),
+        (
+            "kind: Namespace\nmetadata: {name: a}\n",
+            "1:1 OLMC145 this document has kind Namespace but no apiVersion, so the API server would refuse it | "
+            "Add the apiVersion.",
+        ),
+        (
+            "apiVersion: v1\nKind: Namespace\n",
+            "2:1 OLMC146 this document has apiVersion v1 but no kind, so the API server would refuse it | "
+            "Write kind in place of Kind.",
+        ),
+        (
+            "apiVersion: v1\nmetadata: {name: a}\n",
+            "1:1 OLMC146 this document has apiVersion v1 but no kind, so the API server would refuse it | "
+            "Add the kind.",
+        ),
+        (
+            "# all\n- apiVersion: v1\n  kind: Namespace\n- 1\n- {apiVersion: v1, kind: Pod}\n",
+            "2:1 OLMC147 this document is a list of objects (Namespace, Pod), which no cluster takes: nothing of it "
+            "is compiled | Write each object as a document of its own, with --- between them, or all as the items of a "
+            "List of apiVersion v1.",
+        ),
+        ("apiVersion: v2\nname: chart\nversion: 1.0.0\n", "OLMC125"),
+        ("- op: add\n  path: /spec/a\n", "OLMC125"),
+        ("- {kind: fruit}\n- 1\n", "OLMC125"),
+        ("kind: fruit\n", "OLMC125"),
+    ],
+)
+def test_what_is_nearly_an_object(text: str, expected: str, tmp_path: Path) -> None:
+    """What Kubernetes would refuse is said; Helm's charts, patches and values are no objects and not meant for it."""
+    report = Report()
+    assert olmc.load(write(tmp_path, {"a.yaml": text}), report).manifests == ()
+    (found,) = report
+    place = found.location or olmc.Location("")
+    shown = f"{place.line}:{place.column} {found.code} {found.message} | {found.hint}"
+    assert (found.code if expected.startswith("OLMC") else shown) == expected

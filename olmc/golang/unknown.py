@@ -1,0 +1,43 @@
+"""Which keys of a JSON value no field of a Go struct takes: what is lost when it is decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.golang.errors import Path
+from olmc.golang.leaves import LEAVES
+from olmc.golang.refusal import folded, members
+from olmc.golang.table import element, fields, full_type, underlying
+
+
+def unknown_keys(type_name: str, value: Any, *, exact: bool) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """The paths of the keys that are lost, each with the fields that could stand there and don't.
+
+    `type_name` is as in `decode`. Go's decoder takes a key in another case for the field (R-JSON-11); the API server,
+    which prunes by schema, does not: with `exact` such keys are lost as well. What does not fit its type is not looked
+    into. Raises KeyError for an unknown type.
+    """
+    yield from _unknown(full_type(type_name), value, (), exact)
+
+
+def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    plain = underlying(go_type)
+    if plain in LEAVES:
+        return
+    if plain.startswith("*"):
+        yield from _unknown(element(plain), value, path, exact)
+    elif plain.startswith("[]"):
+        for index, entry in enumerate(value if isinstance(value, list) else ()):
+            yield from _unknown(element(plain), entry, (*path, index), exact)
+    elif isinstance(value, dict) and plain.startswith("map[string]"):
+        for key, entry in value.items():
+            yield from _unknown(element(plain), entry, (*path, key), exact)
+    elif isinstance(value, dict) and fields(plain) is not None:
+        by_name = members(plain)
+        for key, entry in value.items():
+            field = by_name.get(key) or (None if exact else folded(by_name, key))
+            if field is not None:
+                yield from _unknown(field.type, entry, (*path, key), exact)
+            else:
+                yield (*path, key), tuple(name for name in by_name if name not in value)

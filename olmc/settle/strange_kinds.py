@@ -1,0 +1,116 @@
+"""Kinds of manifests that no cluster has, or that are named so much like another one that they are hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.load.v2alpha1 import KINDS as PROPOSED
+from olmc.load.v2alpha1 import V2ALPHA1
+from olmc.model.alike import closest
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.operators import APIKey
+from olmc.model.options import Options
+from olmc.model.profile import Profile
+from olmc.model.workspace import Manifest, Workspace
+from olmc.rules import misspelt as rules
+from olmc.settle.builtin import builtin_kinds, is_native, removal_of, versions_of
+from olmc.yaml import locate
+
+OLM = "operators.coreos.com"
+
+_CRD = "CustomResourceDefinition"
+_GROUPS_ALIKE = 0.85
+# MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
+_KINDS_ALIKE = 0.88
+
+
+def strange_kind(
+    manifest: Manifest, workspace: Workspace, profile: Profile, options: Options
+) -> Diagnostic | None:
+    """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
+    api, kind = manifest.object["apiVersion"], manifest.object["kind"]
+    found = _about_olm(manifest, profile) if api.startswith(f"{OLM}/") else _about_other(manifest, options)
+    if found is not None:
+        group, _, version = api.rpartition("/")
+        if f"{group}/{version}/{kind}" in options.apis or (group, kind) in _defined(workspace):
+            return None
+    return found
+
+
+def name_of(obj: KubernetesObject) -> str:
+    """The namespace and name of an object, or its name alone."""
+    named: Identity = identity(obj)
+    return "/".join(filter(None, (named.namespace, named.name)))
+
+
+def _defined(workspace: Workspace) -> Iterator[tuple[Any, Any]]:
+    """The group and kind of every CRD of the workspace."""
+    bundles = (*workspace.bundles.values(), *workspace.vendored.values())
+    of_bundles = (file.manifest for bundle in bundles for file in bundle.files)
+    for manifest in (*workspace.manifests, *of_bundles):
+        spec = manifest.object.get("spec")
+        if manifest.object.get("kind") == _CRD and isinstance(spec, dict) and isinstance(spec.get("names"), dict):
+            yield spec.get("group"), spec["names"].get("kind")
+
+
+def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
+    obj, source = manifest.object, manifest.source
+    api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
+    owner = f"{api} of OLM {profile.name}"
+    served = _served(kind, profile)
+    if api in served or (api == V2ALPHA1 and kind in PROPOSED):
+        return None
+    if served:
+        hint = f"Write {' or '.join(served)}."
+        return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
+    kinds = [each for group, each in builtin_kinds() if group == OLM and _served(each, profile)]
+    meant = closest(kind, kinds)
+    hint = f"Did you mean {meant}?" if meant else f"The kinds are {', '.join(kinds)}."
+    if versions_of(OLM, kind):
+        hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
+    return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
+
+
+def _served(kind: str, profile: Profile) -> tuple[str, ...]:
+    """The apiVersions in which the profile's OLM serves one of its kinds."""
+    newest = {
+        "OLMConfig": profile.olmconfig_api,
+        "Operator": profile.operator_api,
+        "OperatorCondition": profile.operatorcondition,
+    }
+    versions = (f"{OLM}/{version}" for version in versions_of(OLM, kind))
+    return tuple(api for api in versions if kind not in newest or api <= newest[kind])
+
+
+def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
+    """For a kind of Kubernetes' groups that is nearly one that there is, or a known kind in nearly its group."""
+    api, kind = manifest.object["apiVersion"], manifest.object["kind"]
+    group, _, version = api.rpartition("/")
+    known = builtin_kinds()
+    if (group, kind) in known or kind.endswith("List"):
+        return None
+    homes = [each for each, name in known if name == kind]
+    here = [name for each, name in known if each == group]
+    if not homes and not here:
+        return None
+    native = is_native(APIKey(group, version, kind), options.kube_version)
+    if native or removal_of(api, kind, options.kube_version) is not None:
+        return None
+    place, meant = ("kind",), ""
+    if homes:
+        close = homes[0] if here else closest(group, filter(None, homes), cutoff=_GROUPS_ALIKE, parts=False)
+        place, meant = ("apiVersion",), _newest(close, kind) if here or close else ""
+    else:
+        meant = closest(kind, here, cutoff=_KINDS_ALIKE, parts=False)
+    if not meant:
+        return None
+    name, where = name_of(manifest.object), locate(manifest.source, place)
+    return rules.STRANGE_KIND.finding(where, api=api, kind=kind, name=name, meant=meant)
+
+
+def _newest(group: str, kind: str) -> str:
+    """The newest apiVersion of a kind."""
+    version = versions_of(group, kind)[-1]
+    return f"{group}/{version}" if group else version
