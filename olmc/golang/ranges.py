@@ -83,8 +83,18 @@ def range_or_none(text: str) -> Range | None:
         return None
 
 
+def dropped_parts(text: str) -> list[str]:
+    """The parts of a range that blang drops without a word: those of one byte (R-CAT-453)."""
+    return [part for part in _parts(text) if len(part.encode()) == 1]
+
+
 def _tokens(text: str) -> list[str]:
-    """Split at spaces, except after an operator; a byte alone is dropped (Go counts bytes, hence Latin-1)."""
+    """The parts that count, without the spaces in them; a byte alone is dropped."""
+    return [part.replace(" ", "") for part in _parts(text) if len(part.encode()) > 1]
+
+
+def _parts(text: str) -> list[str]:
+    """Split at spaces, except after an operator (Go counts bytes, hence Latin-1)."""
     data = text.encode().decode("latin-1")
     found: list[str] = []
     start = 0
@@ -93,12 +103,10 @@ def _tokens(text: str) -> list[str]:
         if char != " ":
             before = char
         elif before not in ("<", ">", "="):
-            if position - start > 1:
-                found.append(data[start:position])
+            found.append(data[start:position])
             start = position + 1
-    if len(data) - start > 1:
-        found.append(data[start:])
-    return [token.replace(" ", "").encode("latin-1").decode() for token in found]
+    found.append(data[start:])
+    return [part.encode("latin-1").decode() for part in found]
 
 
 def _alternatives(tokens: list[str]) -> list[list[str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang.errors import Path
 from olmc.golang.leaves import LEAVES
 from olmc.golang.refusal import folded, members
-from olmc.golang.table import element, fields, full_type, underlying
+from olmc.golang.table import Field, element, fields, full_type, underlying
 
 
 def unknown_keys(type_name: str, value: Any, *, exact: bool) -> Iterator[tuple[Path, tuple[str, ...]]]:
@@ -34,10 +34,16 @@ def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tupl
         for key, entry in value.items():
             yield from _unknown(element(plain), entry, (*path, key), exact)
     elif isinstance(value, dict) and fields(plain) is not None:
-        by_name = members(plain)
-        for key, entry in value.items():
-            field = by_name.get(key) or (None if exact else folded(by_name, key))
-            if field is not None:
-                yield from _unknown(field.type, entry, (*path, key), exact)
-            else:
-                yield (*path, key), tuple(name for name in by_name if name not in value)
+        yield from _of_struct(members(plain), value, path, exact)
+
+
+def _of_struct(
+    by_name: Mapping[str, Field], value: Mapping[str, Any], path: Path, exact: bool
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    found = {key: by_name.get(key) or (None if exact else folded(by_name, key)) for key in value}
+    taken = {field.name for field in found.values() if field is not None}
+    for key, field in found.items():
+        if field is not None:
+            yield from _unknown(field.type, value[key], (*path, key), exact)
+        else:
+            yield (*path, key), tuple(name for name in by_name if name not in taken)

@@ -134,3 +134,35 @@ ANNOTATIONS_TOO_LARGE = Rule(
     "Shorten them; in a CSV it is mostly alm-examples.",
     "All annotations of an object together, keys and values, may have 262,144 bytes.",
 )
+MISSPELT_IN_BUNDLE = Rule(
+    "OLMC419", Severity.WARNING, "A field of a bundle's CSV that is probably misspelt",
+    "{csv} has a field {where} that OLM does not know and leaves out{effect}",
+    "{hint}",
+    "OLM reads the CSV of a bundle into the fields that it knows, whatever the case of their keys, and what is left "
+    "over is not installed (R-JSON-11). This one is named so much like a field that is not there that it was probably "
+    "meant.",
+)
+UNKNOWN_IN_BUNDLE = Rule(
+    "OLMC420", Severity.INFO, "A field of a bundle's CSV that OLM does not know",
+    "{csv} has a field {where} that {owner} does not know and leaves out{effect}",
+    "{hint}",
+    "OLM reads the CSV of a bundle into the fields that it knows, and what is left over is not installed (R-JSON-11). "
+    "Real bundles carry such fields for other tools, or by mistake.",
+)
+NO_ACCOUNT = Rule(
+    "OLMC421", Severity.WARNING, "A Deployment whose ServiceAccount nothing creates",
+    "Deployment {deployment} of {csv} runs as ServiceAccount {account}, which nothing creates in namespace "
+    "{namespace}: it gets no pods, and the operator never succeeds",
+    "{hint}",
+    "OLM creates the ServiceAccounts that permissions and clusterPermissions name, and those that the bundle ships. "
+    "Kubernetes makes no pod for an account that does not exist, so the Deployment never becomes available, and OLM "
+    "gives the installation up after five minutes and begins again. olmc takes Deployments as available, since only "
+    "the cluster can tell; the account may be there already.",
+)
+DROPPED_PART = Rule(
+    "OLMC422", Severity.WARNING, "A part of a skipRange that means nothing",
+    "OLM drops {parts} from the skipRange {text!r} of {name} and reads the rest",
+    "Complete the comparison, such as '>=1.0.0 <1.2.0', or remove what is left of it.",
+    "In the ranges of OLM a part of a single character is left out without a word (R-CAT-453): '>=1.0.0 <' has no "
+    "upper end, and covers every later version.",
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.options import Options
@@ -12,6 +11,7 @@ from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.resolve import profile_of
 from olmc.rules import misspelt as rules
+from olmc.settle.builtin import versions_of
 from olmc.settle.dropped import dropped_fields
 from olmc.settle.strange_kinds import OLM, name_of, strange_kind
 from olmc.yaml import locate
@@ -24,9 +24,10 @@ def check_spelling(workspace: Workspace, options: Options, report: Report) -> No
     profile = profile_of(options.olm_version)
     for manifest in workspace.manifests:
         strange = strange_kind(manifest, workspace, profile, options)
+        group, _, version = manifest.object["apiVersion"].rpartition("/")
         if strange is not None:
             report.add(strange)
-        elif manifest.object["apiVersion"].startswith(f"{OLM}/") and manifest.object["apiVersion"] != V2ALPHA1:
+        elif group == OLM and version in versions_of(OLM, manifest.object["kind"]):
             for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
                 report.add(diagnostic)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from olmc.load.v2alpha1 import KINDS as PROPOSED
-from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.objects import Identity, KubernetesObject, identity
@@ -60,7 +58,7 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
     owner = f"{api} of OLM {profile.name}"
     served = _served(kind, profile)
-    if api in served or (api == V2ALPHA1 and kind in PROPOSED):
+    if api in served or _is_proposed(api, kind):
         return None
     if served:
         hint = f"Write {' or '.join(served)}."
@@ -71,6 +69,12 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     if versions_of(OLM, kind):
         hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
     return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
+
+
+def _is_proposed(api: str, kind: str) -> bool:
+    from olmc.load.v2alpha1 import KINDS, V2ALPHA1  # takes its time to import, and hardly anybody gets here
+
+    return api == V2ALPHA1 and kind in KINDS
 
 
 def _served(kind: str, profile: Profile) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olmc.golang.ranges import RangeError, parse_range, range_or_none
+from olmc.golang.ranges import RangeError, dropped_parts, parse_range, range_or_none
 from olmc.golang.semver import parse_strict
 
 TABLE = yaml.safe_load((Path(__file__).parent / "cases" / "ranges.yaml").read_text(encoding="utf-8"))
@@ -65,6 +65,8 @@ def test_odd_ranges_r_cat_453(text: str, cause: str) -> None:
 
 def test_a_single_byte_is_dropped_r_cat_453() -> None:
     assert parse_range(">=1.0.0 <").alternatives == parse_range(">=1.0.0").alternatives
+    assert (dropped_parts(">=1.0.0 <"), dropped_parts("1 >=1.0.0 , < 2.0.0 é")) == (["<"], ["1", ","])
+    assert (dropped_parts(">=1.0.0 || < 2.0.0"), dropped_parts("")) == ([], [])
 
 
 def test_a_sign_counts_in_a_wildcard_r_cat_454() -> None:

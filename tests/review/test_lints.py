@@ -209,3 +209,77 @@ def test_objects_of_olm_need_a_namespace(tmp_path: Path) -> None:
     ]
     (diagnostic,) = found(tmp_path, manifests=without)
     assert (diagnostic.code, diagnostic.message.startswith("Subscription s has no")) == ("OLMC413", True)
+
+
+def bundled(root: Path, csv: dict[str, Any], **options: Any) -> list[str]:
+    """What is said of a bundle whose CSV is changed: code, place in the CSV, message and hint."""
+    operator = {"name": "kettle.v1.0.0", "csv": csv, **options}
+    said = found(root, groups={"ns/og": "own"}, operators=[operator])
+    return [f"{each.code} {each.message} | {each.hint}" for each in said]
+
+
+def test_fields_of_bundles_r_json_11(tmp_path: Path) -> None:
+    """What could be meant is a warning, but not where that is there already; case means nothing in a bundle."""
+    item = {"name": "kettles.tea.example.com", "version": "v1", "kind": "Kettle", "group": "tea.example.com"}
+    required = {"customresourcedefinitions": {"required": [item, item]}}
+    spec = {"MinKubeVersion": "1.20.0", "miniKubeVersion": "1.20.0", "maintainer": [], "replace": "a", "x-note": 1}
+    assert bundled(tmp_path, {"spec": {**required, **spec}, "status": {"whatever": 1}}) == [
+        "OLMC420 kettle.v1.0.0 has a field spec.customresourcedefinitions.required.*.group (2 times) that OLM does not "
+        "know and leaves out | Remove it, or write a field that there is: displayName, description, resources, "
+        "statusDescriptors, specDescriptors, actionDescriptors.",
+        "OLMC420 kettle.v1.0.0 has a field spec.miniKubeVersion that OLM does not know and leaves out | Remove it.",
+        "OLMC419 kettle.v1.0.0 has a field spec.maintainer that OLM does not know and leaves out | "
+        "Did you mean maintainers?",
+        "OLMC419 kettle.v1.0.0 has a field spec.replace that OLM does not know and leaves out | Did you mean replaces?",
+        "OLMC420 kettle.v1.0.0 has a field spec.x-note that OLM does not know and leaves out | Remove it.",
+    ]
+
+
+def test_nothing_is_deployed(tmp_path: Path) -> None:
+    install = {"spec": {"deployments": None, "deployment": []}}
+    assert bundled(tmp_path, {"spec": {"install": install}}) == [
+        "OLMC419 kettle.v1.0.0 has a field spec.install.spec.deployment that OLM does not know and leaves out, so that "
+        "nothing is deployed | Did you mean deployments?"
+    ]
+
+
+def deployed(**pods: str) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [], **pods}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    return {"spec": {"install": {"spec": {"deployments": [{"name": "lid", "spec": spec}]}}}}
+
+
+def test_accounts_of_deployments(tmp_path: Path) -> None:
+    """Permissions, the bundle and the workspace make accounts; default is there; the old name of the field counts."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "brewer"}}
+    ways: list[dict[str, Any]] = [
+        {"csv": deployed()},
+        {"csv": deployed(serviceAccountName="default")},
+        {"csv": deployed(serviceAccountName="brewer"), "permissions": {"brewer": ["get configmaps"]}},
+        {"csv": deployed(serviceAccountName="brewer"), "clusterPermissions": {"brewer": ["get configmaps"]}},
+        {"csv": deployed(serviceAccountName="brewer"), "files": {"a.yaml": account}},
+    ]
+    for number, way in enumerate(ways):
+        (tmp_path / str(number)).mkdir()
+        assert bundled(tmp_path / str(number), **way) == []
+    (tmp_path / "own").mkdir()
+    own = {**account, "metadata": {"name": "brewer", "namespace": "ns"}}
+    operator = {"name": "kettle.v1.0.0", "csv": deployed(serviceAccount="brewer")}
+    assert codes(tmp_path / "own", groups={"ns/og": "own"}, operators=[operator], manifests=[own]) == []
+    (tmp_path / "none").mkdir()
+    given = {"csv": deployed(serviceAccount="brewer"), "permissions": {"keeper": ["get configmaps"]}}
+    assert bundled(tmp_path / "none", **given) == [
+        "OLMC421 Deployment lid of kettle.v1.0.0 runs as ServiceAccount brewer, which nothing creates in namespace ns: "
+        "it gets no pods, and the operator never succeeds | Its permissions are for keeper. Name that account, or add "
+        "a ServiceAccount to the bundle or to the workspace."
+    ]
+
+
+def test_only_ranges_that_can_be_read_are_half_ones(tmp_path: Path) -> None:
+    """What OLM can't read at all is OLMC240."""
+    operators = [{"name": "kettle.v1.0.0"}, {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0"}]
+    operators[1]["skipRange"] = ">=1.0.0 <"
+    (said,) = found(tmp_path, groups={"ns/og": "own"}, operators=operators)
+    assert (said.code, said.message) == (
+        "OLMC422", "OLM drops '<' from the skipRange '>=1.0.0 <' of kettle.v1.1.0 and reads the rest",
+    )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Catalogs of the workspace: versions that a channel leaves behind."""
+"""Catalogs of the workspace: versions that a channel leaves behind, and ranges that mean less than they seem to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmc.golang.ranges import dropped_parts, range_or_none
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
 from olmc.review.graph import upgrade_graph
@@ -15,8 +16,7 @@ _MOST = 5
 
 def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
     """Versions of a channel from which no upgrade leads to its head, one finding a channel (R-CAT-410)."""
-    distinct: dict[int, Catalog] = {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}
-    for catalog in distinct.values():
+    for catalog in _distinct(subject):
         for _, package in sorted(catalog.packages.items()):
             graph = upgrade_graph(package)
             for lane in graph.channels:
@@ -30,9 +30,29 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
+def half_ranges(subject: Subject) -> Iterator[Diagnostic]:
+    """Ranges of which OLM drops a part (R-CAT-453)."""
+    for catalog in _distinct(subject):
+        for _, package in sorted(catalog.packages.items()):
+            for channel in package.channels.values():
+                for entry in channel.entries:
+                    parts = dropped_parts(entry.skip_range)
+                    if parts and range_or_none(entry.skip_range) is not None:
+                        place = entry.location
+                        yield rules.DROPPED_PART.finding(
+                            at(place.source, *place.keys, "skipRange") if place is not None else None,
+                            parts=" and ".join(map(repr, parts)), text=entry.skip_range, name=entry.name,
+                        )  # fmt: skip
+
+
+def _distinct(subject: Subject) -> Iterator[Catalog]:
+    """The catalogs of the workspace, each once under however many names."""
+    yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
+
+
 def _shortened(names: list[str]) -> str:
     shown = ", ".join(names[:_MOST])
     return f"{shown} and {len(names) - _MOST} more" if len(names) > _MOST else shown
 
 
-LINTS: tuple[Lint, ...] = (stranded_versions,)
+LINTS: tuple[Lint, ...] = (stranded_versions, half_ranges)

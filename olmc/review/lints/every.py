@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmc.model.diagnostic import Report
-from olmc.review.lints import catalogs, copies, groups, objects, permissions, subscriptions
+from olmc.review.lints import bundles, catalogs, copies, groups, objects, permissions, subscriptions
 from olmc.review.lints.subject import Lint, Subject
 
 LINTS: tuple[Lint, ...] = (
@@ -11,6 +11,7 @@ LINTS: tuple[Lint, ...] = (
     *subscriptions.LINTS,
     *catalogs.LINTS,
     *copies.LINTS,
+    *bundles.LINTS,
     *permissions.LINTS,
     *objects.LINTS,
 )

@@ -1,0 +1,95 @@
+"""Bundles of the workspace: fields of their CSVs that OLM does not know, and Deployments that get no pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from olmc.load.validation.views import mapping, mappings
+from olmc.model.diagnostic import Diagnostic
+from olmc.model.location import Location
+from olmc.profiles.resolve import profile_of
+from olmc.review.lints.subject import Lint, Subject, of_kind
+from olmc.rules import lints as rules
+from olmc.settle.dropped import Dropped, dropped_fields
+from olmc.settle.groups import account_exists
+from olmc.yaml import locate
+
+_KIND = "ClusterServiceVersion"
+
+
+def unknown_fields(subject: Subject) -> Iterator[Diagnostic]:
+    """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
+    profile = profile_of(subject.options.olm_version)
+    for name, bundle in sorted(subject.workspace.bundles.items()):
+        alike: dict[str, list[Dropped]] = {}
+        for field in dropped_fields({**bundle.csv.object, "kind": _KIND}, profile, exact=False):
+            alike.setdefault(_pattern(field), []).append(field)
+        for pattern, (first, *more) in alike.items():
+            rule = rules.MISSPELT_IN_BUNDLE if first.meant else rules.UNKNOWN_IN_BUNDLE
+            times = f" ({len(more) + 1} times)" if more else ""
+            yield rule.finding(
+                locate(bundle.csv.source, first.keys, of_key=True),
+                csv=name, where=f"{pattern if more else first.where}{times}", effect=first.consequence, hint=first.hint,
+                owner=f"OLM {profile.name}" if first.version else "OLM",
+            )  # fmt: skip
+
+
+def _pattern(field: Dropped) -> str:
+    """Where a field is, whatever the numbers of list items: a slip in one of them is mostly in all."""
+    return ".".join("*" if isinstance(key, int) else str(key) for key in field.keys)
+
+
+class _Pods(NamedTuple):
+    """A Deployment of a CSV, the ServiceAccount that its pods run as, and the keys that lead to that."""
+
+    deployment: str
+    account: str
+    keys: tuple[str | int, ...]
+
+
+def missing_accounts(subject: Subject) -> Iterator[Diagnostic]:
+    """Deployments of operators that would succeed, if only their ServiceAccount were there."""
+    cluster = subject.settled.cluster if subject.settled is not None else None
+    for name, member in sorted(cluster.members.items()) if cluster is not None else ():
+        for pods in _pods(member.csv.object) if member.succeeded else ():
+            if cluster is None or account_exists(cluster.stock, name.namespace, pods.account):
+                continue
+            yield rules.NO_ACCOUNT.finding(
+                _place(subject, name.name, pods.keys),
+                csv=name.name, deployment=pods.deployment, account=pods.account, namespace=name.namespace,
+                hint=_hint(member.csv.object),
+            )  # fmt: skip
+
+
+def _pods(csv: dict[str, Any]) -> Iterator[_Pods]:
+    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    for index, deployment in enumerate(mappings(install.get("deployments"))):
+        spec = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+        for key in ("serviceAccountName", "serviceAccount"):
+            if spec.get(key):
+                above = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", key)
+                yield _Pods(str(deployment.get("name") or ""), str(spec[key]), above)
+                break
+
+
+def _place(subject: Subject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
+    """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
+    bundle = subject.workspace.bundles.get(csv)
+    found = [bundle.csv] if bundle is not None else []
+    found += [each for each in of_kind(subject, _KIND) if each.object["metadata"]["name"] == csv]
+    return locate(found[0].source, keys) if found else None
+
+
+def _hint(csv: dict[str, Any]) -> str:
+    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    named = [
+        str(each.get("serviceAccountName") or "default")
+        for field in ("permissions", "clusterPermissions")
+        for each in mappings(install.get(field))
+    ]
+    made = f"Its permissions are for {', '.join(dict.fromkeys(named))}. " if named else ""
+    return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
+
+
+LINTS: tuple[Lint, ...] = (unknown_fields, missing_accounts)
