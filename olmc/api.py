@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.generate.passes import generate
 from olmc.load.bundles import is_bundle, read_bundle
-from olmc.load.files import Folder, scan
+from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
@@ -123,13 +123,15 @@ def compile(
     options = options or Options()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    folder = scan(path, Report()) if path.is_dir() else None
+    scanned = Report()
+    folder = scan(path, scanned) if not no_folder(path) else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: Settled | None = None
     begun: Begun | None = None
     config: Mapping[str, Any] = {}
     if folder is not None and is_bundle(folder):
+        report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
         settled, bundles = _settle_bundle(path, folder, options, report)
     else:
         workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.load.files import read_text
+from olmc.load.files import has_file, read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
@@ -41,7 +41,7 @@ FIELDS = {
 
 def read_config(root: Path, report: Report) -> dict[str, Any]:
     """The `spec` of `olmc.yaml` in the root, {} without one; problems are reported, each with its place."""
-    if not (root / CONFIG_FILE).is_file():
+    if not has_file(root, CONFIG_FILE):
         return {}
     text = read_text(root, CONFIG_FILE, report)
     documents = read(CONFIG_FILE, text, report) if text is not None else []

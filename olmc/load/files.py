@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,10 +40,30 @@ class Folder(NamedTuple):
             yield from folder.walk()
 
 
+def no_folder(path: Path) -> str:
+    """What keeps a path from being the directory of a workspace, as in "PATH does not exist"; "" for nothing."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "does not exist"
+    except OSError as error:
+        return f"can't be read: {error.strerror or error}"
+    return "" if stat.S_ISDIR(mode) else "is a file and not a directory"
+
+
+def has_file(root: Path, path: str) -> bool:
+    """Whether a workspace has a file; what can't even be looked for is reported by whoever reads the folder."""
+    try:
+        return (root / path).is_file()
+    except OSError:
+        return False
+
+
 def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Folder:
     """The tree below `root` without hidden folders and without what `.olmcignore` and `ignored` name.
 
-    Links that leave the root are reported and not followed; neither are links to folders that contain them.
+    Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
+    that can't be read is reported and taken for empty.
     """
     spec = _ignore_spec(root, ignored, report)
     return _scan(root, root.resolve(), "", spec, report, frozenset({root.resolve()}))
@@ -62,8 +83,13 @@ def _scan(
 ) -> Folder:
     files: list[str] = []
     folders: list[Folder] = []
-    with os.scandir(root / path) as entries:
-        found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+    try:
+        with os.scandir(root / path) as entries:
+            found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+    except OSError as error:
+        place = Location(path) if path else None
+        report.add(rules.UNREADABLE.finding(place, path=path or str(root), cause=error.strerror or str(error)))
+        return Folder(path, (), ())
     for entry in found:
         below = f"{path}/{entry.name}" if path else entry.name
         is_folder = _is_folder(entry)
@@ -81,7 +107,7 @@ def _scan(
         if is_folder:
             if real not in above:
                 folders.append(_scan(root, home, below, spec, report, above | {real}))
-        elif entry.is_file():
+        elif _is_file(entry):
             files.append(entry.name)
     return Folder(path, tuple(files), tuple(folders))
 
@@ -91,6 +117,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link that leads to itself
         return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # in a folder that may be listed and not entered: whoever reads the file says so
+        return True
 
 
 def _inside(path: Path, home: Path) -> Path | None:
@@ -104,7 +137,7 @@ def _inside(path: Path, home: Path) -> Path | None:
 
 def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
     lines = list(ignored)
-    if (root / IGNORE_FILE).is_file():
+    if has_file(root, IGNORE_FILE):
         lines += (read_text(root, IGNORE_FILE, report) or "").splitlines()
     if not lines:
         return None
@@ -119,10 +152,10 @@ def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgn
 
 def read_text(root: Path, path: str, report: Report) -> str | None:
     """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
-    if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
-        report.add(rules.OUTSIDE.finding(Location(path), path=path))
-        return None
     try:
+        if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
+            report.add(rules.OUTSIDE.finding(Location(path), path=path))
+            return None
         with (root / path).open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > MAX_FILE_BYTES:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olmc.load.files import read_text
+from olmc.load.files import has_file, read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place
@@ -26,7 +26,7 @@ def read_lock(root: Path, report: Report) -> LockFile:
 
     Problems with the operators cost no image: what was vendored is no choice that `olmc resolve` could make anew.
     """
-    if not (root / LOCK_FILE).is_file():
+    if not has_file(root, LOCK_FILE):
         return LockFile()
     text = read_text(root, LOCK_FILE, report)
     if text is None:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.load.files import read_text
+from olmc.load.files import has_file, read_text
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 
@@ -85,7 +85,7 @@ def obeyed(root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, A
 
     @cache
     def in_file(path: str) -> tuple[Suppression, ...]:
-        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and (root / path).is_file() else None
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and has_file(root, path) else None
         return tuple(comments(path, text)) if text is not None else ()
 
     kept: list[Diagnostic] = []

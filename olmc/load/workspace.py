@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
-from olmc.load.files import Folder, read_text, scan
+from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.lock import read_lock
 from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
@@ -43,8 +43,9 @@ def load(
     `edges` says where the upgrade edges of bundles that no catalog names come from, `kube_version` is for
     CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the workspace.
     """
-    if not root.is_dir():
-        report.add(rules.NO_SUCH_PATH.finding(None, path=str(root)))
+    problem = no_folder(root)
+    if problem:
+        report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
     folder = without_vendored(root, scan(root, report, ignored=ignored))
     lock = lock if lock is not None else read_lock(root, report)

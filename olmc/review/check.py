@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from olmc.emit.messages import LineOf
 from olmc.load.catalogs.content import check_inline_objects
 from olmc.load.config import CONFIG_FILE, options_from, read_config
-from olmc.load.files import read_text, scan
+from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, obeyed
 from olmc.load.validation.settings import OPTIONAL, Settings
 from olmc.load.validation.workspace import validate
@@ -69,7 +69,7 @@ def checked(
     given: frozenset[str] = frozenset(),
 ) -> Checked:
     """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
-    if not root.is_dir():
+    if no_folder(root):
         return Checked(root, compiled.diagnostics)
     config = read_config(root, Report())
     ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"

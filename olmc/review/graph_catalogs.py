@@ -19,7 +19,7 @@ from olmc.load.catalogs.ignoring import kept_files
 from olmc.load.catalogs.loading import load_catalog
 from olmc.load.catalogs.rendering import loose
 from olmc.load.config import CONFIG_FILE, read_config
-from olmc.load.files import Folder, read_text, scan
+from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
@@ -51,15 +51,19 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
 
     `path` is a workspace, with its catalogs and the bundles that none of them lists, or the folder of one catalog.
     """
-    if not path.is_dir():
+    if no_folder(path):
         load(path, report)  # says so
         return ()
     config = read_config(path, report)
     ignored = tuple(config.get("ignore") or ())
     edges: Mode = config.get("bundleEdges") or "replaces"
-    folder = without_vendored(path, scan(path, Report(), ignored=ignored))
+    scanned = Report()
+    folder = without_vendored(path, scan(path, scanned, ignored=ignored))
     texts = _catalog_texts(path, folder)
     if texts:
+        report.found.extend(scanned.found)  # of a workspace `load` says it, and what of its files can't be read
+        for name in set(folder.walk()) - texts.keys():
+            read_text(path, name, report)
         name = path.resolve().name
         return (_shelf(name, load_catalog("", texts, report), texts),)
     workspace = load(path, report, ignored=ignored, edges=edges)

@@ -6,15 +6,15 @@ from olmc.model.diagnostic import Severity
 from olmc.rules.rule import Rule
 
 NO_SUCH_PATH = Rule(
-    "OLMC120", Severity.ERROR, "The path does not exist",
-    "{path} does not exist or is not a directory",
+    "OLMC120", Severity.ERROR, "The path is no directory that can be read",
+    "{path} {problem}",
     "Give the directory of a workspace, or of a bundle (with manifests/ and metadata/ in it).",
     "olmc compiles directories: a workspace with bundles, catalogs and manifests, or one bundle.",
 )
 UNREADABLE = Rule(
-    "OLMC121", Severity.ERROR, "A file can't be read",
+    "OLMC121", Severity.ERROR, "A file or a folder can't be read",
     "{path} can't be read: {cause}",
-    "Make the file readable, or leave it out with .olmcignore.",
+    "Make it readable, or leave it out with .olmcignore.",
     "Every file of the workspace is part of the input; leaving one out silently would change what is compiled.",
 )
 NOT_UTF8 = Rule(

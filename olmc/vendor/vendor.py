@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from olmc.load.bundles import read_bundle
 from olmc.load.config import options_from, read_config
+from olmc.load.files import no_folder
 from olmc.load.lock import read_lock
 from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
 from olmc.load.workspace import load
@@ -64,8 +65,9 @@ class Outcome(NamedTuple):
 def vendor(root: Path, request: Request, report: Report, progress: Progress) -> Outcome | None:
     """Bring vendor/ and olmc.lock of the workspace at `root` up to date; None if that fails, then nothing has changed
     and `report` says why."""
-    if not root.is_dir():
-        report.add(load_rules.NO_SUCH_PATH.finding(None, path=str(root)))
+    problem = no_folder(root)
+    if problem:
+        report.add(load_rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return None
     try:
         check_folder(root)

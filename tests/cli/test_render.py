@@ -111,7 +111,7 @@ def test_no_objects_are_an_error_unless_they_are_allowed(tmp_path: Path) -> None
 def test_a_path_that_is_not_there() -> None:
     result = olmc("render", "nothing-here")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "nothing-here does not exist or is not a directory [OLMC120]" in result.stderr
+    assert "nothing-here does not exist [OLMC120]" in result.stderr
 
 
 # What is shown

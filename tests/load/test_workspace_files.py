@@ -12,6 +12,8 @@ from small_files import CONFIG, bundle, catalog, loaded, names, namespace
 import olmc
 from olmc import Report, Severity
 from olmc.load import files
+from olmc.review.diff.rendered import rendering
+from olmc.review.graph_catalogs import shelves_at
 
 
 def test_hidden_folders_are_skipped(tmp_path: Path) -> None:
@@ -139,6 +141,51 @@ def test_a_file_that_can_not_be_opened_olmc121(tmp_path: Path, monkeypatch: pyte
     assert found.message == "sub/b.yaml can't be read: Permission denied"
 
 
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of folders that can't be listed: permissions would stop nobody who runs the tests as root."""
+    genuine = os.scandir
+
+    def list_or_refuse(path: Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return genuine(path)
+
+    monkeypatch.setattr(os, "scandir", list_or_refuse)
+    return "locked"
+
+
+def test_a_folder_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
+    workspace, said = loaded(tmp_path, {"a.yaml": namespace("a"), f"sub/{locked}/b.yaml": namespace("b")})
+    assert (names(workspace), said) == (["Namespace a"], [f"error OLMC121 sub/{locked}"])
+
+
+def test_a_root_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
+    write(tmp_path, {f"{locked}/a.yaml": namespace("a")})
+    (found,) = olmc.compile(tmp_path / locked).diagnostics
+    assert (found.code, found.location) == ("OLMC121", None)
+    assert found.message == f"{tmp_path / locked} can't be read: Permission denied"
+
+
+def test_a_folder_of_a_bundle_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
+    """A bundle by itself is no workspace, and is read in another way."""
+    made = olmc.compile(write(tmp_path, bundle("kettle") | {f"kettle/tests/{locked}/a.yaml": ""}) / "kettle")
+    assert [str(found.location) for found in made.diagnostics if found.code == "OLMC121"] == [f"tests/{locked}"]
+    assert made.failed
+
+
+def test_a_folder_of_a_rendering_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
+    report = Report()
+    assert rendering(write(tmp_path, {"a.yaml": namespace("a"), f"{locked}/b.yaml": namespace("b")}), report)
+    assert [f"{found.code} {found.location}" for found in report] == [f"OLMC121 {locked}"]
+
+
+def test_a_folder_of_a_catalog_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
+    report = Report()
+    assert shelves_at(write(tmp_path, {"a.yaml": catalog("kettle", "1.0.0"), f"{locked}/b.yaml": ""}), report)
+    assert [f"{found.code} {found.location}" for found in report] == [f"OLMC121 {locked}"]
+
+
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     workspace, said = loaded(tmp_path, {"a.yaml": namespace("a"), "folder.yaml/b.yaml": namespace("b")})
@@ -146,13 +193,21 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     assert said == []
 
 
-@pytest.mark.parametrize("path", ["nothing-here", "file.yaml", "file.yaml/below"])
-def test_a_path_that_is_no_directory_olmc120(path: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("nothing-here", "does not exist"),
+        ("file.yaml", "is a file and not a directory"),
+        ("file.yaml/below", "does not exist"),
+        ("n" * 300, "can't be read: File name too long"),
+    ],
+)
+def test_a_path_that_is_no_directory_olmc120(path: str, problem: str, tmp_path: Path) -> None:
     write(tmp_path, {"file.yaml": namespace("a")})
     made = olmc.compile(tmp_path / path)
     assert made.failed
     assert [(found.code, found.location) for found in made.diagnostics] == [("OLMC120", None)]
-    assert str(tmp_path / path) in made.diagnostics[0].message
+    assert made.diagnostics[0].message == f"{tmp_path / path} {problem}"
 
 
 def test_one_broken_file_stops_the_compile_and_all_are_named(tmp_path: Path) -> None:

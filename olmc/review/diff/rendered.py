@@ -37,10 +37,10 @@ def rendering(path: Path, report: Report) -> dict[str, str] | None:
     """
     if not path.is_dir():
         return _file(path, report)
-    folder = scan(path, Report())
+    found = Report()
+    folder = scan(path, found)
     if _holds_workspace(folder):
         return None
-    found = Report()
     texts = _texts(path, folder, found)
     if not any(text.startswith(GENERATED) for text in texts.values()):
         ours = [text for text in texts.values() if _OLM_INPUT.search(text)]
