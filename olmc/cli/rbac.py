@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
 from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import printable
+from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
 
 _APPROVE = "Treat waiting InstallPlans as approved."
@@ -82,7 +82,7 @@ def rbac(
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
     if output == "json":
         data = as_data(shown, roles, found.dangling, find)
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        click.echo(json_text(data))
     else:
         click.echo(as_words(shown, roles, find), nl=False)
         for binding, role in () if subject else found.dangling:
@@ -142,7 +142,7 @@ def who_can(
         click.echo(f"olmc: {remark}", err=True)
     answer = who(question, found)
     if output == "json":
-        click.echo(json.dumps(as_data(question, answer, find), indent=2, ensure_ascii=False))
+        click.echo(json_text(as_data(question, answer, find)))
     else:
         click.echo(as_table(answer, find), nl=False)
         if not answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.options import given_version, olm_version_option
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals, writing
+from olmc.emit.names import json_text
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.options import Options
 
@@ -87,7 +87,7 @@ def _print(done: Compilation, output: str) -> None:
         data = as_data(resolutions(done.settled))
         if done.operators:
             data["operators"] = operators_as_data(done.operators)
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        click.echo(json_text(data))
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
         if not rows:

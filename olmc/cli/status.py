@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
 from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import as_text
+from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
 
 
@@ -60,7 +60,7 @@ def status(
         for operator in operators(settled, one.operators)
     ]
     if output == "json":
-        click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        click.echo(json_text(as_data(found)))
     elif output == "prometheus":
         click.echo(as_prometheus(done[0][1], legacy=legacy_metrics, everything=all_metrics), nl=False)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import olm_version_option
 from olmc.cli.proposed import proposed_options
+from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
 
 
@@ -56,7 +56,7 @@ def why(
     except AskedError as error:
         raise click.UsageError(str(error)) from error
     if output == "json":
-        click.echo(json.dumps(as_data(target, answers), indent=2, ensure_ascii=False))
+        click.echo(json_text(as_data(target, answers)))
     else:
         click.echo(as_text(answers), nl=False)
     ctx.exit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from olmc.emit.messages import SHOWN_FROM, printable
+from olmc.emit.names import legible
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
@@ -25,7 +26,7 @@ def as_github(diagnostics: Iterable[Diagnostic], titles: Mapping[str, str], *, l
 def _annotation(diagnostic: Diagnostic, title: str) -> str:
     path, line, column = diagnostic.location or Location("")
     properties = {
-        "file": path,
+        "file": legible(path),
         "line": str(line or 1) if path else "",
         "col": str(column or ""),
         "title": f"{title} ({diagnostic.code})" if title else diagnostic.code,

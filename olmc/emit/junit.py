@@ -8,6 +8,7 @@ from itertools import groupby
 from xml.etree import ElementTree as Xml
 
 from olmc.emit.messages import SHOWN_FROM
+from olmc.emit.names import legible
 from olmc.model.diagnostic import Diagnostic, Severity
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -62,4 +63,4 @@ def _count(element: Xml.Element, cases: list[Xml.Element]) -> None:
 
 def _text(text: str) -> str:
     """A text without the characters that XML has no way to write."""
-    return _NOT_XML.sub("\ufffd", text)
+    return _NOT_XML.sub("\ufffd", legible(text))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from olmc.emit.names import json_text, legible
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
@@ -43,7 +43,7 @@ def as_text_with_source(
 def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
     """The diagnostics as in schemas/findings.schema.json."""
     records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
-    return json.dumps({"version": 1, "findings": records}, indent=2, ensure_ascii=False) + "\n"
+    return json_text({"version": 1, "findings": records}) + "\n"
 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
@@ -96,13 +96,13 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
 
 def printable(text: str) -> str:
     """A text of which nothing moves the cursor or rings a bell: files of strangers are printed to terminals."""
-    return "".join(_shown(char) for char in text) if not text.isprintable() else text
+    return "".join(map(_shown, legible(text))) if not text.isprintable() else text
 
 
 def _shown(char: str) -> str:
     if char == "\t":
         return " "
-    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") else char
+    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char
 
 
 def _width(text: str) -> int:

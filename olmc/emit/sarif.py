@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
 from olmc.emit.messages import SHOWN_FROM, LineOf
+from olmc.emit.names import json_text
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
@@ -92,7 +92,7 @@ def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_o
         "invocations": [_invocation(left_out)],
         "results": [_result(each, numbers[each.code], mark) for each, mark in zip(found, prints, strict=False)],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
 def _invocation(left_out: int) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _location(place: Location | None) -> dict[str, Any]:
     """A place with a line, as code scanning demands: a whole file is shown at its first one."""
     path, line, column = place if place is not None else Location("")
     region = {"startLine": line or 1, **({"startColumn": column} if column else {})}
-    artifact = {"uri": quote(path) if path else ".", "uriBaseId": _ROOT}
+    artifact = {"uri": quote(path, errors="surrogateescape") if path else ".", "uriBaseId": _ROOT}
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 

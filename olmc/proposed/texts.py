@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from olmc.emit.columns import as_columns
+from olmc.emit.names import json_text
 from olmc.proposed.asked import Answer, Asked
 from olmc.proposed.resources import Column, as_list
 from olmc.yaml import dump_one
@@ -26,7 +25,7 @@ def as_text(asked: Asked, found: Answer, version: str, output: str) -> str:
         return ""
     else:
         shown = as_list(asked.resource, objects, version)
-    return dump_one(shown) if output == "yaml" else json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
+    return dump_one(shown) if output == "yaml" else json_text(shown) + "\n"
 
 
 def _table(asked: Asked, found: Answer, *, wide: bool) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from olmc.emit.names import json_text
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex
 from olmc.review.graph_drawn import MARKS, Cell, Strip, clean
 from olmc.review.walk import Route, Walk
@@ -157,7 +157,7 @@ def as_json(graph: UpgradeGraph, catalog: str, problem: str = "", route: Route |
         "versions": (_json(_version(vertex, graph.channels)) for vertex in graph.versions),
         "edges": _edges(graph),
     }
-    head = json.dumps(data, indent=2, ensure_ascii=False).removesuffix("\n}")
+    head = json_text(data).removesuffix("\n}")
     return ",\n".join((head, *(_listed(key, items) for key, items in lists.items()))) + "\n}\n"
 
 
@@ -168,7 +168,7 @@ def _listed(key: str, items: Iterable[str]) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value, indent=None)
 
 
 def _edges(graph: UpgradeGraph) -> Iterator[str]:

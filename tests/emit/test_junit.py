@@ -57,4 +57,4 @@ def test_nothing_found_is_a_case_that_passes() -> None:
 
 def test_characters_that_xml_can_not_hold_are_replaced() -> None:
     root = report(FAILURE._replace(message="a\x1b[31m\ud800\uffffb"))
-    assert root[0][0][0].get("message") == "a\ufffd[31m\ufffd\ufffdb"
+    assert root[0][0][0].get("message") == "a\ufffd[31m\\ud800\ufffdb"

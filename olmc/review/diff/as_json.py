@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import fields
 from typing import Any
 
+from olmc.emit.names import json_text
 from olmc.model.objects import Identity
 from olmc.review.diff.change import ABSENT, Change, Gravity, plain
 from olmc.review.diff.compare import Difference
@@ -21,7 +21,7 @@ _UNDERSCORE = re.compile(r"_([a-z])")
 
 def as_json(difference: Difference) -> str:
     """The whole difference, with nothing cut."""
-    return json.dumps(_data(difference), indent=2, ensure_ascii=False, default=str) + "\n"
+    return json_text(_data(difference), default=str) + "\n"
 
 
 def _data(difference: Difference) -> dict[str, Any]:
