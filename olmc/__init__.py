@@ -7,13 +7,21 @@ import gc
 _collecting = gc.isenabled()
 gc.disable()
 
-from olmc.api import Compilation, compile, load  # noqa: E402
-from olmc.model.diagnostic import Diagnostic, Report, Severity  # noqa: E402
-from olmc.model.location import Location  # noqa: E402
-from olmc.model.objects import Identity, Provenance, Rendered  # noqa: E402
-from olmc.model.options import Options  # noqa: E402
-from olmc.model.workspace import Workspace  # noqa: E402
-from olmc.version import __version__  # noqa: E402
+try:
+    from olmc.api import Compilation, compile, load
+    from olmc.model.diagnostic import Diagnostic, Report, Severity
+    from olmc.model.location import Location
+    from olmc.model.objects import Identity, Provenance, Rendered
+    from olmc.model.options import Options
+    from olmc.model.workspace import Workspace
+    from olmc.version import __version__
+except KeyboardInterrupt:
+    # This takes most of a short run. Whoever imports olmc is told as ever; for the command nobody is there to tell yet.
+    from olmc.cli.exits import interrupted, is_command
+
+    if is_command():
+        interrupted()
+    raise
 
 if _collecting:
     # Both together make all that there is old: otherwise the first thing made from now on would have it looked through.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
 
-from olmc.cli.exits import BAD_INPUT
+from olmc.cli.exits import BAD_INPUT, interrupted
 
 
 def run() -> None:
@@ -17,11 +16,15 @@ def run() -> None:
     once more at the end, would take a fifth of it.
     """
     gc.set_threshold(200_000, 50, 50)
-    _write_utf_8()
     try:
-        from olmc.cli.main import main  # with click: nothing is collected while they are imported
+        from olmc.cli.streams import prepare
 
-        main()
+        prepare()
+        from olmc.cli.ending import exit_code  # with click: nothing is collected while they are imported
+
+        code = exit_code()
+    except KeyboardInterrupt:
+        interrupted()
     except Exception as error:
         if os.environ.get("OLMC_DEBUG"):
             raise
@@ -30,13 +33,7 @@ def run() -> None:
         raise SystemExit(BAD_INPUT) from error
     finally:
         gc.freeze()
-
-
-def _write_utf_8() -> None:
-    """What is written doesn't depend on the locale, nor its line ends on the system."""
-    for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", newline=newline)
+    raise SystemExit(code)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,146 @@
+"""How a run ends when it is interrupted, or when what it prints can't be written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+OLMC = (sys.executable, "-m", "olmc")
+FULL = Path("/dev/full")
+NO_SPACE = "Error: the output can't be written: No space left on device\n"
+CLOSED = "Error: the output can't be written: stdout is closed\n"
+
+# Stops itself by Ctrl-C at the import of a module of olmc, as somebody quick would.
+STOPPED_AT = """\
+import signal, sys
+class Stop:
+    def find_spec(self, name, *_):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+module = sys.argv[2]
+sys.argv = [sys.argv[1], "version"]
+from olmc.__main__ import run
+run()
+"""
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of a line in which `olmc` is the command; its own exit code is that of the command."""
+    line = command.replace("olmc", " ".join(OLMC))
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+
+
+def default_interrupt() -> None:
+    """Have a process hear Ctrl-C, whatever runs the tests."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int, str]:
+    """Exit code and stderr of a process that stops itself by SIGINT, or is stopped after so many seconds."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=default_interrupt,
+    )  # fmt: skip
+    if after is not None:
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    told = process.communicate(timeout=60)[1].decode()
+    return process.returncode, told
+
+
+@pytest.mark.parametrize("argument", ["olmc", "-m", "/usr/local/bin/olmc"])
+@pytest.mark.parametrize("module", ["olmc.settle.rest", "olmc.cli.main", "click", "olmc.cli.version"])
+def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
+    """Most of a short run: it ends by the signal, with nothing to read; 1 would mean findings."""
+    code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module])
+    assert (code, told.strip()) == (-signal.SIGINT, "")
+
+
+def test_ctrl_c_while_a_program_imports_olmc() -> None:
+    """That is for the program to handle."""
+    program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc")
+    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.settle.rest"])
+    assert code == -signal.SIGINT
+    assert told.endswith("KeyboardInterrupt\n")
+
+
+def test_ctrl_c_while_a_command_works() -> None:
+    """olmc fn waits for its input here."""
+    code, told = stopped([*OLMC, "fn"], after=0.5)
+    assert (code, told.strip()) == (-signal.SIGINT, "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["render own-namespace", "version", "check own-namespace -o json", "--help"])
+def test_no_space_for_the_output(command: str) -> None:
+    done = shell(f"olmc {command} > {FULL}")
+    assert (done.returncode, done.stderr) == (3, NO_SPACE)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_no_space_for_what_is_said() -> None:
+    """The exit code says it still."""
+    assert shell(f"olmc render --nope 2> {FULL}").returncode == 2
+
+
+@pytest.mark.parametrize("command", ["render own-namespace", "version", "check own-namespace", "init github --dry-run"])
+def test_a_closed_stdout(command: str) -> None:
+    """Not 0, for what there is to say is lost."""
+    done = shell(f"olmc {command} >&-")
+    assert (done.returncode, done.stderr) == (3, CLOSED)
+
+
+def test_a_closed_stdout_and_nothing_to_say(tmp_path: Path) -> None:
+    done = shell(f"olmc render own-namespace --output-dir {tmp_path / 'out'} >&-")
+    assert (done.returncode, done.stderr.count(" new, 0 changed")) == (0, 1)
+    assert "stdout" not in (tmp_path / "out" / "namespace_harbour.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("check nowhere", 3), ("render --nope", 2), ("version", 0), ("render nowhere >&-", 3)]
+)
+def test_a_closed_stderr(command: str, code: int) -> None:
+    """Nobody is there to read; the exit code is the same."""
+    done = shell(f"olmc {command} 2>&-")
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_a_closed_stdin() -> None:
+    done = shell("olmc fn <&-")
+    assert done.returncode == 3
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["render own-namespace", "version"])
+def test_a_closed_pipe_is_quiet(command: str) -> None:
+    """141, as of a program that SIGPIPE ended; 1 would mean findings."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*OLMC, *command.split()], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_what_the_system_refuses_is_no_bug() -> None:
+    """Here a link that leads to itself, which no command expects."""
+    done = shell("cd $(mktemp -d) && ln -s loop loop && olmc diff loop loop/x")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "internal error" not in done.stderr
+
+
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/gr\xfcn"
+    render, diff = ("render", "own-namespace", "--output-dir", folder), ("diff", "bare-bundle", folder, "-o", "json")
+    done = subprocess.run([*OLMC, *render], capture_output=True, check=False)
+    assert (done.returncode, rb"gr\xfcn: " in done.stderr) == (0, True)
+    done = subprocess.run([*OLMC, *diff], capture_output=True, check=False)
+    assert (done.returncode, rb'gr\\xfcn"' in done.stdout) == (1, True)
