@@ -139,6 +139,10 @@ def compile(
             begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
+    if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
+        from olmc.review.misspelt import report_config  # few workspaces choose kinds or approve plans
+
+        report_config(path, config, given, made.settled.cluster, report)
     return _without_suppressed(made, path, report, config)
 
 

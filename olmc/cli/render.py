@@ -125,7 +125,7 @@ def render(
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
     if not objects and not allow_empty:
-        _tell_empty(paths)
+        _tell_empty(paths, done)
         raise click.exceptions.Exit(BAD_INPUT)
     if flux:
         from olmc.pipelines.flux import for_flux
@@ -153,14 +153,18 @@ def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tup
         raise click.BadParameter(f"nothing is of kind {kind}. Did you mean {meant}?", param_hint=option)
 
 
-def _tell_empty(paths: tuple[Path, ...]) -> None:
-    hint = (
+def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
+    from olmc.review.emptiness import left_out
+
+    found = left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
+    hint = found.hint if found is not None else (
         "A bundle is installed by a Subscription in a namespace with an OperatorGroup; to render a bundle by itself, "
-        "give its directory. With --allow-empty this is no error."
+        "give its directory."
     )
     where = ", ".join(str(path) for path in paths) or "this directory"
-    finding = rules.NOTHING_TO_RENDER.finding(None, path=where, hint=hint)
-    tell([finding], least=Severity.INFO)
+    problem = found.problem if found is not None else ""
+    hint = f"{hint} With --allow-empty this is no error."
+    tell([rules.NOTHING_TO_RENDER.finding(None, path=where, problem=problem, hint=hint)])
 
 
 def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool, fail_on_change: bool) -> bool:

@@ -14,8 +14,7 @@ from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.options import Options
-from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, option_name, problems_in, typed
-from olmc.rules import apply as apply_rules
+from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.rules import pipelines as rules
 
 SYNC_WAVES = "sync-waves"
@@ -90,7 +89,7 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     if not made.objects and not made.failed and not settings.get("allowEmpty"):
         hint = "If that is what you want, set the parameter allow-empty to true: with pruning, it deletes everything."
         source = environment.get("ARGOCD_APP_SOURCE_PATH") or "the source of the Application"
-        report.add(apply_rules.NOTHING_TO_RENDER.finding(None, path=source, hint=hint))
+        report.add(nothing(made, source, hint))
     return Generated(tuple(_for_argo(made.objects, waves=waves)), tuple(report))
 
 

@@ -24,8 +24,7 @@ from olmc.pipelines.resource_list import (
     read_list,
     without_bookkeeping,
 )
-from olmc.pipelines.settings import by_its_name, chosen, misspelt, problems_in, typed
-from olmc.rules import apply as apply_rules
+from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
 from olmc.rules import pipelines as rules
 from olmc.yaml import Document
 
@@ -116,7 +115,7 @@ def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) 
         report.add(_bad(f"functionConfig, {name}", problem, meant))
     if not made.objects and not made.failed and not settings.get("allowEmpty"):
         hint = "With allowEmpty: true in the functionConfig this is no error."
-        report.add(apply_rules.NOTHING_TO_RENDER.finding(None, path=path or "the list of items", hint=hint))
+        report.add(nothing(made, path or "the list of items", hint))
     if path is not None:
         return tuple(_joined(given, made, path, report))
     known = {identity(item): bookkeeping_of(item) for item in given.items if not _is_passed_on(item)}

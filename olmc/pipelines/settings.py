@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from olmc.api import Compilation
 from olmc.load.config import FIELDS, options_from
 from olmc.load.shape import problems
+from olmc.model.diagnostic import Diagnostic
 from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
 from olmc.resources import schema
+from olmc.rules import apply as apply_rules
 
 # The fields of Options that are chosen for a run, which olmc.yaml therefore doesn't have.
 _RUN = {
@@ -87,6 +89,16 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
     names = dict(kinds)
     for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
         yield Problem(names[kind], f"nothing is of kind {kind}", f"Did you mean {meant}?")
+
+
+def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
+    """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
+    from olmc.review.emptiness import left_out
+
+    found = left_out([(made.settled.cluster, made.options)]) if made.settled is not None else None
+    problem, there_is = found if found is not None else ("", "")
+    hint = f"{there_is} {hint}".strip()
+    return apply_rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)
 
 
 def _meant(name: str) -> str:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
+from olmc.load.config import CONFIG_FILE
+from olmc.load.files import read_text
 from olmc.model.cluster import Cluster
+from olmc.model.diagnostic import Report
+from olmc.model.location import Source
+from olmc.rules import load as rules
 from olmc.settle.builtin import builtin_kinds
+from olmc.yaml import locate
 
 _ALIKE = 0.75
 # What no cluster serves yet (docs/install-api.md).
@@ -32,6 +40,27 @@ def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> It
     for name in approve:
         if name != "all" and name not in known:
             yield name, next(iter(get_close_matches(name, known, n=1, cutoff=_ALIKE)), "")
+
+
+def report_config(
+    root: Path, config: Mapping[str, Any], given: frozenset[str], cluster: Cluster, report: Report
+) -> None:
+    """Report the kinds and the approvals in a workspace's olmc.yaml, whose `spec` is `config`, that mean nothing there.
+
+    What the command line has set in their place, the names of options in `given`, is left alone.
+    """
+    lists = {name: config.get(name) or () for name in ("include", "exclude", "approve") if name not in given}
+    if not any(lists.values()):
+        return
+    source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
+    for name in ("include", "exclude"):
+        for kind, meant in misspelt_kinds(lists.get(name, ()), [cluster]):
+            place = locate(source, ("spec", name, lists[name].index(kind)))
+            report.add(rules.MISSPELT_KIND.finding(place, name=name, kind=kind, meant=meant))
+    for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
+        place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
+        hint = f"Did you mean {meant}?" if meant else "Plans are named by namespace and CSV; olmc resolve lists them."
+        report.add(rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))
 
 
 def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:

@@ -13,7 +13,7 @@ NO_CERTIFICATE = Rule(
 )
 NOTHING_TO_RENDER = Rule(
     "OLMC321", Severity.ERROR, "Nothing to render",
-    "{path} gives no objects",
+    "{path} gives no objects{problem}",
     "{hint}",
     "An empty output would make a pruning pipeline delete everything, so it is refused unless --allow-empty is given.",
 )

@@ -160,3 +160,16 @@ NO_API_VERSION = Rule(
     "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
     "matched with their case: apiversion is not apiVersion.",
 )
+MISSPELT_KIND = Rule(
+    "OLMC152", Severity.WARNING, "A misspelt kind in olmc.yaml",
+    "{name} in olmc.yaml: nothing is of kind {kind}",
+    "Did you mean {meant}?",
+    "A misspelt kind neither lets anything in nor leaves anything out. On the command line it is wrong usage.",
+)
+NO_SUCH_PLAN = Rule(
+    "OLMC153", Severity.WARNING, "An approval in olmc.yaml that approves nothing",
+    "approve in olmc.yaml: there is no InstallPlan {plan}",
+    "{hint}",
+    "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "
+    "because of a typing error or because another version is installed by now.",
+)

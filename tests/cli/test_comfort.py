@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from commands import olmc
+from scenarios import write
 
 from olmc.cli.group import examples_first, variable
 from olmc.cli.main import COMMANDS, main
@@ -163,6 +165,39 @@ def test_kinds_of_the_workspace_are_known() -> None:
     """A CRD's kind is no misspelling, nor is a kind in another case, nor one that is like no other."""
     for kind in ("Beacon", "deployment", "Zebra"):
         assert olmc("render", "own-namespace", "--exclude", kind, "-o", "name").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--include", "Zebra"], "include leaves none of the 25 that there are"),
+        (["--include", "Secret", "--exclude", "Zebra"], "include and exclude leave none of the 25 that there are"),
+    ],
+)
+def test_kinds_that_leave_nothing(options: list[str], problem: str) -> None:
+    """An empty output is an error as ever, but the workspace is not to blame."""
+    result = olmc("render", "own-namespace", *options)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert f"own-namespace gives no objects: {problem} [OLMC321]\n  There are objects of kind Cat" in result.stderr
+    assert "Subscription in a namespace" not in result.stderr
+    assert olmc("render", "own-namespace", *options, "--allow-empty").exit_code == 0
+
+
+def test_kinds_and_approvals_of_olmc_yaml(project: Path, tmp_path: Path) -> None:
+    """As on the command line, with their place, as long as they hold."""
+    spec = "  exclude: [Zebra, Deploymnet]\n  include: []\n  approve:\n  - harbour/becon.v1.0.0\n  - foo\n"
+    write(tmp_path, {"olmc.yaml": f"apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n{spec}"})
+    shutil.copytree(project / "fixtures" / "manual-approval", tmp_path / "files")
+    assert olmc("render", tmp_path).stderr == (
+        "olmc.yaml:4:20: warning: exclude in olmc.yaml: nothing is of kind Deploymnet [OLMC152]\n"
+        "  Did you mean Deployment?\n"
+        "olmc.yaml:7:5: warning: approve in olmc.yaml: there is no InstallPlan harbour/becon.v1.0.0 [OLMC153]\n"
+        "  Did you mean harbour/beacon.v1.0.0?\n"
+        "olmc.yaml:8:5: warning: approve in olmc.yaml: there is no InstallPlan foo [OLMC153]\n"
+        "  Plans are named by namespace and CSV; olmc resolve lists them.\n"
+    )
+    given = ("--exclude", "Secret", "--approve", "harbour/beacon.v1.0.0")
+    assert "olmc.yaml" not in olmc("render", tmp_path, *given).stderr
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -192,7 +192,6 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, host: str) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
-    assert process.returncode == 1
-    assert said == b"Aborted!\n" or said.strip() == b"Aborted!"
+    assert (process.returncode, said.strip()) == (-signal.SIGINT, b"")
     assert state(root) == before
     assert not (root / "vendor").exists()
