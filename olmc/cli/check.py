@@ -10,9 +10,11 @@ import click
 
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.idle import given_of, tell_idle
+from olmc.cli.options import approve_option, given_version, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
-from olmc.cli.talk import progress
+from olmc.cli.talk import progress, tell_approvals
 from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
 from olmc.model.diagnostic import Severity
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "github", "sarif", "junit"]), default="text",
               show_default=True, help="Text with the source line, or a format for machines.")
 @click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
               help="Run an optional validator of bundles, a suite of them, or all (may be repeated).")
 @click.option("--optional-value", "values", multiple=True, metavar="KEY=VALUE",
               help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.")
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -75,16 +79,19 @@ def check(
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
     roots = paths or (Path(),)
-    done = []
+    done, compilations = [], []
     with progress() as doing:
         for root in roots:
             doing(f"compiling {root}")
             made = compile(root, options, given=given)
+            compilations.append(made)
             doing(f"checking {root}")
             compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = selected(checked(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
+    tell_idle(ctx, given_of(compilations))
+    tell_approvals(options.approve, [each.settled.cluster for each in compilations if each.settled is not None])
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE
     _print(done, output, least, failing)

@@ -9,9 +9,10 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT
+from olmc.cli.idle import given_of, tell_idle
 from olmc.cli.options import given_version
 from olmc.cli.proposed import given_fields, with_proposed
-from olmc.cli.talk import progress, tell
+from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 from olmc.settle.rest import Settled
@@ -24,7 +25,8 @@ def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
     least: Severity,
 ) -> tuple[Compilation, Settled]:  # fmt: skip
-    """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr.
+    """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
+    effect.
 
     `proposed` are the values of the options of the proposed APIs.
 
@@ -36,6 +38,8 @@ def compiled(
         doing(f"compiling {path}")
         done = compile(path, options, given=given)
     tell(done.diagnostics, least=least)
+    tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)
+    tell_approvals(approve, [done.settled.cluster])
     return done, done.settled

@@ -9,7 +9,9 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands, options, codes and kinds.
+    """Print what makes a shell complete what is typed.
+
+    That is commands, options, codes of rules, kinds, and names of validators.
 
     \b
     Examples:

@@ -11,9 +11,11 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import given_version, kube_version_of, olm_versions_option, watched
+from olmc.cli.idle import RENDERED, given_of, tell_idle
+from olmc.cli.options import approve_option, given_version, kube_version_option, olm_versions_option, watched
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
-from olmc.cli.talk import progress, tell
+from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 
@@ -21,8 +23,8 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 
 @click.command()
-@click.argument("old", type=click.Path())
-@click.argument("new", type=click.Path(), default="", metavar="[NEW]")
+@click.argument("old", type=GivenPath())
+@click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
 @click.option("-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text",
               show_default=True,
               help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.")
@@ -34,16 +36,15 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
-@click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
-              help="The Kubernetes version of the cluster.")
+@approve_option
+@kube_version_option
 @olm_versions_option
 @proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
-    ctx: click.Context, /, old: str, new: str, output: str, allow_empty: bool, for_: str, certs: str, namespace: str,
-    watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
+    ctx: click.Context, /, old: str, new: str | None, output: str, allow_empty: bool, for_: str, certs: str,
+    namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
     olm_version: tuple[str, ...], verbose: bool, **proposed: Any,
 ) -> None:
     """Say what an upgrade changes, and what it breaks.
@@ -68,7 +69,7 @@ def diff(
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
-        kube_version=kube_version_of(kube_version),
+        kube_version=kube_version,
         approve=approve,
         install_namespace=namespace,
         watch=watched(namespace, watch, all_namespaces),
@@ -82,10 +83,12 @@ def diff(
     from olmc.review.diff.outputs import written
     from olmc.review.diff.reading import read_sides, read_versions
 
+    made: list[Compilation] = []
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
         def compiled(path: Path, version: str = olm_version[0]) -> Compilation:
-            return compile(path, options._replace(olm_version=version), given=given)
+            made.append(compile(path, options._replace(olm_version=version), given=given))
+            return made[-1]
 
         if new:
             doing(f"reading {old} and {new}")
@@ -99,6 +102,8 @@ def diff(
         text = written(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
+    tell_idle(ctx, given_of(made), RENDERED)
+    tell_approvals(approve, [each.settled.cluster for each in made if each.settled is not None])
     if difference is None:
         ctx.exit(BAD_INPUT)
     click.echo(text, nl=False)

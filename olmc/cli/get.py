@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import olm_version_option
-from olmc.cli.proposed import proposed_options
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
+from olmc.cli.proposed import given_fields, proposed_options
 
 
 @click.command()
@@ -20,10 +21,11 @@ from olmc.cli.proposed import proposed_options
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "yaml", "json", "name"]), default="table",
               show_default=True, help="A table, one with more columns, the objects, or their names.")
-@click.option("-C", "--workspace", type=click.Path(path_type=Path), default=Path(), metavar="DIR",
+@click.option("-C", "--workspace", type=GivenPath(path_type=Path), default=Path(), metavar="DIR",
               help="The workspace; the current directory by default.")
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -31,7 +33,9 @@ def get(
     ctx: click.Context, /, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
     icons: bool, approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Show which operators watch a namespace, or which packages it can install.
+    """Show the operators or packages of a namespace.
+
+    That is which operators watch it, or which packages it can install.
 
     RESOURCE is `installed` (the operators that are installed and configured to watch the namespace) or
     `packagemanifests` (the packages of the catalogs). NAME shows one of them.
@@ -54,16 +58,16 @@ def get(
     if name and all_namespaces:
         raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
     from olmc.cli.compiled import compiled
-    from olmc.cli.talk import tell, tell_approvals
+    from olmc.cli.talk import tell
     from olmc.model.diagnostic import Severity
     from olmc.model.options import Options
     from olmc.proposed.asked import Asked, answer, elsewhere
     from olmc.proposed.texts import as_text
     from olmc.proposed.view import list_version, view_of, viewing
 
+    given, options = given_fields(ctx, proposed), Options(kube_version=proposed["kube_version"])
     done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
-    tell_approvals(approve, [settled.cluster])
-    view = view_of(settled, done.objects, done.workspace, viewing(workspace, Options()), icons=icons)
+    view = view_of(settled, done.objects, done.workspace, viewing(workspace, options, given), icons=icons)
     asked = Asked(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings)

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.paths import GivenPath
 from olmc.cli.talk import tell
 from olmc.model.diagnostic import Report, Severity
 
 
 @click.command()
 @click.argument("package")
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("-o", "--output", type=click.Choice(["mermaid", "dot", "json", "svg"]),
               help="The format; mermaid by default, with --from a text or json.")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", envvar="OLMC_GRAPH_CHANNEL",
@@ -29,7 +30,7 @@ def graph(
     ctx: click.Context, package: str, path: Path, output: str | None, channels: tuple[str, ...], catalog: str,
     skip_ranges: bool, start: str | None, goal: str | None,
 ) -> None:
-    """Draw the upgrade graph of a package, or print the way of an upgrade.
+    """Draw the upgrades of a package, or print one's way.
 
     PATH is a workspace, or the folder of one catalog; without it it is the current directory. Marked are the heads of
     channels, and versions that are skipped, deprecated, missing, or stranded (their upgrades never lead to the head).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any
@@ -36,6 +36,14 @@ class Commands(click.Group):
             _fit_out(command, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but what is wrong with a variable is not blamed on the option that it stands for."""
+        try:
+            return super().invoke(ctx)
+        except click.BadParameter as error:
+            _blame_variable(error)
+            raise
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -56,8 +64,17 @@ def variable(command: str, option: click.Option) -> str:
     return f"OLMC_{command}_{long}".upper().replace("-", "_")
 
 
+def _blame_variable(error: click.BadParameter) -> None:
+    option, ctx = error.param, error.ctx
+    if not isinstance(option, click.Option) or ctx is None:
+        return
+    if ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.ENVIRONMENT:
+        error.param_hint = f"the variable {option.envvar} ({max(option.opts, key=len)})"
+
+
 def _fit_out(command: click.Command, name: str) -> None:
-    """Give a command what all have: --color, an environment variable for each option, examples first in its help."""
+    """Give a command, and those below it, what all have: --color, an environment variable for each option, examples
+    first in its help."""
     options = [each for each in command.params if isinstance(each, click.Option)]
     for option in options:
         option.envvar = option.envvar or variable(name, option)
@@ -66,6 +83,9 @@ def _fit_out(command: click.Command, name: str) -> None:
         command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
+    nested: Mapping[str, click.Command] = getattr(command, "commands", {})
+    for word, below in nested.items():
+        _fit_out(below, f"{name}_{word}")
 
 
 def examples_first(text: str) -> str:

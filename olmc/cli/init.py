@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.exits import DONE, FINDINGS
+from olmc.cli.paths import GivenPath
+from olmc.cli.talk import writing
 
 
 @click.group()
@@ -29,7 +31,7 @@ def init() -> None:
 def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The argument and the options that all scaffolds have."""
     options = (
-        click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
+        click.argument("folder", type=GivenPath(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
         click.option("--force", is_flag=True, help="Overwrite files that are there already."),
         click.option("--dry-run", is_flag=True, help="Only say what would be written."),
         click.pass_context,
@@ -105,19 +107,18 @@ def _write(
     from olmc.pipelines.scaffolds import SCAFFOLDS, State, files_of, states, write
 
     files = files_of(name, values)
-    found = states(folder, files)
+    with writing(folder):
+        found = states(folder, files)
     in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
-    for file, state in found.items():
-        click.echo(f"{state:<9} {(folder / file).as_posix()}")
+    listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
     if in_the_way and not force:
+        click.echo(listed, nl=False)
         click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
         click.echo("  Give another DIR, or --force to overwrite it.", err=True)
         ctx.exit(FINDINGS)
     if dry_run:
+        click.echo(listed, nl=False)
         ctx.exit(DONE)
-    try:
+    with writing(folder):
         write(folder, files)
-    except OSError as error:
-        click.echo(f"Error: {error}", err=True)
-        ctx.exit(BAD_INPUT)
-    click.echo(f"\nNext:\n{SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)}")
+    click.echo(f"{listed}\nNext:\n{SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)}")

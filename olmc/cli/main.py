@@ -32,7 +32,21 @@ COMMANDS = (
 )
 
 
-@click.group(cls=Commands, names=COMMANDS, params=[color_option()], context_settings=CONTEXT)
+def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    if value and not ctx.resilient_parsing:
+        from olmc.cli.version import version
+
+        ctx.invoke(version)
+        ctx.exit()
+
+
+_VERSION = click.Option(
+    ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
+    help="The same as olmc version.",
+)  # fmt: skip
+
+
+@click.group(cls=Commands, names=COMMANDS, params=[color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
 

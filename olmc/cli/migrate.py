@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.paths import GivenPath
 from olmc.cli.talk import tell, writing
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1"]), help="What to migrate to.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 @click.pass_context

@@ -50,12 +50,21 @@ def given_version(ctx: click.Context) -> frozenset[str]:
     return frozenset() if source is click.core.ParameterSource.DEFAULT else frozenset({"olm_version"})
 
 
-def kube_version_of(value: str) -> str:
+def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
     """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
     version = full_kube_version(value)
     if not version:
-        raise click.BadParameter("a version looks like v1.36.2", param_hint="--kube-version")
+        raise click.BadParameter("a version looks like v1.36.2")
     return version
+
+
+kube_version_option = click.option(
+    "--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
+    help="The Kubernetes version of the cluster.",
+)  # fmt: skip
+approve_option = click.option(
+    "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
+)  # fmt: skip
 
 
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:

@@ -39,7 +39,10 @@ def proposed_options(function: F) -> F:
 
 
 def with_proposed(options: Options, given: dict[str, Any]) -> Options:
-    """The options with the values that the command line gave for the proposed APIs."""
+    """The options with the values that the command line gave for the proposed APIs.
+
+    As for everything else in `given` that has the name of a field, such as `kube_version`.
+    """
     return options._replace(**given)
 
 

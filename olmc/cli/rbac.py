@@ -9,18 +9,23 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import olm_version_option
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import printable
 from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
 
-_APPROVE = "Treat waiting InstallPlans as approved."
 _LEVELS = ("low", "medium", "high", "critical")
 
 
 class _WithQuestion(click.Command):
     """`rbac`, or `rbac who-can` if that word comes first; a workspace called so is `./who-can`."""
+
+    @property
+    def commands(self) -> dict[str, click.Command]:
+        """As of a group."""
+        return {"who-can": who_can}
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -32,13 +37,14 @@ class _WithQuestion(click.Command):
 
 
 @click.command(cls=_WithQuestion)
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("--subject", default="", metavar="NAME",
               help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.")
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -46,7 +52,7 @@ def rbac(
     ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
     olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say what operators may do and what users gain, dangerous first.
+    """Say what operators may do, and what users gain.
 
     Shows every ServiceAccount that an operator runs under, whoever else the workspace gives permissions to, and what
     the roles admin, edit and view gain by the installed operators. PATH is a workspace or a bundle; without it it is
@@ -94,13 +100,14 @@ def rbac(
 @click.command()
 @click.argument("verb")
 @click.argument("resource")
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help=_APPROVE)
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context

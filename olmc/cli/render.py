@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,9 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import kube_version_of, olm_version_option, watched
+from olmc.cli.idle import RENDERED, given_of, tell_idle
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option, watched
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.cli.values import kinds
@@ -39,12 +43,12 @@ _FIELDS = {
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @click.option("--for", "for_", envvar="OLMC_RENDER_FOR", type=click.Choice(["review", "apply"]), default="review",
               show_default=True, help="Everything that OLM leaves in the cluster, or what can be applied without OLM.")
 @click.option("-o", "--output", type=click.Choice(list(_TEXTS)), default="yaml", show_default=True,
               help="A YAML stream, one JSON List, or the names.")
-@click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+@click.option("--output-dir", type=GivenPath(path_type=Path, file_okay=False), metavar="DIR",
               help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
 @click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
@@ -60,9 +64,8 @@ _FIELDS = {
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
-@click.option("--kube-version", default="v1.36.2", show_default=True, metavar="VERSION",
-              help="The Kubernetes version of the cluster.")
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
@@ -92,15 +95,20 @@ def render(
     """
     if check and output_dir is None:
         raise click.UsageError("--check needs --output-dir.")
+    if output_dir is not None and output != "yaml" and _is_typed(ctx, "output"):
+        raise click.UsageError(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
     if fail_on_change and (output_dir is None or check):
         raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
+    if output_dir is not None:
+        for path in paths or (Path(),):
+            _check_folder(path, output_dir)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,
-        kube_version=kube_version_of(kube_version),
+        kube_version=kube_version,
         olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
@@ -119,6 +127,7 @@ def render(
             done.append(compile(path, options, given=given))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
+    tell_idle(ctx, given_of(done), RENDERED)
     tell_approvals(approve, _clusters(done))
     _check_kinds(done, include, exclude)
     objects = tuple(found for one in done for found in one.objects)
@@ -137,6 +146,20 @@ def render(
     else:
         differs = _to_directory(output_dir, objects, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
+
+
+def _check_folder(root: Path, folder: Path) -> None:
+    """Refuse a folder of which the next run would read as input what this one writes; elsewhere it knows its own."""
+    from olmc.load.workspace import read_as
+
+    kind = read_as(root, folder)
+    if kind:
+        problem = f"{folder} is part of a {kind} of the workspace, so the next run would read what this one writes."
+        raise click.BadParameter(f"{problem} Choose a folder of its own.", param_hint="--output-dir")
+
+
+def _is_typed(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _clusters(done: list[Compilation]) -> list[Cluster]:
@@ -179,20 +202,30 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool, f
         )
     files = files_of(objects)
     if check:
-        found = changes(folder, files)
+        with _to_be_moved(folder):
+            found = changes(folder, files)
         _tell_changes(folder, found)
         return found.any
-    try:
+    with _to_be_moved(folder):
         found = write(folder, files)
-    except OSError as error:
-        click.echo(f"Error: {error}. Move it away, or choose another --output-dir.", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
     click.echo(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed",
         err=True,
     )
     return fail_on_change and found.any
+
+
+@contextmanager
+def _to_be_moved(folder: Path) -> Iterator[None]:
+    """Say what is in the way of --output-dir if something is, and end the command."""
+    try:
+        yield
+    except OSError as error:
+        refused = f"{folder} can't be used: {error.strerror}. Choose another --output-dir."
+        in_the_way = f"{error}. Move it away, or choose another --output-dir."
+        click.echo(f"Error: {refused if error.strerror else in_the_way}", err=True)
+        raise click.exceptions.Exit(BAD_INPUT) from error
 
 
 def _tell_changes(folder: Path, found: Changes) -> None:

@@ -9,7 +9,9 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.idle import given_of, tell_idle
+from olmc.cli.options import approve_option, given_version, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals, writing
 from olmc.emit.names import json_text
@@ -18,14 +20,15 @@ from olmc.model.options import Options
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="A table for people, or JSON for machines (schemas/resolution.schema.json).")
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
 @click.option("--pin", metavar="PACKAGE=VERSION",
               help="Set startingCSV and manual approval on the package's Subscription, in its file.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -56,6 +59,7 @@ def resolve(
         doing(f"resolving {path}")
         done = compile(path, options, given=given, obey_lock=not update and pin is None)
     tell(done.diagnostics)
+    tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         ctx.exit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
     tell_approvals(approve, [done.settled.cluster])

@@ -8,24 +8,26 @@ from typing import Any
 import click
 
 from olmc.cli.exits import BAD_INPUT
-from olmc.cli.options import given_version, olm_version_option
+from olmc.cli.options import approve_option, given_version, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="The address to serve on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=5443, show_default=True, metavar="PORT",
               help="The port; 0 takes any that is free.")
-@click.option("--kubeconfig", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--kubeconfig", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write a kubeconfig for the server to FILE.")
-@click.option("--tls-cert-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--tls-cert-file", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
               help="The certificate, as PEM; without it the server makes its own.")
-@click.option("--tls-private-key-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--tls-private-key-file", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
               help="The key of the certificate, as PEM.")
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
 @click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -34,10 +36,11 @@ def serve(
     tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], print_csv: bool,
     olm_version: str, **proposed: Any,
 ) -> None:
-    """Serve a workspace to kubectl: Installed and PackageManifests, with watches.
+    """Serve a workspace to kubectl, with watches.
 
-    An extension API server for packages.operators.coreos.com. It answers GET, LIST and WATCH, refuses every write, and
-    looks at the files of the workspace: what changes there is told to those who watch. Needs pip install 'olmc[serve]'.
+    An extension API server for packages.operators.coreos.com, with Installed and PackageManifests. It answers GET, LIST
+    and WATCH, refuses every write, and looks at the files of the workspace: what changes there is told to those who
+    watch. Needs pip install 'olmc[serve]'.
 
     \b
     Examples:
@@ -61,7 +64,10 @@ def serve(
 
         click.echo(dump_one(fragment()), nl=False)
         return
+    from olmc.cli.idle import Given, tell_idle
     from olmc.cli.talk import tell
+    from olmc.load.config import options_from, read_config
+    from olmc.model.diagnostic import Report
     from olmc.model.options import Options
     from olmc.rules.installed import NO_SERVER
 
@@ -73,6 +79,7 @@ def serve(
     place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
+    tell_idle(ctx, [Given(options_from(read_config(path, Report()), options, given))])
     try:
         serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given)
     except RefusedError as error:

@@ -9,7 +9,8 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import olm_version_option
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import as_text
 from olmc.emit.names import json_text
@@ -17,13 +18,14 @@ from olmc.model.diagnostic import Severity
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "prometheus"]), default="table",
               show_default=True,
               help="A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
@@ -31,7 +33,7 @@ def status(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
     legacy_metrics: bool, olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say how every operator would be: version, phase, what is missing.
+    """Say how every operator would be, and what it lacks.
 
     One row an operator and namespace, with what comes next. PATH is a workspace or a bundle; several are shown below
     each other, without PATH it is the current directory. olmc why NAME says more about a row.

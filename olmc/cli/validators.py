@@ -27,6 +27,9 @@ def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
         known = ", ".join((*OPTIONAL, *SUITES))
         raise click.BadParameter(f"{unknown[0]} is none of {known}.", param_hint="--optional")
     given = dict(value.partition("=")[::2] for value in values)
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value} has no value; write {value}=VALUE.", param_hint="--optional-value")
     for key in given:
         if key not in _KEYS:
             raise click.BadParameter(f"{key} is none of {', '.join(_KEYS)}.", param_hint="--optional-value")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.options import approve_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.talk import progress, tell
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("--from", "layouts", multiple=True, metavar="[IMAGE=]PATH",
               help="Take images from this OCI layout, a folder or a tar archive (may be repeated).")
 @click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
 @click.option("--platform", default="", metavar="OS/ARCH", help="The image to take where there are several.  "
               "[default: linux/amd64]")
-@click.option("--authfile", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--authfile", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
               help="Credentials, in place of podman's and docker's.")
-@click.option("--registries-conf", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--registries-conf", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
               help="Mirrors, in place of the machine's registries.conf.")
 @click.option("--insecure", multiple=True, metavar="HOST[:PORT]",
               help="Allow HTTP, and unknown certificates, for this registry (may be repeated).")
@@ -37,17 +39,17 @@ if TYPE_CHECKING:
               help="The longest that a registry may be silent.")
 @click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True,
               help="How often to try again what may pass.")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
 @click.pass_context
 def vendor(
     ctx: click.Context, path: Path, layouts: tuple[str, ...], offline: bool, update: bool, check: bool, platform: str,
     authfile: Path | None, registries_conf: Path | None, insecure: tuple[str, ...], jobs: int, timeout: float,
     retries: int, approve: tuple[str, ...],
 ) -> None:
-    """Bring the catalogs and bundles that a workspace names by image into vendor/.
+    """Bring what a workspace names by image into vendor/.
 
-    The digests go to olmc.lock. Commit both: every other command then works without network. Needs
-    pip install 'olmc[vendor]'.
+    That is catalogs and bundles. The digests go to olmc.lock. Commit both: every other command then works without
+    network. Needs pip install 'olmc[vendor]'.
 
     \b
     Examples:

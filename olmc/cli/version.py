@@ -17,7 +17,7 @@ from olmc.yaml import c_reader_active
 @click.option("--profile", metavar="VERSION", shell_complete=olm_versions,
               help="Print what olmc can't reproduce of this OLM version.")
 def version(profile: str | None) -> None:
-    """Print the versions of olmc, of the OLM it compiles for, and of what it runs on.
+    """Print the versions of olmc, OLM and what runs it.
 
     \b
     Examples:

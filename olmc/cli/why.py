@@ -9,7 +9,8 @@ import click
 
 from olmc.cli.compiled import compiled
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import olm_version_option
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import proposed_options
 from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
@@ -17,10 +18,11 @@ from olmc.model.diagnostic import Severity
 
 @click.command()
 @click.argument("target")
-@click.argument("path", type=click.Path(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Text for people, or JSON for machines (schemas/why.schema.json).")
-@click.option("--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.")
+@approve_option
+@kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context

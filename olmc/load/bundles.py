@@ -24,9 +24,12 @@ DEFAULT_CHANNEL = PREFIX + "channel.default.v1"
 _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata", "spec": "spec"}
 
 
+BUNDLE_FOLDERS = ("manifests", "metadata")
+
+
 def is_bundle(folder: Folder) -> bool:
     """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
-    return folder.folder("manifests") is not None and folder.folder("metadata") is not None
+    return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
 def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:

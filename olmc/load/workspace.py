@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from olmc.load.bundles import is_bundle, read_bundle
+from olmc.load.bundles import BUNDLE_FOLDERS, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.lock import read_lock
@@ -89,6 +89,23 @@ def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
     """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
     kept = without_duplicates(tuple(manifests), report)
     return Workspace(kept, {}, _configmap_catalogs(kept, report))
+
+
+def read_as(root: Path, folder: Path) -> str:
+    """What every file in `folder` is part of for the workspace at `root`, whoever wrote it: `bundle`, `catalog`, or ""
+    for nothing."""
+    home, there = root.resolve(), folder.resolve()
+    names = there.relative_to(home).parts if there.is_relative_to(home) else ()
+    if any(name.startswith(".") for name in names):
+        return ""
+    for number, name in enumerate(names):
+        above = home.joinpath(*names[:number])
+        if name in BUNDLE_FOLDERS and all((above / each).is_dir() for each in BUNDLE_FOLDERS):
+            return "bundle"
+        is_bundle_itself = all((above / name / each).is_dir() for each in BUNDLE_FOLDERS)
+        if number and names[number - 1] == CATALOGS_FOLDER and not is_bundle_itself:
+            return "catalog"
+    return ""
 
 
 def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:

@@ -211,6 +211,89 @@ def test_help_has_examples_first_and_fits(name: str) -> None:
     assert "--color [auto|always|never]" in result.stdout
 
 
+SCAFFOLDS = ("argocd", "flux", "github", "gitlab")
+WORDS = ["rbac who-can", "argocd generate", "argocd parameters", *(f"init {name}" for name in SCAFFOLDS)]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_commands_of_several_words_have_what_all_have(words: str) -> None:
+    """Color, and an environment variable for each option, named after all words."""
+    assert "--color [auto|always|never]" in olmc(*words.split(), "--help").stdout
+    assert "No such option '--nope'" in olmc(*words.split(), "--color", "never", "--nope").stderr
+    first, second = words.split()
+    nested = command(first).commands[second]  # type: ignore[attr-defined]
+    options = [each for each in nested.params if isinstance(each, click.Option) and each.name != "color"]
+    assert all(each.envvar == variable(words.replace(" ", "_"), each) for each in options)
+
+
+def test_color_behind_several_words() -> None:
+    told = olmc("rbac", "who-can", "get", "secrets", "own-namespace", "--color", "always")
+    assert told.exit_code == 0
+
+
+def test_the_list_of_commands_fits() -> None:
+    """None of the short descriptions is cut at 80 columns."""
+    text = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
+    listed = text[text.index("Commands:") :].splitlines()[1:]
+    assert [line.split()[0] for line in listed] == NAMES
+    assert [line for line in listed if "..." in line or not line.endswith(".")] == []
+
+
+def test_the_version_as_an_option() -> None:
+    assert olmc("--version").stdout == olmc("version").stdout
+
+
+def test_a_variable_is_blamed_for_its_value() -> None:
+    result = olmc("render", "own-namespace", env={"OLMC_RENDER_FOR": "aply"})
+    assert result.exit_code == 2
+    assert "Invalid value for the variable OLMC_RENDER_FOR (--for): 'aply' is not one of" in result.stderr
+    result = olmc("check", "own-namespace", env={"OLMC_CHECK_KUBE_VERSION": "new"})
+    assert "the variable OLMC_CHECK_KUBE_VERSION (--kube-version): a version looks like v1.36.2" in result.stderr
+    assert "Invalid value for '--for'" in olmc("render", "--for", "aply", env={"OLMC_RENDER_FOR": "apply"}).stderr
+
+
+EMPTY = [
+    ["render", ""],
+    ["render", "own-namespace", ""],
+    ["render", "own-namespace", "--output-dir", ""],
+    ["check", ""],
+    ["diff", "", "own-namespace"],
+    ["diff", "own-namespace", ""],
+    ["get", "installed", "-C", ""],
+    ["status", ""],
+    ["vendor", ""],
+    ["init", "github", ""],
+    ["serve", "", "--http"],
+    ["rbac", "who-can", "get", "secrets", ""],
+]
+
+
+@pytest.mark.parametrize("arguments", EMPTY)
+def test_an_empty_path_is_not_the_current_directory(arguments: list[str]) -> None:
+    result = olmc(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the path is empty; write . for the current directory." in result.stderr
+
+
+@pytest.mark.parametrize("name", ["check", "status", "why beacon", "rbac", "resolve", "rbac who-can get secrets"])
+def test_the_version_of_kubernetes(name: str, project: Path, tmp_path: Path) -> None:
+    """It decides whether an operator may be installed, so every command that compiles takes it."""
+    shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / "workspace")
+    (csv,) = (tmp_path / "workspace").rglob("*.clusterserviceversion.yaml")
+    csv.write_text(csv.read_text(encoding="utf-8").replace("spec:\n", "spec:\n  minKubeVersion: 1.30.0\n", 1), "utf-8")
+    results = [olmc(*name.split(), tmp_path / "workspace", "--kube-version", each) for each in ("v1.29.0", "v1.31.0")]
+    assert results[0].output != results[1].output
+    assert olmc(*name.split(), "own-namespace", "--kube-version", "new").exit_code == 2
+
+
+def test_check_approves() -> None:
+    """As the other commands do: what is installed then is checked as well."""
+    assert "OLMC139" in olmc("check", "manual-approval", "--approve", "all").stdout
+    assert "OLMC139" not in olmc("check", "manual-approval").stdout
+    told = "olmc: --approve foo: there is no such InstallPlan."
+    assert told in olmc("check", "manual-approval", "--approve", "foo").stderr
+
+
 def test_examples_move_and_everything_stays() -> None:
     text = "One.\n\nTwo.\n\n\b\nExamples:\n  olmc a\n  olmc b\n\nThree."
     assert examples_first(text) == "One.\n\n\b\nExamples:\n  olmc a\n  olmc b\n\nTwo.\n\nThree."

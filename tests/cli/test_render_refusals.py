@@ -30,6 +30,47 @@ def test_a_folder_in_the_way_is_refused_before_anything_is_written(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["namespace_harbour.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("catalogs/harbour", "catalog"),
+        ("catalogs/rendered", "catalog"),
+        ("catalogs/harbour/below", "catalog"),
+        ("bundles/beacon-1.0.0/manifests", "bundle"),
+        ("bundles/beacon-1.0.0/metadata/below", "bundle"),
+    ],
+)
+def test_a_folder_that_the_next_run_would_read_is_refused(
+    folder: str, kind: str, project: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / "workspace")
+    before = sorted(tmp_path.rglob("*"))
+    for more in ([], ["--check"]):
+        result = olmc("render", tmp_path / "workspace", "--output-dir", tmp_path / "workspace" / folder, *more)
+        assert (result.exit_code, sorted(tmp_path.rglob("*"))) == (2, before)
+        assert f"is part of a {kind} of the workspace, so the next run would read what this one" in result.stderr
+
+
+@pytest.mark.parametrize("folder", [".", "rendered", "bundles", "bundles/beacon-1.0.0/deploy", "catalogs", ".out"])
+def test_elsewhere_in_the_workspace_the_next_run_knows_its_own(folder: str, project: Path, tmp_path: Path) -> None:
+    """Files that olmc wrote are no input, so a second run changes nothing."""
+    shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / "workspace")
+    given = ("render", tmp_path / "workspace", "--output-dir", tmp_path / "workspace" / folder)
+    assert olmc(*given).exit_code == 0
+    assert " 0 new, 0 changed, 0 removed" in olmc(*given).stderr
+
+
+def test_what_the_system_says_of_a_folder(tmp_path: Path) -> None:
+    """In words, without its numbers, and before anything is announced."""
+    write(tmp_path, {"file": ""})
+    result = olmc("render", "own-namespace", "--output-dir", tmp_path / "file" / "x")
+    told = f"Error: {tmp_path / 'file' / 'x'} can't be used: Not a directory. Choose another --output-dir.\n"
+    assert (result.exit_code, result.stderr) == (3, told)
+    result = olmc("init", "github", tmp_path / "file" / "x")
+    told = f"Error: {tmp_path / 'file' / 'x'} can't be written: Not a directory\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (3, "", told)
+
+
 def test_a_broken_link_in_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "namespace_harbour.yaml").symlink_to("nothing-here")
     assert olmc("render", "own-namespace", "--output-dir", tmp_path).exit_code != 0
