@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ def vendor(
     """Bring what a workspace names by image into vendor/.
 
     That is catalogs and bundles. The digests go to olmc.lock. Commit both: every other command then works without
-    network. Needs pip install 'olmc[vendor]'.
+    network. Registries need pip install 'olmc[vendor]'.
 
     \b
     Examples:
@@ -62,16 +63,11 @@ def vendor(
     """
     if check and update:
         raise click.UsageError("--check and --update exclude each other.")
-    try:
-        from olmc.vendor.places import Places, source_finder
-        from olmc.vendor.progress import Progress
-        from olmc.vendor.vendor import Request
-        from olmc.vendor.vendor import vendor as vendored
-    except ModuleNotFoundError as error:
-        from olmc.rules.vendor import NO_CLIENT
+    from olmc.vendor.places import Places, source_finder
+    from olmc.vendor.progress import Progress
+    from olmc.vendor.vendor import Request
+    from olmc.vendor.vendor import vendor as vendored
 
-        tell([NO_CLIENT.finding(None, module=error.name)])
-        ctx.exit(BAD_INPUT)
     places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
     report = Report()
     with progress() as doing:
@@ -86,11 +82,24 @@ def vendor(
             jobs=jobs,
         )
         doing("resolving")
-        outcome = vendored(path, request, report, counter)
+        outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
     tell(report)
     if outcome is None:
         ctx.exit(BAD_INPUT)
     ctx.exit(_checked(outcome) if check else _done(outcome))
+
+
+def _if_possible(work: Callable[[], Outcome | None], report: Report) -> Outcome | None:
+    """The outcome of the work; None, and a finding, if it takes a library that is not there."""
+    try:
+        return work()
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("olmc"):
+            raise
+        from olmc.rules.vendor import NO_CLIENT
+
+        report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
+        return None
 
 
 def _done(outcome: Outcome) -> int:

@@ -6,14 +6,13 @@ No name of an archive ever becomes a path here: contents are kept in numbered fi
 from __future__ import annotations
 
 import gzip
+import sys
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-
-import zstandard
 
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError
@@ -129,9 +128,16 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
                     removed.append(f"{parent}/{base[len(WHITEOUT):]}" if parent else base[len(WHITEOUT) :])
                 elif not base.startswith(RESERVED):
                     _add(tree, added, name, member, content)
-    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError, EOFError, ValueError) as error:
+    except _broken() as error:
         raise VendorError(rules.BAD_LAYER, layer=layer, image=tree.image, cause=_cause(error)) from error
     _apply(tree.held, removed, emptied, added)
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    """What is raised for a broken layer; zstandard is asked only if a layer has needed it."""
+    zstandard = sys.modules.get("zstandard")
+    also = (zstandard.ZstdError,) if zstandard is not None else ()
+    return (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, *also)
 
 
 def _cause(error: Exception) -> str:
@@ -146,6 +152,10 @@ def _unpacked(packed: IO[bytes]) -> Any:
     if magic.startswith(_GZIP_MAGIC):
         return gzip.GzipFile(fileobj=packed, mode="rb")
     if magic == _ZSTD_MAGIC:
+        try:
+            import zstandard  # a plain installation lacks it, and can do without it for most images
+        except ModuleNotFoundError as error:
+            raise VendorError(rules.NO_CLIENT, module="zstandard") from error
         reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
         return reader.stream_reader(packed, read_across_frames=True, closefd=False)
     return packed

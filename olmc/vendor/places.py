@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 from olmc.load.catalogs.image_references import pull_spec_problem
 from olmc.vendor import credentials, mirrors
 from olmc.vendor.layouts import layout_sources, read_layout
-from olmc.vendor.registry import registry_source
 from olmc.vendor.sources import Source
-from olmc.vendor.transport import Network
 
 
 class Places(NamedTuple):
@@ -38,11 +36,15 @@ def source_finder(
     registry.
 
     `config` is `spec.vendor` of olmc.yaml; once `stop` is set, no registry is asked any more. Raises VendorError for
-    files that can't be read, and so does the function for an image that is none.
+    files that can't be read, and so does the function for an image that is none; ModuleNotFoundError without the
+    libraries that the network takes.
     """
     layouts = [read_layout(path, image) for image, path in map(_layout, places.layouts)]
     if places.offline:
         return lambda image: tuple(layout_sources(layouts, image))
+    from olmc.vendor.registry import registry_source  # needs libraries that a plain installation lacks
+    from olmc.vendor.transport import Network
+
     files = (places.auth_file,) if places.auth_file is not None else credentials.usual_files(env, home)
     network = Network(
         credentials.read_auth_files(files, required=places.auth_file is not None),

@@ -216,9 +216,9 @@ def test_a_namespace_that_does_not_resolve(root: Path) -> None:
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
-    run = "import sys; sys.modules['zstandard'] = None; from olmc.cli.main import main; main(sys.argv[1:])"
+    run = "import sys; sys.modules['urllib3'] = None; from olmc.cli.main import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", run, "vendor", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
-    expected = "error: olmc vendor needs zstandard, which is not installed [OLMC642]\n"
+    expected = "error: olmc vendor needs urllib3, which is not installed [OLMC642]\n"
     assert done.stderr == f"{expected}  Install it with pip install 'olmc[vendor]'.\n"

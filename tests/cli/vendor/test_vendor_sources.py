@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from image_kit import (
     as_archive,
     write_layout,
 )
-from image_workspaces import CATALOG, located, with_images
+from image_workspaces import CATALOG, located, state, with_images
 from vendoring import BEACON, CONFIG, FERRY, at_registry, locked, refused
 
 
@@ -32,6 +34,36 @@ def test_mirrors_are_asked_first_and_the_registry_last(tmp_path: Path, host: str
 
 
 # Layouts and no network
+
+
+def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a plain installation makes of a command, without the libraries of the extra."""
+    program = (
+        "import sys\nsys.modules.update(dict.fromkeys(('urllib3', 'zstandard')))\n"
+        "from olmc.__main__ import run\nsys.argv[0] = 'olmc'\nrun()"
+    )
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_what_asks_no_registry_works_in_a_plain_installation(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    layout = write_layout(tmp_path / "layout", with_images(root, "dependency"))
+    assert plain("vendor", root, "--check").returncode == 1
+    done = plain("vendor", root, "--offline", "--from", layout)
+    assert (done.returncode, "3 fetched" in done.stderr) == (0, True)
+    assert (plain("vendor", root, "--check").returncode, names(root)) == (0, names("dependency"))
+
+
+def test_what_a_plain_installation_lacks_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    layout = write_layout(tmp_path / "layout", with_images(root, "dependency", "zstd"))
+    before = state(root)
+    for module, options in (("urllib3", []), ("zstandard", ["--offline", "--from", layout])):
+        done = plain("vendor", root, *options)
+        assert (done.returncode, done.stdout, state(root)) == (3, "", before)
+        told = f"olmc vendor needs {module}, which is not installed [OLMC642]\n  Install it with pip install "
+        assert told in done.stderr
 
 
 @pytest.mark.parametrize("archived", [False, True], ids=["folder", "archive"])
