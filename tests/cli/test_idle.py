@@ -25,6 +25,7 @@ IDLE = [
     ("why beacon own-namespace --component-label seed", [f"--component-label has no effect, {V2ALPHA1}"]),
     ("get installed -A -C own-namespace --olm-namespace o", [f"--olm-namespace has no effect, {V2ALPHA1}"]),
     ("render own-namespace --allow-shared-api a.b", ["--allow-shared-api has no effect, it needs --descoped"]),
+    ("serve own-namespace --as ada --http --kubeconfig nowhere/x", [f"--as has no effect, {V2ALPHA1}"]),
     (
         "diff own-namespace own-namespace -n x --certs service-ca",
         [f"--namespace has no effect, {BUNDLE}", "--certs has no effect, it needs --for apply"],
