@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.rules.yaml import YAML_SYNTAX
+from olmc.yaml.unclosed import Unclosed, unclosed
 
 _REFUSED = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _TAB_INDENT = re.compile(r" *\t")
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
 _NO_SPACE = re.compile(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
+_END_OF_DOCUMENT = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
+_EXPECTED_IN_BRACKETS = re.compile(r"expected ',' or '([\]}])'")
 _QUOTED_VALUE = re.compile(r"""[^"'#]*[:-] +["']""")
 _LONGEST_KEY = 1024
 _QUOTE_HINT = "Put the whole value in single quotes, and write each single quote inside of it twice."
@@ -39,13 +42,20 @@ class _Trouble(NamedTuple):
     line: int
     column: int
     began: tuple[int, int]
+    unclosed: Unclosed
+
+    def at_the_end(self) -> bool:
+        """Whether the parser came to the end of the document, so that what it misses is missing everywhere."""
+        rest = [self.text(self.line)[self.column :], *self.lines[self.line + 1 :]]
+        marker = self.column == 0 and _END_OF_DOCUMENT.match(rest[0]) is not None
+        return marker or not any(line.strip() for line in rest)
 
     def text(self, line: int) -> str:
         return self.lines[line] if 0 <= line < len(self.lines) else ""
 
 
-def syntax_error(path: str, text: str, error: Exception) -> Diagnostic:
-    """The diagnostic for an error of PARSE_ERRORS that parsing `text` raised."""
+def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) -> Diagnostic:
+    """The diagnostic for an error of PARSE_ERRORS that parsing `text` raised, with the same `pure`."""
     lines = _BREAK.split(text)
     mark = getattr(error, "problem_mark", None)
     if mark is None:
@@ -54,7 +64,8 @@ def syntax_error(path: str, text: str, error: Exception) -> Diagnostic:
     said = str(getattr(error, "problem", "") or "")
     while_reading = str(getattr(error, "context", "") or "")
     began = (context.line, context.column)
-    finding = _explain(_Trouble(said, while_reading, lines, mark.line, mark.column, began))
+    still_open = unclosed(text, lines, pure=pure)
+    finding = _explain(_Trouble(said, while_reading, lines, mark.line, mark.column, began, still_open))
     line, column = finding.place or _within(lines, mark.line, mark.column)
     return YAML_SYNTAX.finding(
         Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint
@@ -84,7 +95,7 @@ def _refused_character(path: str, text: str) -> Diagnostic:
 
 
 def _explain(trouble: _Trouble) -> _Finding:
-    for explanation in (_from_the_lines, _from_the_scanner, _from_the_parser):
+    for explanation in (_from_the_lines, _from_what_is_open, _from_the_scanner, _from_the_parser):
         finding = explanation(trouble)
         if finding:
             return finding
@@ -113,10 +124,31 @@ def _from_the_lines(trouble: _Trouble) -> _Finding | None:
     return None
 
 
+def _from_what_is_open(trouble: _Trouble) -> _Finding | None:
+    """A bracket or a quote that nobody closes: the place to look at is the one where it opens."""
+    if "found unexpected end of stream" in trouble.problem or "found unexpected document" in trouble.problem:
+        return _Finding("the quote that opens here is never closed", "Close the quote.", trouble.began)
+    bracket, quoted = trouble.unclosed
+    in_brackets = _EXPECTED_IN_BRACKETS.search(trouble.problem) or "node content" in trouble.problem
+    if bracket and in_brackets and trouble.at_the_end():
+        return _Finding(
+            "the bracket that opens here is never closed",
+            f"Close the bracket with {bracket.closing}, or put the whole value in quotes if it is a text.",
+            bracket.place,
+        )
+    if quoted and quoted.begin[0] < quoted.end[0] == trouble.line:
+        between = trouble.text(trouble.line)[quoted.end[1] : trouble.column]
+        if quoted.end[1] <= trouble.column and not between.strip():
+            return _Finding(
+                f"the quote that opens here is not closed before line {trouble.line + 1}, and text follows there",
+                "Close the quote where the value ends.",
+                quoted.begin,
+            )
+    return None
+
+
 def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
     problem, here = trouble.problem, trouble.text(trouble.line)
-    if "end of stream" in problem or "document separator" in problem:
-        return _Finding("the quote that opens here is never closed", "Close the quote.", trouble.began)
     if "mapping values are not allowed" in problem:
         if ": " in here[: trouble.column] or here.startswith("--- "):
             return _Finding("a second colon followed by a space in one line", _QUOTE_HINT)
@@ -146,15 +178,16 @@ def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
 
 def _from_the_parser(trouble: _Trouble) -> _Finding | None:
     problem, began = trouble.problem, trouble.began[0] + 1
-    if "<document start>" in problem:
-        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
-        return _Finding("text after the end of the document", hint)
-    if re.search(r"expected '?,'? or", problem):
-        bracket = "]" if "]" in problem else "}"
+    in_brackets = _EXPECTED_IN_BRACKETS.search(problem)
+    if in_brackets:
+        bracket = in_brackets[1]
         hint = f"Close the bracket with {bracket}, or write the comma that is missing."
         return _Finding(
             f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint
         )
+    if "<document start>" in problem:
+        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
+        return _Finding("text after the end of the document", hint)
     if "block mapping" in trouble.context or "block collection" in trouble.context:
         before = trouble.text(trouble.line)[: trouble.column]
         if before.rstrip().endswith("}"):
@@ -166,6 +199,22 @@ def _from_the_parser(trouble: _Trouble) -> _Finding | None:
             )
         kind = "mapping" if "mapping" in trouble.context else "list"
         return _Finding(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
-    if "node content" in problem:
+    return _instead_of_a_value(trouble) if "node content" in problem else None
+
+
+def _instead_of_a_value(trouble: _Trouble) -> _Finding | None:
+    char = trouble.text(trouble.line)[trouble.column : trouble.column + 1]
+    if char == "," and trouble.unclosed.bracket:
+        return _Finding("a comma without a value before it", "Delete the comma, or write the value.")
+    if char == ",":
+        return _Finding("a plain value can't begin with ,", _QUOTE_HINT)
+    if char in ("]", "}") and trouble.unclosed.bracket:
+        closing = trouble.unclosed.bracket.closing
+        line = trouble.unclosed.bracket.place[0] + 1
+        return _Finding(
+            f"a bracket {char} where the one that opens in line {line} is still open",
+            f"Close that one with {closing} first, or delete this one.",
+        )
+    if char in ("]", "}"):
         return _Finding("a closing bracket without an opening one", _QUOTE_HINT)
     return None

@@ -64,7 +64,7 @@ def _read_yaml(path: str, text: str, report: Report, pure: bool) -> list[Documen
     try:
         values = parse(text, _construct_plainly, pure=pure)
     except PARSE_ERRORS as error:
-        _add_syntax_error(path, text, error, report)
+        _add_syntax_error(path, text, error, report, pure)
         return []
     except _UnusualError:
         values = _construct_exactly(path, text, report, pure)
@@ -154,12 +154,12 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)
     except PARSE_ERRORS as error:
-        _add_syntax_error(path, text, error, report)
+        _add_syntax_error(path, text, error, report, pure)
         return []
     return (construct(roots, path, report) or []) if roots is not None else []
 
 
-def _add_syntax_error(path: str, text: str, error: Exception, report: Report) -> None:
+def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:
     from olmc.yaml.problems import syntax_error
 
-    report.add(syntax_error(path, text, error))
+    report.add(syntax_error(path, text, error, pure=pure))

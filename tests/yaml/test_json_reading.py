@@ -71,7 +71,7 @@ def test_what_is_no_json_is_tried_as_yaml() -> None:
         ("a.json", '["a" "b"]', [("a.json:1:6", "OLMC101")]),
         # Neither JSON nor YAML, but it looks more like YAML.
         ("a.json", "a: 'x\n", [("a.json:1:4", "OLMC100")]),
-        ("a.yaml", '{"a": 1,\n  "b": 2', [("a.yaml:2:9", "OLMC100")]),
+        ("a.yaml", '{"a": 1,\n  "b": 2', [("a.yaml:1:1", "OLMC100")]),
         ("a.json", '{"a": ' * 201 + "1" + "}" * 201, [("a.json:1:1201", "OLMC107")]),
         ("a.json", "[" * 100_000 + "]" * 100_000, [("a.json:1:201", "OLMC107")]),
         ("a.yaml", '{"a":' * 100_000, [("a.yaml:1:1001", "OLMC107")]),
