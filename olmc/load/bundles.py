@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
@@ -15,6 +16,7 @@ from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate, read
 
+CSV_KIND = "ClusterServiceVersion"
 PREFIX = "operators.operatorframework.io.bundle."
 PACKAGE = PREFIX + "package.v1"
 CHANNELS = PREFIX + "channels.v1"
@@ -22,6 +24,17 @@ DEFAULT_CHANNEL = PREFIX + "channel.default.v1"
 
 # Go's decoder takes these in any case, and some real bundles have them so.
 _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata", "spec": "spec"}
+
+_SAYS_CSV = re.compile(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
+_ALIKE = 0.85
+
+
+class _Broken(NamedTuple):
+    """A file that can't be read, why, and whether its text says that it is the CSV."""
+
+    path: str
+    problem: Diagnostic
+    is_csv: bool
 
 
 BUNDLE_FOLDERS = ("manifests", "metadata")
@@ -37,14 +50,14 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     manifests, metadata = folder.folder("manifests"), folder.folder("metadata")
     if manifests is None or metadata is None:
         return None
-    files = _manifest_files(root, manifests, report)
-    place = Location(folder.path or ".")
-    if not files:
-        report.add(rules.NO_BUNDLE_OBJECTS.finding(place, path=manifests.path))
-        return None
-    csv = next((f.manifest for f in files if f.manifest.object["kind"] == "ClusterServiceVersion"), None)
+    files, broken = _manifest_files(root, manifests, report)
+    csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
+    for path, problem, is_csv in broken:
+        told = rules.NOT_DECODED.finding(problem.location, path=path, cause=problem.message, hint=problem.hint)
+        report.add(problem if csv is None and is_csv else told)
     if csv is None:
-        report.add(rules.NO_CSV.finding(place, path=manifests.path))
+        if not any(file.is_csv for file in broken):
+            report.add(_no_csv(folder, manifests, files))
         return None
     roles = _metadata_roles(root, metadata, report)
     annotations = roles["annotations"]
@@ -70,8 +83,34 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     return bundle
 
 
-def _manifest_files(root: Path, folder: Folder, report: Report) -> list[BundleFile]:
+def says_csv(text: str) -> bool:
+    """Whether a text that can't be read as YAML or JSON says that it is a CSV."""
+    return _SAYS_CSV.search(text) is not None
+
+
+def is_almost_csv(kind: str) -> bool:
+    """Whether somebody meant to write the kind of a CSV."""
+    from difflib import SequenceMatcher  # only where there is no CSV
+
+    return SequenceMatcher(None, kind.lower(), CSV_KIND.lower()).ratio() >= _ALIKE
+
+
+def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:
+    """What is said of a bundle in which no file is a CSV, nor was meant to be one."""
+    if not files:
+        return rules.NO_BUNDLE_OBJECTS.finding(Location(folder.path or "."), path=manifests.path)
+    almost = next((f.manifest for f in files if is_almost_csv(f.manifest.object["kind"])), None)
+    if almost is None:
+        hint = "Add the ClusterServiceVersion to manifests/."
+        return rules.NO_CSV.finding(Location(folder.path or "."), path=manifests.path, hint=hint)
+    hint = f"Did you mean {CSV_KIND} instead of {almost.object['kind']}?"
+    return rules.NO_CSV.finding(locate(almost.source, ("kind",)), path=manifests.path, hint=hint)
+
+
+def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[BundleFile], list[_Broken]]:
+    """The files that hold an object, and those that can't be read."""
     found: list[BundleFile] = []
+    broken: list[_Broken] = []
     for name in folder.files:
         if name.startswith("."):
             continue
@@ -79,44 +118,43 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> list[BundleFi
         text = read_text(root, path, report)
         if text is None:
             continue
-        document, cause = _first_document(path, text, report)
+        private = Report()
+        documents = [document for document in read(path, text, private) if document.value is not None]
+        problem = next((each for each in private if each.severity is Severity.ERROR), None)
+        if problem is not None:
+            broken.append(_Broken(path, problem, says_csv(text)))
+            continue
+        for diagnostic in private:
+            report.add(diagnostic)
+        document = _first_object(path, documents, report)
         if document is None:
-            if cause:
-                report.add(rules.NOT_DECODED.finding(Location(path), path=path, cause=cause))
             continue
         obj = {**_with_usual_keys(document.value)}
         obj["metadata"] = obj.get("metadata") or {}
         found.append(BundleFile(name, Manifest(obj, document.source)))
-    return found
+    return found, broken
 
 
-def _first_document(path: str, text: str, report: Report) -> tuple[Document | None, str]:
-    """The first object of a file (rule 2 of R-CAT-101), or why there is none."""
-    private = Report()
-    documents = read(path, text, private)
-    problem = next((d for d in private if d.severity is Severity.ERROR), None)
-    if problem is not None:
-        return None, _with_place(problem)
-    for diagnostic in private:
-        report.add(diagnostic)
-    documents = [document for document in documents if document.value is not None]
+def _first_object(path: str, documents: Sequence[Document], report: Report) -> Document | None:
+    """The first document of a file that is not empty (rule 2 of R-CAT-101), None when that is no object."""
     if not documents:
-        return None, ""
+        return None
     first = documents[0]
     if len(documents) > 1:
         report.add(rules.SEVERAL_DOCUMENTS.finding(locate(documents[1].source, ()), path=path))
+    usual = _with_usual_keys(first.value) if isinstance(first.value, dict) else {}
+    keys: tuple[str, ...] = ()
+    hint = "Move the file out of manifests/, or give it apiVersion and kind."
     if not isinstance(first.value, dict):
-        return None, "it is not a mapping"
-    usual = _with_usual_keys(first.value)
-    if not isinstance(usual.get("kind"), str) or not usual["kind"]:
-        return None, "Object 'Kind' is missing"
-    if not isinstance(usual.get("metadata") or {}, dict):
-        return None, "its metadata is not a mapping"
-    return first, ""
-
-
-def _with_place(problem: Diagnostic) -> str:
-    return f"{problem.message} (line {problem.location.line})" if problem.location else problem.message
+        cause = "it is not a mapping"
+    elif not isinstance(usual.get("kind"), str) or not usual["kind"]:
+        cause = "Object 'Kind' is missing"
+    elif not isinstance(usual.get("metadata") or {}, dict):
+        cause, keys, hint = "its metadata is not a mapping", ("metadata",), "Write the name below metadata: `name: …`."
+    else:
+        return first
+    report.add(rules.NOT_DECODED.finding(locate(first.source, keys), path=path, cause=cause, hint=hint))
+    return None
 
 
 def _with_usual_keys(value: dict[str, Any]) -> dict[str, Any]:

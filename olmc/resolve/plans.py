@@ -19,7 +19,7 @@ from olmc.resolve.constraints import REQUIREMENTS
 from olmc.resolve.contents import content_of
 from olmc.resolve.present import UnreadablePropertiesError, csv_properties
 from olmc.resolve.resolve import answer
-from olmc.resolve.steps import Content, UndecodableCSVError, bundle_steps, csv_object, partitioned
+from olmc.resolve.steps import Content, Undecodable, UndecodableCSVError, bundle_steps, csv_object, partitioned
 from olmc.resolve.view import EXISTING
 from olmc.resolve.visibility import visible_catalogs
 
@@ -30,7 +30,7 @@ class Round(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
     `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
-    `unreadable` those whose CSV OLM can't decode, with its text.
+    `unreadable` those whose CSV OLM can't decode.
     """
 
     subscriptions: Mapping[Name, Subscription]
@@ -38,7 +38,7 @@ class Round(NamedTuple):
     question: Question | None = None
     answer: Answer | None = None
     missing: tuple[Candidate, ...] = ()
-    unreadable: tuple[tuple[Content, str], ...] = ()
+    unreadable: tuple[Undecodable, ...] = ()
 
 
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
@@ -171,7 +171,7 @@ def planned(
         steps, lookups = _steps(wanted, contents, generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
         waiting = {n: s._replace(unpacking=True) for n, s in mine.items()}
-        return Round(waiting, unreadable=((error.content, str(error)),))
+        return Round(waiting, unreadable=(error.found,))
     if missing:
         return Round({n: s._replace(unpacking=True) for n, s in mine.items()}, missing=missing)
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())

@@ -49,12 +49,21 @@ def bundle_content(bundle: Bundle) -> Content:
     return Content(bundle.csv, others)
 
 
-class UndecodableCSVError(ValueError):
-    """OLM never gets past unpacking the CSV of a bundle (R-CAT-620, R-CAT-631, R-CAT-654); the text is OLM's."""
+class Undecodable(NamedTuple):
+    """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it."""
 
-    def __init__(self, content: Content, text: str) -> None:
-        super().__init__(text)
-        self.content = content
+    content: Content
+    text: str
+    keys: tuple[str | int, ...]
+    hint: str
+
+
+class UndecodableCSVError(ValueError):
+    """OLM never gets past unpacking the CSV of a bundle (R-CAT-620, R-CAT-631, R-CAT-654)."""
+
+    def __init__(self, found: Undecodable) -> None:
+        super().__init__(found.text)
+        self.found = found
 
 
 def csv_object(
@@ -68,13 +77,17 @@ def csv_object(
     try:
         csv = decode(CSV_KIND, obj)
     except GoTypeError as error:
-        raise UndecodableCSVError(content, str(error)) from error
+        from olmc.load.refusal_words import way_out  # few CSVs are wrong, and imports take their time
+
+        raise UndecodableCSVError(Undecodable(content, str(error), error.path, way_out(error))) from error
     name = (csv.get("metadata") or {}).get("name")
     if not obj.get("apiVersion"):
-        raise UndecodableCSVError(content, f"bundle CSV {name} missing APIVersion")
+        hint = "Add apiVersion: operators.coreos.com/v1alpha1."
+        raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint))
     if ((csv.get("spec") or {}).get("install") or {}).get("strategy") != "deployment":
         text = f"could not assert strategy implementation as deployment for CSV {name}"
-        raise UndecodableCSVError(content, text)
+        hint = "Write strategy: deployment, the only strategy that there is."
+        raise UndecodableCSVError(Undecodable(content, text, ("spec", "install", "strategy"), hint))
     metadata = dict(csv.get("metadata") or {})
     metadata["namespace"] = namespace
     if profile.csv_annotation_properties:

@@ -21,6 +21,7 @@ from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
+from olmc.review.echoes import told_once
 from olmc.review.lints.every import lint
 from olmc.review.lints.subject import Subject
 from olmc.rules import suppressions as rules
@@ -138,7 +139,10 @@ def _place(root: Path, suppression: Suppression) -> Location:
 
 
 def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> Checked:
-    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked."""
+    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
+
+    Of what is left, each mistake is told once.
+    """
     wanted, unwanted = (tuple(code.upper() for code in codes) for codes in (select, ignore))
     kept = (
         each
@@ -146,7 +150,7 @@ def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> 
         if each.severity is Severity.ERROR
         or (each.code.startswith(wanted or ("",)) and not each.code.startswith(unwanted or ("-",)))
     )
-    return checked._replace(diagnostics=tuple(kept))
+    return checked._replace(diagnostics=told_once(kept))
 
 
 def named(checked: Checked) -> tuple[Diagnostic, ...]:

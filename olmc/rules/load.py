@@ -68,7 +68,7 @@ NO_BUNDLE_OBJECTS = Rule(
 NO_CSV = Rule(
     "OLMC131", Severity.ERROR, "A bundle without a CSV",
     "no csv in bundle: {path} holds no ClusterServiceVersion",
-    "Add the ClusterServiceVersion to manifests/.",
+    "{hint}",
     "The CSV names the bundle and says how to install it (R-CAT-101).",
 )
 NO_ANNOTATIONS = Rule(
@@ -86,8 +86,8 @@ SEVERAL_DOCUMENTS = Rule(
 NOT_DECODED = Rule(
     "OLMC134", Severity.WARNING, "A bundle file that holds no object",
     "failed to decode {path}: {cause}",
-    "Move the file out of manifests/, or give it apiVersion and kind.",
-    "Files without a kind are skipped when a bundle is loaded (R-CAT-101).",
+    "{hint}",
+    "Files that can't be read or have no kind are skipped when a bundle is loaded (R-CAT-101).",
 )
 MISSING_CRD = Rule(
     "OLMC135", Severity.WARNING, "An owned CRD is not in the bundle",

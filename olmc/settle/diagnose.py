@@ -159,10 +159,9 @@ def with_places(question: Question, cluster: Cluster) -> Question:
 
 def _missing_content(rounds: Iterable[Round]) -> Iterator[Diagnostic]:
     for done in rounds:
-        for content, text in done.unreadable:
+        for content, text, keys, hint in done.unreadable:
             name = content.csv.object["metadata"]["name"]
-            hint = "Correct the CSV: a text that looks like a number or a boolean needs quotes."
-            yield rules.NOT_UNPACKED.finding(_at(content.csv.source), csv=name, text=text, hint=hint)
+            yield rules.NOT_UNPACKED.finding(_at(content.csv.source, *keys), csv=name, text=text, hint=hint)
         for candidate in done.missing:
             place = candidate.location
             yield load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)

@@ -57,7 +57,7 @@ def unclosed(text: str, lines: list[str], *, pure: bool = False) -> Unclosed:
             elif isinstance(event, ScalarEvent):
                 last_scalar[:] = [event]
 
-    with suppress(PARSE_ERRORS):
+    with suppress(*PARSE_ERRORS):
         parse(text, follow, pure=pure)
     brackets = (_bracket(event, lines) for event in reversed(open_starts) if event.flow_style)
     return Unclosed(next(filter(None, brackets), None), _quoted(last_scalar))

@@ -340,3 +340,30 @@ def test_t_cat_82_a_property_of_the_wrong_shape(tmp_path: Path) -> None:
     found = records(catalog(tmp_path, [{"name": "b"}], blob, package="p"))
     start = 'parse properties for bundle "b": parse property[0] of type "olm.package": '
     assert [each["message"].startswith(start) for each in found if each["code"] == "OLMC216"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "  displayName: Kettle\n",
+            "\tdisplayName: Kettle\n",
+            ("14:1", "OLMC100", "Indent with spaces: YAML does not allow tabs there."),
+        ),
+        (
+            "strategy: deployment",
+            "strategy: deploy",
+            ("48:15", "OLMC309", "Write strategy: deployment, the only strategy that there is."),
+        ),
+        (
+            "verbs:\n          - '*'\n",
+            "verbs: '*'\n",
+            ("106:18", "OLMC309", "Write a list, even for a single value: here stands a text."),
+        ),
+    ],
+)
+def test_a_mistake_in_a_csv_is_told_once_with_its_own_way_out(
+    old: str, new: str, expected: tuple[str, str, str], tmp_path: Path
+) -> None:
+    found = [each for each in records(good(tmp_path, (CSV, old, new))) if each["severity"] != "warning"]
+    assert [(f"{each['line']}:{each['column']}", each["code"], each["hint"]) for each in found] == [expected]

@@ -11,7 +11,7 @@ from scenarios import write
 from small_files import CONFIG, bundle, catalog, config_map, loaded, names, namespace
 
 import olmc
-from olmc import Report, Severity
+from olmc import Diagnostic, Report, Severity
 
 
 def test_yaml_and_json_at_any_depth_in_the_order_of_their_paths(tmp_path: Path) -> None:
@@ -225,3 +225,65 @@ def test_bundle_edges_say_where_upgrades_come_from_d8(edges: str, found: list[st
     subscription = SUBSCRIPTION.replace("somewhere", "ns, startingCSV: kettle.v1.0.0")
     given = {**bundle("1"), **bundle("3", "1.2.0"), "olmc.yaml": CONFIG + f"  bundleEdges: {edges}\n"}
     assert installed(tmp_path, {**given, "subscription.yaml": subscription}) == found
+
+
+def reported(root: Path, files: Mapping[str, str]) -> list[Diagnostic]:
+    """What is said when a workspace of these files is loaded."""
+    write(root, files)
+    report = Report()
+    olmc.load(root, report)
+    return list(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "csv.yaml",
+            "kind: ClusterServiceVersion\nmetadata:\n\tname: kettle.v1.0.0\n",
+            [
+                "kettle/manifests/csv.yaml:3:1 OLMC100 not valid YAML: a tab in the indentation"
+                " | Indent with spaces: YAML does not allow tabs there."
+            ],
+        ),
+        (
+            "csv.json",
+            '{"kind": "ClusterServiceVersion", "metadata": {"name": "kettle.v1.0.0}}',
+            [
+                "kettle/manifests/csv.json:1:56 OLMC101 not valid JSON: unterminated string starting at"
+                " | Correct the JSON here. Comments, trailing commas, single quotes and NaN are not part of it."
+            ],
+        ),
+        (
+            "csv.yaml",
+            "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersoin\nmetadata: {name: kettle.v1.0.0}\n",
+            [
+                "kettle/manifests/csv.yaml:2:7 OLMC131 no csv in bundle: kettle/manifests holds no"
+                " ClusterServiceVersion | Did you mean ClusterServiceVersion instead of ClusterServiceVersoin?"
+            ],
+        ),
+        (
+            "other.yaml",
+            "kind: [\n",
+            [
+                "kettle OLMC130 no bundle objects found in kettle/manifests"
+                " | Put the CSV and the CRDs into manifests/.",
+                "kettle/manifests/other.yaml:1:7 OLMC134 failed to decode kettle/manifests/other.yaml: not valid YAML:"
+                " the bracket that opens here is never closed"
+                " | Close the bracket with ], or put the whole value in quotes if it is a text.",
+            ],
+        ),
+    ],
+)
+def test_a_csv_that_can_not_be_read_is_told_as_that_and_not_as_missing(
+    name: str, text: str, expected: list[str], tmp_path: Path
+) -> None:
+    given = {path: text for path, text in bundle("kettle").items() if "/metadata/" in path}
+    said = reported(tmp_path, {**given, f"kettle/manifests/{name}": text})
+    assert [f"{each.location} {each.code} {each.message} | {each.hint}" for each in said] == expected
+
+
+def test_a_file_that_can_not_be_read_beside_the_csv_is_skipped_at_its_place_olmc134(tmp_path: Path) -> None:
+    (finding,) = reported(tmp_path, {**bundle("kettle"), "kettle/manifests/crd.yaml": "a: 'b\n"})
+    assert (str(finding.location), finding.code) == ("kettle/manifests/crd.yaml:1:4", "OLMC134")
+    assert finding.hint == "Close the quote."

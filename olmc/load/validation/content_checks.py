@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
+from olmc.load.bundles import CSV_KIND
 from olmc.load.catalogs.package_manifests import SUBSTITUTES_FOR
 from olmc.load.catalogs.troubles import aggregated
-from olmc.load.validation.folders import CSV_KIND, BundleFolder, FolderFile
+from olmc.load.refusal_words import way_out
+from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, csv_refusal
 from olmc.load.validation.object_meta import metadata_errors
@@ -51,7 +53,7 @@ def content_findings(folder: BundleFolder) -> Iterator[Finding]:
 def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     if not file.kind or file.source is None:
         cause = file.problem or "Object 'Kind' is missing"
-        yield Finding(rules.CONTENT, cause, file.place)
+        yield Finding(rules.CONTENT, cause, file.place, hint=file.hint)
     elif kind == REGISTRY and file.kind not in SUPPORTED:
         told = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
         yield Finding(rules.CONTENT, told, Place(file.source, ("kind",)))
@@ -60,7 +62,7 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     elif file.kind == CSV_KIND:
         refusal = csv_refusal(file.value)
         if refusal is not None:
-            yield Finding(rules.CONTENT, refusal.message, Place(file.source, refusal.path))
+            yield Finding(rules.CONTENT, refusal.message, Place(file.source, refusal.path), hint=way_out(refusal))
     else:
         errors = metadata_errors(file.value)
         if errors:

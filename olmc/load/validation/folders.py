@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.load.bundles import CHANNELS, PACKAGE, PREFIX, is_bundle
+from olmc.load.bundles import CHANNELS, CSV_KIND, PACKAGE, PREFIX, is_bundle, says_csv
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.workspace import Bundle
 from olmc.yaml import read
 
-CSV_KIND = "ClusterServiceVersion"
 MAX_SIZE = 1 << 20
 """The most bytes that a bundle may have when it is compressed."""
 
@@ -22,13 +21,18 @@ _CATALOGS = "catalogs"
 
 
 class FolderFile(NamedTuple):
-    """A file and the first document in it: its value and source, or what keeps it from being read, and where."""
+    """A file and the first document in it: its value and source, or why it can't be read, where, and a way out.
+
+    `says_csv`: the text of a file that can't be read says that it is the CSV.
+    """
 
     path: str
     value: Any = None
     source: Source | None = None
     problem: str = ""
     location: Location | None = None
+    hint: str = ""
+    says_csv: bool = False
 
     @property
     def name(self) -> str:
@@ -121,7 +125,9 @@ def _read_file(root: Path, path: str) -> FolderFile:
     problem = next((each for each in found if each.severity is Severity.ERROR), None)
     if problem is not None:
         line = f" (line {problem.location.line})" if problem.location is not None and problem.location.line else ""
-        return FolderFile(path, problem=f"{problem.message}{line}", location=problem.location)
+        told = f"{problem.message}{line}"
+        says = text is not None and says_csv(text)
+        return FolderFile(path, problem=told, location=problem.location, hint=problem.hint, says_csv=says)
     first = next((document for document in documents if document.value is not None), None)
     if first is None:
         return FolderFile(path, problem="EOF")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang.numbers import number_text, quoted
-from olmc.load.bundles import CHANNELS, DEFAULT_CHANNEL, PACKAGE, PREFIX
-from olmc.load.validation.folders import CSV_KIND, BundleFolder, FolderFile
+from olmc.load.bundles import CHANNELS, CSV_KIND, DEFAULT_CHANNEL, PACKAGE, PREFIX
+from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.rules import validation as rules
@@ -99,7 +99,8 @@ def _problems(key: str, annotations: Mapping[str, Any], kind: str) -> Iterator[s
     value = _as_text(annotations.get(key))
     if key not in annotations and key in _REQUIRED:
         yield f"Missing annotation {quoted(key)}"
-    if key == _MEDIA_TYPE and value != kind:
+    no_csv = kind == PLAIN and value == REGISTRY  # what the bundle lacks is its CSV, which is told elsewhere
+    if key == _MEDIA_TYPE and value != kind and not no_csv:
         yield f"Expecting annotation {quoted(key)} to have value {quoted(kind)} instead of {quoted(value)}"
     if key in _NEVER_EMPTY and not value and (key in annotations or key in _REQUIRED):
         yield f"Expecting annotation {quoted(key)} to have non-empty value"

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.golang import GoTypeError, decode
+from olmc.load.bundles import CSV_KIND, is_almost_csv
 from olmc.load.catalogs.shapes import Misfit, anything, flag, list_of, struct, text
-from olmc.load.validation.folders import CSV_KIND, BundleFolder, FolderFile
+from olmc.load.refusal_words import way_out
+from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.model.objects import KubernetesObject
@@ -58,18 +60,31 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
         csvs += file.kind == CSV_KIND
         yield from _file_findings(file, csvs)
     if not csvs:
-        text_of_it = f"unable to find a csv in bundle directory {folder.directory or '.'}"
-        yield Finding(rules.LOADING, text_of_it, folder.place)
+        yield from _without_csv(folder)
     for file in (*(folder.manifests or ()), *(folder.metadata or ())):
         if file.name.startswith("annotations") and file.problem:
             text_of_it = f"unable to load the annotations file {file.path}: {file.problem}"
-            yield Finding(rules.LOADING, text_of_it, file.place)
+            yield Finding(rules.LOADING, text_of_it, file.place, hint=file.hint)
+
+
+def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
+    """That there is no CSV: for a file that was meant to be one but can't be read, that is told already."""
+    files = folder.manifests or ()
+    if any(file.says_csv for file in files):
+        return
+    almost = next((file for file in files if file.source is not None and is_almost_csv(file.kind)), None)
+    told = f"unable to find a csv in bundle directory {folder.directory or '.'}"
+    if almost is not None and almost.source is not None:
+        hint = f"Did you mean {CSV_KIND} instead of {almost.kind}?"
+        yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint)
+    else:
+        yield Finding(rules.LOADING, told, folder.place, hint="Add the ClusterServiceVersion to manifests/.")
 
 
 def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
     if not file.kind or file.source is None:
         cause = file.problem or "Object 'Kind' is missing"
-        yield Finding(rules.LOADING, f"unable to decode object: {cause}", file.place)
+        yield Finding(rules.LOADING, f"unable to decode object: {cause}", file.place, hint=file.hint)
     elif file.kind == CSV_KIND:
         whole = Place(file.source)
         if csvs > 1:
@@ -79,7 +94,7 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
         refusal = csv_refusal(file.value)
         if refusal is not None and not is_forgiven(refusal):
             text_of_it = f"unable to parse CSV {file.name}: {refusal}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, refusal.path))
+            yield Finding(rules.LOADING, text_of_it, Place(file.source, refusal.path), hint=way_out(refusal))
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):
@@ -89,7 +104,7 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
         misfit = crd_misfit(file.value)
         if misfit is not None:
             text_of_it = f"unable to parse CRD {file.name}: {misfit}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, misfit.keys))
+            yield Finding(rules.LOADING, text_of_it, Place(file.source, misfit.keys), hint="Correct the value.")
 
 
 def csv_refusal(csv: KubernetesObject) -> GoTypeError | None:

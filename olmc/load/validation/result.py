@@ -17,12 +17,16 @@ from olmc.yaml.scalars import replace_surrogates
 
 
 class Finding(NamedTuple):
-    """One thing found: the rule, the tool's text, and where it stands; `of_key`: at the key, not at its value."""
+    """One thing found: the rule, the tool's text, and where it stands; `of_key`: at the key, not at its value.
+
+    `hint` is the way out where the rule's own does not fit.
+    """
 
     rule: Rule
     text: str
     where: Place | Location
     of_key: bool = False
+    hint: str = ""
 
 
 def result_text(detail: str, *, field: str = "", value: str | None = None) -> str:
@@ -46,4 +50,5 @@ def tell(findings: Iterable[Finding], report: Report) -> None:
         where = finding.where
         place = where if isinstance(where, Location) else locate(where.source, where.keys, of_key=finding.of_key)
         # Texts in JSON annotations may hold halves of characters, which can't be printed.
-        report.add(finding.rule.finding(place, related=(), text=replace_surrogates(finding.text)))
+        told = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
+        report.add(told._replace(hint=finding.hint or told.hint))

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from olmc.load.bundles import CSV_KIND
 from olmc.load.validation.bundle_checks import bundle_findings, size_findings
 from olmc.load.validation.content_checks import content_findings
 from olmc.load.validation.crd_checks import crd_findings
 from olmc.load.validation.csv_checks import csv_findings
 from olmc.load.validation.dependency_checks import dependency_findings
-from olmc.load.validation.folders import CSV_KIND, BundleFolder
+from olmc.load.validation.folders import BundleFolder
 from olmc.load.validation.format_checks import annotation_findings, missing_folders
 from olmc.load.validation.loading_checks import CRD_KIND, crd_misfit, csv_refusal, is_forgiven, loading_findings
 from olmc.load.validation.optional.bundle_objects import bundle_object_findings

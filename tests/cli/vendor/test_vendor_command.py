@@ -204,7 +204,7 @@ def test_paths_and_options_that_are_none(tmp_path: Path) -> None:
 
 def test_a_workspace_that_cannot_be_read(root: Path) -> None:
     (root / "broken.yaml").write_text("a: [\n")
-    assert "broken.yaml:1:5: error: not valid YAML" in refused(root)
+    assert "broken.yaml:1:4: error: not valid YAML" in refused(root)
 
 
 def test_a_namespace_that_does_not_resolve(root: Path) -> None:

@@ -1,0 +1,31 @@
+"""One mistake that several stages stumble over is told once."""
+
+from __future__ import annotations
+
+from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.location import Location
+from olmc.review.echoes import told_once
+
+PLACE = Location("bundle/manifests/csv.yaml", 6, 1)
+GO = "json: cannot unmarshal string into Go value of type []string"
+
+
+def test_the_gravest_of_one_cause_at_one_place_stays() -> None:
+    broken = Diagnostic("OLMC100", Severity.ERROR, "not valid YAML: a tab in the indentation", PLACE)
+    told = "unable to decode object: not valid YAML: a tab in the indentation (line 6)"
+    tools = Diagnostic("OLMC263", Severity.FAILURE, told, PLACE)
+    other = tools._replace(location=PLACE._replace(line=7))
+    assert told_once([tools, broken, other]) == (broken, other)
+
+
+def test_of_equals_the_one_of_the_compiler_stays() -> None:
+    tools = Diagnostic("OLMC263", Severity.FAILURE, f"unable to parse CSV: {GO}", PLACE)
+    compiler = Diagnostic("OLMC309", Severity.FAILURE, f"bundle kettle can't be unpacked: {GO}", PLACE)
+    assert told_once([tools, compiler]) == (compiler,)
+    assert told_once([tools]) == (tools,)
+
+
+def test_different_mistakes_at_one_place_stay() -> None:
+    one = Diagnostic("OLMC270", Severity.WARNING, "one thing", PLACE)
+    two = one._replace(message="another thing")
+    assert told_once([one, two, one]) == (one, two, one)
