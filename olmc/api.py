@@ -185,7 +185,7 @@ def _compilation(
 
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
-    diagnose(settled, options, report)
+    diagnose(settled, bundles, options, report)
     objects = () if _has_errors(report) else generate(settled.cluster, options, report, *changes)
     if _has_errors(report):  # in the objects themselves
         objects = ()

@@ -41,7 +41,10 @@ class VisibleCatalog(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status."""
+    """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status.
+
+    For messages, `location` is the place of its spec, `fields` has those of the spec's fields.
+    """
 
     name: str
     package: str
@@ -51,6 +54,11 @@ class Wish(NamedTuple):
     installed: str = ""
     current: str = ""
     location: Location | None = None
+    fields: tuple[tuple[str, Location], ...] = ()
+
+    def place_of(self, field: str) -> Location | None:
+        """The place of a field of the spec, or what is known instead."""
+        return next((place for name, place in self.fields if name == field), self.location)
 
 
 class Present(NamedTuple):

@@ -13,7 +13,7 @@ from olmc.resolve.cel import CelMissingError
 from olmc.resolve.constraints import requirements, wording
 from olmc.resolve.resolve import NOT_SATISFIABLE, drafted
 from olmc.resolve.solver import Applied, Kind, applied, select
-from olmc.resolve.suggest import absent_hint, unmet_hint
+from olmc.resolve.suggest import absent_hint, absent_place, unmet_hint
 from olmc.resolve.variables import Draft, installed_item, problem_of, subscription_variable
 from olmc.resolve.view import Item
 
@@ -122,7 +122,7 @@ class _Story:
         yield Line(1, asked + source + state, wish.location)
         for one in self.by_subject[subscription_variable(wish.name)]:
             if one.kind is Kind.PROHIBITED:
-                yield Line(2, absent_hint(self.draft.view, wish), wish.location)
+                yield Line(2, absent_hint(self.draft.view, wish), absent_place(self.draft.view, wish))
             elif one.kind is Kind.DEPENDS and not one.others:
                 yield Line(2, "none of its entries is an option", wish.location)
             elif one.kind is Kind.DEPENDS:

@@ -4,14 +4,15 @@ work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from olmc.golang.ranges import RangeError, parse_range
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.resolution import Answer, Question, Wish
 from olmc.resolve.solver import Applied, Kind, Picked
-from olmc.resolve.variables import Draft, subscription_variable
+from olmc.resolve.suggest import absent_place
+from olmc.resolve.variables import Draft, Trouble, subscription_variable
 from olmc.resolve.view import Item
 from olmc.rules import resolve as rules
 from olmc.rules.rule import Rule
@@ -19,14 +20,32 @@ from olmc.rules.rule import Rule
 __all__ = ["failure", "remarks"]
 
 
-def failure(question: Question, given: Answer, rule: Rule) -> Diagnostic:
-    """The diagnostic for a namespace that can't be resolved, at its first Subscription."""
-    placed = [(wish, wish.location) for wish in sorted(question.wishes, key=lambda each: each.name) if wish.location]
+def failure(
+    question: Question, draft: Draft, errors: Sequence[Trouble], given: Answer, rule: Rule
+) -> Diagnostic:
+    """The diagnostic for a namespace that can't be resolved: where the cause stands, else at its first Subscription."""
+    wishes = sorted(question.wishes, key=lambda each: each.name)
+    placed = [(wish.name, wish.location) for wish in wishes if wish.location]
+    cause = next((each.location for each in errors if each.location), None)
+    blamed = ("", cause) if cause else _blamed(question, wishes, draft) or next(iter(placed), None)
+    name, place = blamed or ("", None)
     related: tuple[tuple[str, Location], ...] = tuple(
-        (f"Subscription {wish.name}", location) for wish, location in placed[1:] if location
+        (f"Subscription {each}", location) for each, location in placed if each != name
     )
-    first = placed[0][1] if placed else None
-    return rule.finding(first, related=related, namespace=question.namespace, message=given.message)
+    return rule.finding(place, related=related, namespace=question.namespace, message=given.message)
+
+
+def _blamed(question: Question, wishes: Sequence[Wish], draft: Draft) -> tuple[str, Location] | None:
+    """The first Subscription that asks for what is not there or can't be read, and the place of the field that does."""
+    unusable = {catalog.key for catalog in question.catalogs if catalog.problem}
+    for wish in wishes:
+        place = wish.place_of("source") if wish.catalog in unusable else None
+        kinds = {each.kind for each in draft.constraints.get(subscription_variable(wish.name), ())}
+        if Kind.PROHIBITED in kinds:
+            place = absent_place(draft.view, wish)
+        if place is not None:
+            return wish.name, place
+    return None
 
 
 def remarks(question: Question, draft: Draft, picked: tuple[Picked, ...]) -> Iterator[Diagnostic]:

@@ -44,7 +44,7 @@ def answer(question: Question, report: Report | None = None, *, legacy_precedenc
     if report is not None:
         if given.message:
             rule = rules.NOT_SATISFIABLE if given.reason == NOT_SATISFIABLE else rules.PREVENTED
-            report.add(failure(question, given, rule))
+            report.add(failure(question, draft, errors, given, rule))
         for remark in remarks(question, draft, selection.picked):
             report.add(remark)
     return given

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from olmc.model.location import Location
 from olmc.model.resolution import Wish
 from olmc.resolve.constraints import InPackage, Labelled, Predicate, Provides
 from olmc.resolve.view import EXISTING, View
 
-__all__ = ["absent_hint", "closest", "unmet_hint"]
+__all__ = ["absent_hint", "absent_place", "closest", "unmet_hint"]
 
 _MOST = 5
 
@@ -22,25 +23,38 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 def absent_hint(view: View, wish: Wish) -> str:
     """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
+    return _absent(view, wish)[1]
+
+
+def absent_place(view: View, wish: Wish) -> Location | None:
+    """For a Subscription whose selection is empty: the place of the field that is wrong."""
+    return wish.place_of(_absent(view, wish)[0])
+
+
+def _absent(view: View, wish: Wish) -> tuple[str, str]:
+    """The field of a Subscription's spec that asks for what is not there, and what there is."""
     catalogs = [key for key in view.catalogs if key.name != EXISTING]
     items = view.catalogs.get(wish.catalog)
     if items is None:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
-        return _meant(
-            f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible", wish.catalog.name, names
-        )
+        field = "sourceNamespace" if wish.catalog.name in names.values() else "source"
+        problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
+        return field, _meant(problem, wish.catalog.name, names)
     if not items:
-        return f"the catalog {wish.catalog.name} is empty"
+        return "source", f"the catalog {wish.catalog.name} is empty"
     packages = {item.package for item in items}
     if wish.package not in packages:
-        return _meant(f"the catalog {wish.catalog.name} has no package {wish.package}", wish.package, packages)
+        problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
+        return "name", _meant(problem, wish.package, packages)
     entries = [item for item in items if item.package == wish.package]
     channels = {item.channel for item in entries}
     if wish.channel and wish.channel not in channels:
-        return _meant(f"the package {wish.package} has no channel {wish.channel}", wish.channel, channels)
+        problem = f"the package {wish.package} has no channel {wish.channel}"
+        return "channel", _meant(problem, wish.channel, channels)
     entries = [item for item in entries if wish.channel in ("", item.channel)]
     where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
-    return _meant(f"{where} has no entry {wish.starting}", wish.starting, {item.name for item in entries})
+    names = {item.name: item.name for item in entries}
+    return "startingCSV", _meant(f"{where} has no entry {wish.starting}", wish.starting, names)
 
 
 def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:

@@ -85,7 +85,7 @@ def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
     if done is None:
         return
     if done.question is not None and done.answer is not None and done.answer.message:
-        question = with_places(done.question, settled.cluster)
+        question = with_places(done.question, settled.cluster, of_fields=True)
         yield from derivation(question, done.answer)
     for candidate in done.missing:
         place = candidate.location

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
+_DRAWN = " \t\r│├└─"
+
 
 class Rule(NamedTuple):
     """A kind of finding.
@@ -25,7 +27,15 @@ class Rule(NamedTuple):
     def finding(
         self, location: Location | None, *, related: tuple[tuple[str, Location], ...] = (), **values: object
     ) -> Diagnostic:
-        """A diagnostic of this rule at `location`; `values` fill the message and the hint."""
-        return Diagnostic(
-            self.code, self.severity, self.message.format(**values), location, self.hint.format(**values), related
-        )
+        """A diagnostic of this rule at `location`; `values` fill the message, which is one line, and the hint."""
+        message = one_line(self.message.format(**values))
+        return Diagnostic(self.code, self.severity, message, location, self.hint.format(**values), related)
+
+
+def one_line(text: str) -> str:
+    """A text of several lines, perhaps a tree of causes as OLM draws it, in one: what reads findings goes by lines."""
+    lines = (line.strip(_DRAWN) for line in text.splitlines())
+    told = ""
+    for line in filter(None, lines):
+        told += f"{' ' if told.endswith((':', ',', ';')) else '; ' if told else ''}{line}"
+    return told if "\n" in text else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, key_of
@@ -10,6 +10,7 @@ from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
 from olmc.model.options import Options
+from olmc.model.workspace import Bundle
 from olmc.resolve.visibility import needed_catalogs
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
@@ -19,19 +20,21 @@ from olmc.settle.rest import Settled
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
-    from olmc.model.resolution import Question
-    from olmc.resolve.plans import Round
+    from olmc.model.resolution import Candidate, Question
 
 
-def diagnose(settled: Settled, options: Options, report: Report) -> None:
-    """Report everything in a settled cluster that would not work, each at the place in the input that causes it."""
+def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
+    """Report everything in a settled cluster that would not work, each at the place in the input that causes it.
+
+    `bundles` are those of the workspace, by the names of their CSVs.
+    """
     cluster = settled.cluster
     for diagnostic in (
         *_groups(cluster),
         *_out_of_sight(cluster, options),
         *_missing_catalogs(cluster, options),
         *_resolutions(settled),
-        *_missing_content(settled.rounds.values()),
+        *_missing_content(settled, bundles),
         *_plans(cluster),
         *_members(cluster),
         *_version(cluster),
@@ -133,7 +136,7 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
         from olmc.resolve.explain import derivation  # only workspaces with Subscriptions need the resolver
         from olmc.resolve.resolve import answer
 
-        question = with_places(done.question, settled.cluster)
+        question = with_places(done.question, settled.cluster, of_fields=bool(done.answer.message))
         said = Report()
         answer(question, said)
         for diagnostic in said:
@@ -141,30 +144,76 @@ def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
                 yield diagnostic
             elif done in last:
                 lines = derivation(question, done.answer)
-                told = [
-                    f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}" for line in lines
-                ]
-                yield diagnostic._replace(hint="\n".join(told))
+                if done.answer.conflict or any(line.location for line in lines):
+                    told = (
+                        f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}"
+                        for line in lines
+                    )
+                    yield diagnostic._replace(hint="\n".join(told))
+                else:
+                    yield _of_empty_catalog(diagnostic, question, settled.cluster)
 
 
-def with_places(question: Question, cluster: Cluster) -> Question:
-    """The question with the place of every Subscription, for messages."""
+def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic:
+    """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
+    seen = [cluster.catalogs[each.key] for each in question.catalogs if each.key in cluster.catalogs]
+    empty = next((each for each in seen if each.catalog is None), None)
+    if empty is None:
+        return diagnostic
+    name = empty.key.name
+    spec = (empty.manifest or {}).get("spec") or {}
+    if spec.get("image"):  # which is reported at the image
+        return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
+    field = ("spec", "address") if spec.get("address") else ("metadata", "name")
+    hint = f"Put the file-based catalog of {name} into catalogs/{name}/."
+    return diagnostic._replace(location=_at(empty.source, *field) or diagnostic.location, hint=hint)
+
+
+_FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
+
+
+def with_places(question: Question, cluster: Cluster, *, of_fields: bool = False) -> Question:
+    """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
     wishes = []
     for wish in question.wishes:
         namespace, _, name = wish.name.rpartition("/")
         found = cluster.subscriptions.get(Name(namespace or question.namespace, name))
-        wishes.append(wish._replace(location=_at(found.source, "spec") if found else None))
+        source = found.source if found else None
+        spec = found.spec if found and of_fields else {}
+        fields = tuple((field, place) for field in _FIELDS if field in spec and (place := _at(source, "spec", field)))
+        wishes.append(wish._replace(location=_at(source, "spec"), fields=fields))
     return question._replace(wishes=tuple(wishes))
 
 
-def _missing_content(rounds: Iterable[Round]) -> Iterator[Diagnostic]:
-    for done in rounds:
+def _missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+    for done in settled.rounds.values():
         for content, text, keys, hint in done.unreadable:
             name = content.csv.object["metadata"]["name"]
             yield rules.NOT_UNPACKED.finding(_at(content.csv.source, *keys), csv=name, text=text, hint=hint)
         for candidate in done.missing:
-            place = candidate.location
-            yield load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
+            yield _without_bundle(candidate, settled.cluster, bundles)
+
+
+def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
+    """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
+    catalog = cluster.catalogs[candidate.catalog].catalog
+    package = catalog.packages.get(candidate.package) if catalog else None
+    listed = package.bundles if package else {}
+    entry = listed.get(candidate.name)
+    place = candidate.location
+    if entry is not None and entry.location is not None:
+        place = locate(entry.location.source, (*entry.location.keys, "image"))
+    found = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
+    alike = [name for name, each in bundles.items() if each.package == candidate.package and name not in listed]
+    if not alike:
+        return found
+    from olmc.resolve.suggest import closest
+
+    best = closest(candidate.name, alike) or min(alike)
+    where = bundles[best].directory or "."
+    hint = f"Did you mean the bundle in {where}? Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
+    csv = locate(bundles[best].csv.source, ("metadata", "name"))
+    return found._replace(hint=hint, related=((f"the CSV {best}", csv),))
 
 
 def _plans(cluster: Cluster) -> Iterator[Diagnostic]:

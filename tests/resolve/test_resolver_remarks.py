@@ -8,7 +8,8 @@ from scenes import Scene, scenes
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Question, VisibleCatalog
+from olmc.model.resolution import Candidate, Question, VisibleCatalog, Wish
+from olmc.resolve.explain import derivation
 from olmc.resolve.resolve import answer
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
@@ -80,3 +81,37 @@ def test_a_csv_whose_properties_cannot_be_read_is_a_problem_of_the_existing_ones
     broken = VisibleCatalog(CatalogKey("@existing", "ns"), problem=problem)
     given = answer(scene.question._replace(catalogs=(*scene.question.catalogs, broken)))
     assert given.message == f"error using catalogsource ns/@existing: {problem}"
+
+
+FIELDS = {field: Location("sub.yaml", line) for line, field in enumerate(("name", "channel", "source", "startingCSV"))}
+
+
+@pytest.mark.parametrize(
+    ("wants", "source", "starting", "field"),
+    [
+        ("q/c", "cat", "", "name"),
+        ("p/d", "cat", "", "channel"),
+        ("p/c", "other", "", "source"),
+        ("p/c", "cat", "p.v9", "startingCSV"),
+    ],
+)
+def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, starting: str, field: str) -> None:
+    key = CatalogKey("cat", "ns")
+    package, _, channel = wants.partition("/")
+    entry = Candidate("p.v1", "p", "c", key, "1.0.0", ())
+    wish = Wish("s", package, channel, CatalogKey(source, "ns"), starting, location=Location("sub.yaml", 9))
+    report = Report()
+    asked = Question("ns", (VisibleCatalog(key, 0, (entry,)),), (wish._replace(fields=tuple(FIELDS.items())),))
+    given = answer(asked, report)
+    (found,) = report
+    assert (found.code, found.location) == ("OLMC510", FIELDS[field])
+    assert derivation(asked, given)[-1].location == FIELDS[field]
+
+
+def test_a_catalog_that_can_not_be_read_is_pointed_to_by_the_source() -> None:
+    key = CatalogKey("cat", "ns")
+    wish = Wish("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
+    report = Report()
+    answer(Question("ns", (VisibleCatalog(key, 0, (), "no"),), (wish,)), report)
+    (found,) = report
+    assert (found.code, found.location, found.related) == ("OLMC511", FIELDS["source"], ())

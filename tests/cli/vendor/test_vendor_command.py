@@ -44,7 +44,7 @@ def test_a_bundle_that_is_missing_is_named_with_its_place(tmp_path: Path) -> Non
     root = tmp_path / "workspace"
     shutil.copytree("dependency", root, ignore=shutil.ignore_patterns("bundles"))
     result = olmc("render", root)
-    said = f"catalogs/harbour/ferry.yaml:5:1: failure: bundle content for ferry.v1.0.0 ({FERRY}) is not available "
+    said = f"catalogs/harbour/ferry.yaml:14:8: failure: bundle content for ferry.v1.0.0 ({FERRY}) is not available "
     assert said in result.stderr
     assert "Run `olmc vendor`, or unpack" in result.stderr
 
