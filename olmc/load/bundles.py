@@ -76,7 +76,9 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         properties=_items(roles["properties"]),
     )
     if not bundle.name:
-        report.add(rules.NO_NAME.finding(locate(csv.source, ("metadata",)), kind="ClusterServiceVersion"))
+        from olmc.load.manifests import nameless
+
+        report.add(nameless(CSV_KIND, csv.object["metadata"], csv.source))
         return None
     _check_owned_crds(bundle, report)
     _check_kinds(bundle, report)

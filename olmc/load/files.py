@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location
 from olmc.rules import load as rules
 
@@ -101,7 +101,7 @@ def _scan(
         if entry.is_symlink():
             inside = _inside(Path(entry.path), home)
             if inside is None:
-                report.add(rules.OUTSIDE.finding(Location(below), path=below))
+                report.add(_not_followed(root, below))
                 continue
             real = inside
         if is_folder:
@@ -135,6 +135,17 @@ def _inside(path: Path, home: Path) -> Path | None:
     return real if real.is_relative_to(home) else None
 
 
+def _not_followed(root: Path, path: str) -> Diagnostic:
+    """Where a link leads that is not followed; of a place outside it is not even said whether it exists."""
+    where, hint = "to a place outside of the workspace", "Copy what it points to into the workspace."
+    try:
+        if (root / path).resolve().is_relative_to(root.resolve()):
+            where, hint = "to something that does not exist", "Correct the link, or delete it."
+    except (OSError, RuntimeError):
+        where, hint = "that leads back to itself", "Correct the link, or delete it."
+    return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
+
+
 def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
     lines = list(ignored)
     if has_file(root, IGNORE_FILE):
@@ -154,7 +165,7 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
     """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
     try:
         if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
-            report.add(rules.OUTSIDE.finding(Location(path), path=path))
+            report.add(_not_followed(root, path))
             return None
         with (root / path).open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size

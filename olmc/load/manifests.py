@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.golang import GoTypeError, decode
+from olmc.load.names import name_problems
 from olmc.load.shape import Problem, problems
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
@@ -114,14 +116,32 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not name:
-        report.add(rules.NO_NAME.finding(locate(source, ("metadata",)), kind=obj["kind"]))
+        report.add(nameless(obj["kind"], metadata, source))
         return False
     found = [Problem((key,), text) for key, text in _metadata_problems(obj)]
-    found += _kind_problems(obj) if judged else ()
+    found += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
     for problem in found:
         place, where = problem.place(source), problem.where or "the object"
         report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem.text))
     return not found
+
+
+def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:
+    """What is wrong with the metadata of an object that has no text as its name."""
+    if metadata is not None and not isinstance(metadata, dict):
+        hint = "Write the name below metadata: `name: …`."
+        problem = "has metadata that are no mapping"
+        return rules.NO_NAME.finding(locate(source, ("metadata",)), kind=kind, problem=problem, hint=hint)
+    name = (metadata or {}).get("name")
+    if name is None or name == "":
+        hint = "Give it a name; generateName can't be compiled, since its outcome is random."
+        place = locate(source, ("metadata",))
+        return rules.NO_NAME.finding(place, kind=kind, problem="has no metadata.name", hint=hint)
+    what = {bool: "boolean", int: "number", float: "number"}.get(type(name))
+    hint = "Put the name in quotes." if what else "Write a text as the name."
+    shown = f"the {what} {json.dumps(name)}" if what else "a list" if isinstance(name, list) else "a mapping"
+    problem = f"has {shown} as metadata.name, which must be a text"
+    return rules.NO_NAME.finding(locate(source, ("metadata", "name")), kind=kind, problem=problem, hint=hint)
 
 
 def _kind_problems(obj: KubernetesObject) -> Iterable[Problem]:

@@ -24,10 +24,11 @@ NOT_UTF8 = Rule(
     "Kubernetes reads YAML and JSON as UTF-8.",
 )
 OUTSIDE = Rule(
-    "OLMC123", Severity.WARNING, "A link leaves the workspace",
-    "{path} is a symbolic link to a place outside of the workspace and is not followed",
-    "Copy what it points to into the workspace.",
-    "A workspace may hold files of strangers; following their links would let them read anything on the machine.",
+    "OLMC123", Severity.WARNING, "A link that is not followed",
+    "{path} is a symbolic link {where} and is not followed",
+    "{hint}",
+    "A workspace may hold files of strangers; following links out of it would let them read anything on the machine. A "
+    "link that leads nowhere has nothing to read.",
 )
 TOO_LARGE = Rule(
     "OLMC124", Severity.ERROR, "A file is too large",
@@ -43,8 +44,8 @@ NOT_AN_OBJECT = Rule(
 )
 NO_NAME = Rule(
     "OLMC126", Severity.ERROR, "An object without a name",
-    "this {kind} has no metadata.name",
-    "Give it a name; generateName can't be compiled, since its outcome is random.",
+    "this {kind} {problem}",
+    "{hint}",
     "Every object needs a name for the output to be the same each time.",
 )
 TWICE = Rule(

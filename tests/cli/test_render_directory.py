@@ -56,7 +56,7 @@ def test_file_names_are_readable_and_differ_on_any_file_system(tmp_path: Path) -
     text = "---\n".join(
         f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: '{name}'}}\n" for name in same
     )
-    long = f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {'x' * 200}}}\n"
+    long = f"---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {{name: {'x' * 200}}}\n"
     root = write(tmp_path / "w", {"a.yaml": text + long})
     assert olmc("render", root, "--output-dir", tmp_path / "out").exit_code == 0
     files = sorted(contents(tmp_path / "out"))

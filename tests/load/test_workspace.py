@@ -14,6 +14,14 @@ import olmc
 from olmc import Diagnostic, Report, Severity
 
 
+def reported(root: Path, files: Mapping[str, str]) -> list[Diagnostic]:
+    """What is said when a workspace of these files is loaded."""
+    write(root, files)
+    report = Report()
+    olmc.load(root, report)
+    return list(report)
+
+
 def test_yaml_and_json_at_any_depth_in_the_order_of_their_paths(tmp_path: Path) -> None:
     workspace, said = loaded(
         tmp_path,
@@ -58,12 +66,56 @@ def test_files_for_tools_are_no_manifests(tmp_path: Path) -> None:
     assert said == []
 
 
-@pytest.mark.parametrize("metadata", ["{}", "{generateName: a-}", "null", "{name: 5}", "{name: ''}", "text"])
-def test_an_object_needs_a_name_olmc126(metadata: str, tmp_path: Path) -> None:
+RANDOM = "Give it a name; generateName can't be compiled, since its outcome is random."
+
+
+@pytest.mark.parametrize(
+    ("metadata", "column", "problem", "hint"),
+    [
+        ("{}", 11, "has no metadata.name", RANDOM),
+        ("{generateName: a-}", 11, "has no metadata.name", RANDOM),
+        ("null", 11, "has no metadata.name", RANDOM),
+        ("{name: ''}", 11, "has no metadata.name", RANDOM),
+        ("{name: 5}", 18, "has the number 5 as metadata.name, which must be a text", "Put the name in quotes."),
+        ("{name: yes}", 18, "has the boolean true as metadata.name, which must be a text", "Put the name in quotes."),
+        ("{name: [a]}", 18, "has a list as metadata.name, which must be a text", "Write a text as the name."),
+        ("text", 11, "has metadata that are no mapping", "Write the name below metadata: `name: …`."),
+    ],
+)
+def test_an_object_needs_a_name_olmc126(metadata: str, column: int, problem: str, hint: str, tmp_path: Path) -> None:
     text = f"# first\napiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n"
-    workspace, said = loaded(tmp_path, {"a.yaml": text})
-    assert workspace.manifests == ()
-    assert said == ["error OLMC126 a.yaml:4:11"]
+    (found,) = reported(tmp_path, {"a.yaml": text})
+    assert (str(found.location), found.code) == (f"a.yaml:4:{column}", "OLMC126")
+    assert (found.message, found.hint) == (f"this ConfigMap {problem}", hint)
+
+
+SUBDOMAIN = "a lowercase RFC 1123 subdomain must consist of"
+LABEL = "a lowercase RFC 1123 label must consist of"
+
+
+@pytest.mark.parametrize(
+    ("api", "metadata", "place", "expected"),
+    [
+        ("operators.coreos.com/v1/OperatorGroup", "{name: Quay_1}", "name", SUBDOMAIN),
+        ("v1/ConfigMap", "{name: A}", "name", SUBDOMAIN),
+        ("v1/Namespace", "{name: a.b}", "name", "must not contain dots"),
+        ("v1/Service", "{name: 1a}", "name", "a DNS-1035 label must consist of"),
+        ("rbac.authorization.k8s.io/v1/Role", "{name: a/b}", "name", "may not contain '/'"),
+        ("rbac.authorization.k8s.io/v1/Role", "{name: 'system:A_b'}", "", ""),
+        ("user.example.com/v1/User", "{name: 'kube:Admin'}", "", ""),
+        ("user.example.com/v1/User", "{name: ..}", "name", "may not be '..'"),
+        ("v1/ConfigMap", "{name: a, namespace: Harbour/x}", "namespace", LABEL),
+    ],
+)
+def test_a_name_that_the_api_server_refuses_olmc129(
+    api: str, metadata: str, place: str, expected: str, tmp_path: Path
+) -> None:
+    version, _, kind = api.rpartition("/")
+    found = reported(tmp_path, {"a.yaml": f"apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\n"})
+    told = [each for each in found if each.code == "OLMC129" and "metadata" in each.message]
+    assert [f'metadata.{place}: Invalid value: "' in each.message and expected in each.message for each in told] == (
+        [True] if expected else []
+    )
 
 
 def test_of_two_definitions_the_last_one_counts_olmc127(tmp_path: Path) -> None:
@@ -225,14 +277,6 @@ def test_bundle_edges_say_where_upgrades_come_from_d8(edges: str, found: list[st
     subscription = SUBSCRIPTION.replace("somewhere", "ns, startingCSV: kettle.v1.0.0")
     given = {**bundle("1"), **bundle("3", "1.2.0"), "olmc.yaml": CONFIG + f"  bundleEdges: {edges}\n"}
     assert installed(tmp_path, {**given, "subscription.yaml": subscription}) == found
-
-
-def reported(root: Path, files: Mapping[str, str]) -> list[Diagnostic]:
-    """What is said when a workspace of these files is loaded."""
-    write(root, files)
-    report = Report()
-    olmc.load(root, report)
-    return list(report)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,26 @@ def test_a_link_that_leaves_the_workspace_is_not_followed_olmc123(target: str, t
     assert said == ["warning OLMC123 link.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "where"),
+    [
+        ("a.yaml", "a.yaml", "that leads back to itself"),
+        ("a.yaml", "not-here.yaml", "to something that does not exist"),
+        ("a", "sub/not-here", "to something that does not exist"),
+        ("a.yaml", "../b.yaml", "to a place outside of the workspace"),
+        ("a.yaml", "../not-here.yaml", "to a place outside of the workspace"),
+    ],
+)
+def test_a_link_that_is_not_followed_is_told_for_what_it_is_olmc123(
+    link: str, target: str, where: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {"b.yaml": namespace("b"), "w/c.yaml": namespace("c")})
+    (tmp_path / "w" / link).symlink_to(target)
+    report = Report()
+    olmc.load(tmp_path / "w", report)
+    assert [each.message for each in report] == [f"{link} is a symbolic link {where} and is not followed"]
+
+
 def test_no_link_leads_out_by_way_of_a_folder(tmp_path: Path) -> None:
     """The name of a folder beside the workspace may begin like that of the workspace."""
     write(tmp_path, {"w-secret/x.yaml": namespace("x"), "w/a.yaml": namespace("a")})

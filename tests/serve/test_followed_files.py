@@ -85,7 +85,7 @@ def test_only_what_is_different_is_published(root: Path, monkeypatch: pytest.Mon
 
     said = followed(feed, root, looks, monkeypatch)
     assert [text.splitlines()[0].partition(" ")[0] for text in said] == [
-        "broken.yaml:1:5:", "clusterserviceversions:1,subscriptions:1:",
+        "broken.yaml:1:4:", "clusterserviceversions:1,subscriptions:1:",
     ]  # fmt: skip
     assert "OLMC655" in said[0]
     assert said[1].endswith(": 2 deleted\n")

@@ -1,0 +1,49 @@
+"""Names that the API server refuses, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmc.golang import is_dns1123_label, is_dns1123_subdomain
+from olmc.load.shape import Problem
+from olmc.model.objects import KubernetesObject
+
+_NEVER = (".", "..")
+_IN_NO_PATH = "/%"
+# Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
+_SUBDOMAINS = frozenset({"", "apps", "operators.coreos.com", "apiextensions.k8s.io"})
+
+
+def name_problems(obj: KubernetesObject) -> Iterator[Problem]:
+    """What is wrong with the name of an object, which is a text, and with that of its namespace."""
+    metadata = obj["metadata"]
+    for problem in _problems_of_name(obj, metadata["name"]):
+        yield Problem(("metadata", "name"), _invalid(metadata["name"], problem))
+    namespace = metadata.get("namespace")
+    if isinstance(namespace, str) and namespace:
+        for problem in is_dns1123_label(namespace):
+            yield Problem(("metadata", "namespace"), _invalid(namespace, problem))
+
+
+def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
+    group = obj["apiVersion"].rpartition("/")[0]
+    if (group, obj["kind"]) == ("", "Namespace"):
+        return is_dns1123_label(name)
+    if (group, obj["kind"]) == ("", "Service"):
+        from olmc.load.validation.names import dns1035_label_problems  # few workspaces have Services of their own
+
+        return dns1035_label_problems(name)
+    if group in _SUBDOMAINS:
+        return is_dns1123_subdomain(name)
+    return _in_path(name)
+
+
+def _in_path(name: str) -> list[str]:
+    """What is wrong with a name as a part of a URL's path, which every name becomes; RBAC asks for no more."""
+    if name in _NEVER:
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{char}'" for char in _IN_NO_PATH if char in name]
+
+
+def _invalid(value: str, problem: str) -> str:
+    return f'Invalid value: "{value}": {problem}'
