@@ -74,8 +74,8 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     """
     if watch is not None and all_namespaces:
         raise click.UsageError("--watch and --all-namespaces exclude each other.")
-    for name in (namespace, *(watch.split(",") if watch else ())):
-        if name and is_dns1123_label(name):
+    for name in (namespace or None, *(watch.split(",") if watch is not None else ())):
+        if name is not None and is_dns1123_label(name):
             raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
     if all_namespaces:
         return ()

@@ -62,7 +62,7 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     roles = _metadata_roles(root, metadata, report)
     annotations = roles["annotations"]
     if not isinstance(annotations, Mapping):
-        report.add(rules.NO_ANNOTATIONS.finding(Location(metadata.path), path=metadata.path))
+        report.add(_no_annotations(root, metadata))
         return None
     bundle = Bundle(
         directory=folder.path,
@@ -183,6 +183,37 @@ def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any
             if roles[role] is None and isinstance(value.get(role), list) and value[role]:
                 roles[role] = value[role]
     return roles
+
+
+ANNOTATIONS_FILE = "annotations"
+"""How the names of the files begin that hold a bundle's annotations by custom."""
+
+
+def unfit_annotations(value: Any) -> tuple[tuple[str, ...], str]:
+    """What is wrong with the content of a file that was meant to hold a bundle's annotations: keys and the way out."""
+    if not isinstance(value, Mapping) or "annotations" not in value:
+        return (), "Write the annotations as a mapping below the key annotations."
+    if not isinstance(value["annotations"], Mapping):
+        return ("annotations",), "Write a mapping below annotations: lines of `key: value`."
+    return ("annotations",), f"Add {PACKAGE} and {CHANNELS}: at least one of them has to be there, with a value."
+
+
+def _no_annotations(root: Path, metadata: Folder) -> Diagnostic:
+    """That a bundle has no annotations, at the file that was meant to hold them."""
+    place = Location(metadata.path)
+    hint = f"Add metadata/annotations.yaml with {PACKAGE} and …channels.v1."
+    for path in metadata.walk():
+        if path.rpartition("/")[2].startswith(ANNOTATIONS_FILE):
+            found = Report()
+            documents = read(path, read_text(root, path, Report()) or "", found)
+            problem = next((each for each in found if each.severity is Severity.ERROR), None)
+            if problem is not None:
+                place, hint = problem.location or place, f"The file is {problem.message}. {problem.hint}"
+            elif documents:
+                keys, hint = unfit_annotations(documents[0].value)
+                place = locate(documents[0].source, keys)
+            break
+    return rules.NO_ANNOTATIONS.finding(place, path=metadata.path, hint=hint)
 
 
 def _items(value: Any) -> tuple[Mapping[str, Any], ...]:

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 
 from olmc.model.diagnostic import Diagnostic
 
-# What decoders say, behind the words of the stage that asked them; some stages add the line.
-_CAUSE = re.compile(r"csv in bundle|(?:not valid (?:YAML|JSON): |json: )(?:(?! \(line \d+\)).)*")
+# What several stages say of one thing, and what decoders say, behind the words of the stage that asked them; some stages add the line.
+_CAUSE = re.compile(
+    r"csv in bundle|find annotations file|has no metadata.namespace"
+    r"|(?:not valid (?:YAML|JSON): |json: )(?:(?! \(line \d+\)).)*"
+)
 # What the validators of opm and operator-sdk find; the compiler says what it means for the cluster.
 _VALIDATORS = "OLMC26"
 

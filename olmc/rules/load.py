@@ -75,7 +75,7 @@ NO_CSV = Rule(
 NO_ANNOTATIONS = Rule(
     "OLMC132", Severity.ERROR, "A bundle without annotations",
     "Could not find annotations file in {path}",
-    "Add metadata/annotations.yaml with operators.operatorframework.io.bundle.package.v1 and …channels.v1.",
+    "{hint}",
     "The annotations say which package and channels a bundle belongs to (R-CAT-102, R-CAT-103).",
 )
 SEVERAL_DOCUMENTS = Rule(

@@ -108,6 +108,13 @@ UNUSABLE = Rule(
     "Write the full names of CRDs in customresourcedefinitions: plural.group.",
     "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
 )
+NO_NAMESPACE = Rule(
+    "OLMC318", Severity.FAILURE, "An operator without a namespace",
+    "{kind} {name} has no metadata.namespace, so it is nowhere that OLM would install it",
+    "{hint}",
+    "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. In a workspace olmc does not "
+    "know to which namespace an object is going to be applied that names none.",
+)
 UNSEEN_CATALOG = Rule(
     "OLMC317", Severity.WARNING, "A catalog that the namespace does not see",
     "Subscription {namespace}/{name} asks for catalog {catalog} in namespace {home}, which namespace {namespace} does "

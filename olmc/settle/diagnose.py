@@ -103,9 +103,22 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
                 glob=options.global_catalog_namespace,
             )
         free = options.descoped and (subscription.current or subscription.failure)
-        if not cluster.groups_in(name.namespace) and not free:
+        if not name.namespace and not free:
+            yield _without_namespace("Subscription", name.name, subscription.source)
+        elif not cluster.groups_in(name.namespace) and not free:
             place = _at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
+
+
+def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnostic:
+    """What is said of an object that has no namespace, instead of all that follows from it."""
+    hint = "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it."
+    if kind == "ClusterServiceVersion":
+        hint += (
+            "\nIf these are the manifests of a bundle, compile its folder, the one with manifests/ and metadata/ in it:"
+            " `olmc render ..` from here."
+        )
+    return rules.NO_NAMESPACE.finding(_at(source, "metadata"), kind=kind, name=name, hint=hint)
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
@@ -240,6 +253,9 @@ def failed_step(plan: InstallPlan) -> Location | None:
 
 def _members(cluster: Cluster) -> Iterator[Diagnostic]:
     for name, member in sorted(cluster.members.items()):
+        if not name.namespace and not member.succeeded:
+            yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
+            continue
         if member.csv.counts_as_copy:
             home = member.csv.annotations.get("olm.operatorNamespace")
             place = _at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang.numbers import number_text, quoted
-from olmc.load.bundles import CHANNELS, CSV_KIND, DEFAULT_CHANNEL, PACKAGE, PREFIX
+from olmc.load.bundles import (
+    ANNOTATIONS_FILE,
+    CHANNELS,
+    CSV_KIND,
+    DEFAULT_CHANNEL,
+    PACKAGE,
+    PREFIX,
+    unfit_annotations,
+)
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
@@ -48,7 +56,8 @@ def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
         yield Finding(rules.ANNOTATIONS, f"The directory {path}/ contains no yaml files", Location(path))
     file = annotations_file(folder)
     if file is None:
-        yield Finding(rules.ANNOTATIONS, "Could not find annotations file", _best_place(folder))
+        place, hint = _best_place(folder)
+        yield Finding(rules.ANNOTATIONS, "Could not find annotations file", place, hint=hint)
         return
     annotations = file.value["annotations"]
     for key in (*_REQUIRED, DEFAULT_CHANNEL):
@@ -74,13 +83,21 @@ def _wrong_value(file: FolderFile) -> str | None:
     return next((key for key, value in annotations.items() if not isinstance(value, allowed)), "")
 
 
-def _best_place(folder: BundleFolder) -> Place | Location:
-    """Where annotations were meant to be: at a value that is no text, else metadata/."""
-    for file in folder.metadata or ():
+def _best_place(folder: BundleFolder) -> tuple[Place | Location, str]:
+    """Where annotations were meant to be, and the way out: at a value that is no text, a file of another shape, else
+    metadata/."""
+    files = folder.metadata or ()
+    for file in files:
         key = _wrong_value(file)
         if key:
-            return _place(file, key)
-    return Location(f"{folder.directory}/metadata".lstrip("/"))
+            return _place(file, key), "Write a text as the value, in quotes if it looks like something else."
+    meant = next((file for file in files if file.name.startswith(ANNOTATIONS_FILE)), None)
+    if meant is None:
+        return Location(f"{folder.directory}/metadata".lstrip("/")), "Add metadata/annotations.yaml."
+    if meant.source is None:
+        return meant.place, meant.hint
+    keys, hint = unfit_annotations(meant.value)
+    return Place(meant.source, keys), hint
 
 
 def _place(file: FolderFile, key: str | None) -> Place | Location:
