@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from olmc.model.diagnostic import Diagnostic
 
-# What several stages say of one thing, and what decoders say, behind the words of the stage that asked them; some stages add the line.
+# What several stages say of one thing, or what decoders say to them; some stages add the line.
 _CAUSE = re.compile(
     r"csv in bundle|find annotations file|has no metadata.namespace"
     r"|(?:not valid (?:YAML|JSON): |json: )(?:(?! \(line \d+\)).)*"

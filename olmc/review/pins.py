@@ -45,7 +45,10 @@ def pinned(cluster: Cluster, package: str, version: str) -> tuple[Source, ...]:
             current = set_text(current, ("spec", "installPlanApproval"), "Manual")
             edited[source.path] = set_text(current, ("spec", "startingCSV"), name)
         except EditError as error:
-            raise _error(subscription, package, version, str(error), (), "") from error
+            hint = f"Write it by hand: spec.installPlanApproval: Manual, and spec.startingCSV: {name}."
+            place = locate(source, error.keys, of_key=True)
+            found_error = rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=error, hint=hint)
+            raise PinError(found_error) from error
     return tuple(edited.values())
 
 

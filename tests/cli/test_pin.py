@@ -165,22 +165,39 @@ def test_what_is_not_there_is_refused_with_what_might_be_meant(pin: str, place: 
     assert text_of(tmp_path) == SUBSCRIPTION
 
 
-def test_a_mapping_in_braces_is_refused(tmp_path: Path) -> None:
+def test_a_mapping_in_braces_stays_in_braces(tmp_path: Path) -> None:
     flow = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: a, namespace: ns}\n"
     flow += "spec: {name: a, channel: stable, source: cat, sourceNamespace: ns}\n"
-    result = olmc("resolve", put(tmp_path, flow), "--pin", "a=1.1.0")
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr.startswith("subs/a.yaml:4:7: error: a can't be pinned to 1.1.0: ")
-    assert "not in block style" in result.stderr
-    assert text_of(tmp_path) == flow
+    assert olmc("resolve", put(tmp_path, flow), "--pin", "a=1.1.0").exit_code == 0
+    pin = "startingCSV: a.v1.1.0, installPlanApproval: Manual, "
+    assert text_of(tmp_path) == flow.replace("spec: {", "spec: {" + pin)
 
 
-def test_json_is_refused(tmp_path: Path) -> None:
+def test_json_stays_json(tmp_path: Path) -> None:
     files = workspace({"catalog": CATALOG, "subs": ["a a/stable starting a.v1.0.0 manual"]})
-    result = olmc("resolve", write(tmp_path, files), "--pin", "a=1.1.0")
-    assert result.exit_code == 3
-    assert "olmc edits YAML, not JSON [OLMC533]" in result.stderr
-    assert (tmp_path / "cluster.json").read_text(encoding="utf-8") == files["cluster.json"]
+    assert olmc("resolve", write(tmp_path, files), "--pin", "a=1.1.0").exit_code == 0
+    text = (tmp_path / "cluster.json").read_text(encoding="utf-8")
+    assert text == files["cluster.json"].replace("a.v1.0.0", "a.v1.1.0")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (">-\n    a.v1.0.0", "the value is a block of lines below its key"),
+        (
+            "&s a.v1.0.0\n  config: {env: [{name: A, value: *s}]}",
+            "the value has an anchor (&), and what repeats it would change as well",
+        ),
+    ],
+)
+def test_what_can_not_be_pinned_is_pointed_to_with_what_to_write(value: str, said: str, tmp_path: Path) -> None:
+    text = SUBSCRIPTION.replace("# the end", f"  startingCSV: {value}\n# the end")
+    result = olmc("resolve", put(tmp_path, text), "--pin", "a=1.1.0")
+    assert (result.exit_code, text_of(tmp_path)) == (3, text)
+    assert result.stderr == (
+        f"subs/a.yaml:15:3: error: a can't be pinned to 1.1.0: {said} [OLMC533]\n"
+        "  Write it by hand: spec.installPlanApproval: Manual, and spec.startingCSV: a.v1.1.0.\n"
+    )
 
 
 def test_nothing_is_written_when_one_of_several_can_not_be_pinned(tmp_path: Path) -> None:

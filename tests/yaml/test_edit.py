@@ -117,27 +117,46 @@ def test_line_ends_stay_where_a_value_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("before", "after"),
     [
-        ("spec: {name: x}\n", "t.yaml:1:7: the mapping is not in block style"),
-        ("spec: {startingCSV: a, name: x}\n", "t.yaml:1:8: spec.startingCSV can't be set without changing"),
-        ('{"spec": {"name": "x"}}\n', "t.yaml:1:2: olmc edits YAML, not JSON"),
-        ('{\n"spec": {\n"name": "x"}}\n', "t.yaml:2:1: olmc edits YAML, not JSON"),
-        ("spec: &a\n  name: x\n", "not in block style"),
-        ("spec:\n", "t.yaml:1:1: there is no mapping spec"),
-        ("spec:\n- name: x\n", "t.yaml:1:1: there is no mapping spec"),
-        ("kind: S\n", "t.yaml:1:1: there is no mapping spec"),
-        ("spec:\n  startingCSV: |\n    a\n  name: x\n", "t.yaml:2:3: spec.startingCSV can't be set"),
-        ("spec:\n  startingCSV: one\n    two\n", "t.yaml:2:3: spec.startingCSV can't be set"),
-        ("spec:\n  startingCSV: 'one\n    two'\n", "t.yaml:2:16: the value goes over several lines"),
-        ("spec:\n  startingCSV: &a b\n  name: *a\n", "t.yaml:2:3: spec.startingCSV can't be set"),
-        ("spec:\n  startingCSV:\n    a: b\n    c: d\n", "t.yaml:2:3: spec.startingCSV can't be set"),
+        ("spec: {name: x}\n", "spec: {startingCSV: kettle.v2, name: x}\n"),
+        ("spec: {}\n", "spec: {startingCSV: kettle.v2}\n"),
+        ("spec: {startingCSV: a, name: x}\n", "spec: {startingCSV: kettle.v2, name: x}\n"),
+        ("spec: {name: x, startingCSV: a b }\n", "spec: {name: x, startingCSV: kettle.v2 }\n"),
+        ("spec: {\n  name: x\n}\n", "spec: {\n  startingCSV: kettle.v2,\n  name: x\n}\n"),
+        ('{"spec": {"name": "x"}}', '{"spec": {"startingCSV": "kettle.v2", "name": "x"}}'),
+        ('{"spec": {}}', '{"spec": {"startingCSV": "kettle.v2"}}'),
+        ('{"spec": {"startingCSV": "a\\"}"}}\n', '{"spec": {"startingCSV": "kettle.v2"}}\n'),
+        ('{"spec": {"startingCSV": null, "a": 1}}\n', '{"spec": {"startingCSV": "kettle.v2", "a": 1}}\n'),
+        (
+            '{\n  "spec": {\n    "name": "x"\n  }\n}\n',
+            '{\n  "spec": {\n    "startingCSV": "kettle.v2",\n    "name": "x"\n  }\n}\n',
+        ),
     ],
 )
-def test_what_can_not_be_set_safely_is_refused_with_its_place(text: str, says: str) -> None:
+def test_between_brackets_and_in_json(before: str, after: str) -> None:
+    assert edited(before) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "keys"),
+    [
+        ("spec: &a\n  name: x\n", "the mapping does not begin on a line of its own", KEY[:1]),
+        ("spec:\n", "there is no mapping spec", KEY),
+        ("spec:\n- name: x\n", "there is no mapping spec", KEY),
+        ("kind: S\n", "there is no mapping spec", KEY),
+        ("spec:\n  startingCSV: |\n    a\n  name: x\n", "the value is a block of lines below its key", KEY),
+        ("spec:\n  startingCSV: one\n    two\n", "an edit of spec.startingCSV would change something else", KEY),
+        ("spec:\n  startingCSV: 'one\n    two'\n", "the value goes over several lines", KEY),
+        ("spec:\n  startingCSV: &a b\n  name: *a\n", "the value has an anchor (&)", KEY),
+        ("spec:\n  startingCSV:\n    a: b\n    c: d\n", "an edit of spec.startingCSV would change something else", KEY),
+    ],
+)
+def test_what_can_not_be_set_safely_is_refused_with_its_keys(text: str, says: str, keys: tuple[str, ...]) -> None:
     with pytest.raises(EditError) as error:
         edited(text)
     assert says in str(error.value)
+    assert error.value.keys == keys
 
 
 NOISE = st.lists(st.sampled_from(["", "   ", "# a comment: {b", "    # 'indented"]), max_size=2)
