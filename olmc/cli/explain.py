@@ -36,9 +36,9 @@ def explain(code: str, version: str) -> None:
         return
     if version:
         raise click.UsageError("Only `olmc explain profile` takes a VERSION.")
-    from olmc.rules.catalogue import all_rules
+    from olmc.rules.catalogue import all_rules, code_start
 
-    number = code.strip().upper().removeprefix("OLMC")
+    number = code_start(code).removeprefix("OLMC")
     rules = {rule.code.removeprefix("OLMC"): rule for rule in all_rules()}
     if number in rules:
         _explain(rules[number])

@@ -48,13 +48,13 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(codes for _, codes in given):
         return
-    from olmc.rules.catalogue import all_rules
+    from olmc.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for option, codes in given:
         for code in codes:
-            if not any(each.startswith(code.upper()) for each in known):
-                close = get_close_matches(code.upper(), known, n=3, cutoff=0.7)
+            if not any(each.startswith(code_start(code)) for each in known):
+                close = get_close_matches(code_start(code), known, n=3, cutoff=0.7)
                 hint = f" Did you mean {' or '.join(close)}?" if close else " `olmc explain` lists all of them."
                 raise click.BadParameter(f"no rule begins with {code}.{hint}", param_hint=option)
 

@@ -10,6 +10,7 @@ from olmc.load.files import has_file, read_text
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
+from olmc.model.location import Location
 from olmc.model.options import ImageContent, Options, Proxy
 from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
@@ -17,6 +18,7 @@ from olmc.rules import versions
 from olmc.yaml import Document, locate, read
 
 CONFIG_FILE = "olmc.yaml"
+_OTHER_NAME = "olmc.yml"
 
 # The fields of Options by their names in YAML.
 FIELDS = {
@@ -41,6 +43,8 @@ FIELDS = {
 
 def read_config(root: Path, report: Report) -> dict[str, Any]:
     """The `spec` of `olmc.yaml` in the root, {} without one; problems are reported, each with its place."""
+    if has_file(root, _OTHER_NAME):
+        report.add(rules.CONFIG_NAME.finding(Location(_OTHER_NAME)))
     if not has_file(root, CONFIG_FILE):
         return {}
     text = read_text(root, CONFIG_FILE, report)

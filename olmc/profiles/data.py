@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,13 +19,30 @@ class UnknownVersionError(ValueError):
     """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
 
     def __init__(self, version: str) -> None:
-        from difflib import get_close_matches  # takes its time to import
-
         super().__init__(f"olmc knows no OLM version {version}")
         known, shipped = known_versions(), list(formats()["named"])[:-1]
-        close = get_close_matches(version, known, n=1, cutoff=0.7)
-        meant = f"Did you mean {close[0]}? " if close else ""
+        close = _closest(version)
+        meant = f"Did you mean {close}? " if close else ""
         self.hint = f"{meant}Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+
+
+_OPENSHIFT = re.compile(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_NUMBERS = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
+
+
+def _closest(version: str) -> str:
+    """The version that was probably meant, "" for none: OpenShift's without its prefix, the minor of a release that
+    there is not, or a slip of the keyboard. A number that is near another one is no slip."""
+    known = known_versions()
+    openshift = _OPENSHIFT.search(version)
+    if openshift and f"ocp-{openshift[1]}" in known:
+        return f"ocp-{openshift[1]}"
+    if _NUMBERS.fullmatch(version):
+        minor = ".".join(version.lstrip("vV").split(".")[:2])
+        return minor if minor in known else ""
+    from difflib import get_close_matches  # takes its time to import
+
+    return next(iter(get_close_matches(version.lower(), known, n=1, cutoff=0.7)), "")
 
 
 @cache

@@ -25,7 +25,7 @@ from olmc.review.echoes import told_once
 from olmc.review.lints.every import lint
 from olmc.review.lints.subject import Subject
 from olmc.rules import suppressions as rules
-from olmc.rules.catalogue import all_rules
+from olmc.rules.catalogue import all_rules, code_start
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
 
@@ -143,7 +143,7 @@ def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> 
 
     Of what is left, each mistake is told once.
     """
-    wanted, unwanted = (tuple(code.upper() for code in codes) for codes in (select, ignore))
+    wanted, unwanted = (tuple(map(code_start, codes)) for codes in (select, ignore))
     kept = (
         each
         for each in checked.diagnostics

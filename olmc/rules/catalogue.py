@@ -37,6 +37,12 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(sorted({rule for chapter in chapters() for rule in chapter.rules}))
 
 
+def code_start(text: str) -> str:
+    """How codes begin that somebody names: in any case, and the number alone will do (`301` is `OLMC301`)."""
+    upper = text.strip().upper()
+    return upper if upper.startswith("O") or not upper else f"OLMC{upper}"
+
+
 def message_of(rule: Rule) -> str:
     """The message of a rule, with names in braces for what differs from finding to finding."""
     return _plain(rule.message)

@@ -114,6 +114,12 @@ BAD_CONFIG = Rule(
     "Correct the field, or remove it.",
     "A misspelt option would silently do nothing, so unknown ones are refused.",
 )
+CONFIG_NAME = Rule(
+    "OLMC154", Severity.WARNING, "A configuration that is not read",
+    "olmc.yml is not read: the configuration of a workspace is called olmc.yaml",
+    "Rename it to olmc.yaml.",
+    "There is one name for the configuration, so that nobody has to guess which of two files counts.",
+)
 NO_BUNDLE_CONTENT = Rule(
     "OLMC139", Severity.FAILURE, "The content of a bundle is not in the workspace",
     "bundle content for {bundle} ({image}) is not available offline",

@@ -23,8 +23,8 @@ JSON_SYNTAX = Rule(
     "The file is not valid JSON",
     "not valid JSON: {problem}",
     "Correct the JSON here. Comments, trailing commas, single quotes and NaN are not part of it.",
-    "The text breaks JSON's grammar at this place. A file whose name ends in `.json` may also hold YAML, "
-    "but this one is neither.",
+    "The text breaks JSON's grammar at this place. A file whose name ends in `.json` may also hold YAML, but a text "
+    "that begins with a brace is read as JSON by Kubernetes' tools, which refuse what only YAML allows.",
 )
 
 DUPLICATE_KEY = Rule(

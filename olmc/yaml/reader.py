@@ -32,9 +32,10 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     """The documents of a stream of YAML or JSON, with the values of go-yaml v2 and sigs.k8s.io/yaml.
 
     `path` is relative to the workspace and names the file in diagnostics. A file called `.json` and a text
-    that begins with a brace are tried as JSON first. Empty documents have the value None; a stream of
-    comments has no documents. Every finding goes to `report` (OLMC100-OLMC111); after one of severity ERROR
-    the list is empty. `pure` asks for the slow reader in Python, which gives the same.
+    that begins with a brace are tried as JSON first; if it is both, nothing else will do. Empty documents have
+    the value None; a stream of comments has no documents. Every finding goes to `report` (OLMC100-OLMC111);
+    after one of severity ERROR the list is empty. `pure` asks for the slow reader in Python, which gives the
+    same.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
     if not looks_like_json(path, text):
@@ -48,7 +49,7 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     as_yaml = Report()
     documents = _read_yaml(path, text, as_yaml, pure)
     neither = any(diagnostic.code == YAML_SYNTAX.code for diagnostic in as_yaml.found)
-    if neither and path.endswith(".json") and _BRACKET_FIRST.match(text):
+    if path.endswith(".json") and (_BRACE_FIRST.match(text) or (neither and _BRACKET_FIRST.match(text))):
         return read_json(path, text, report)
     for diagnostic in as_yaml.found:
         report.add(diagnostic)

@@ -115,6 +115,7 @@ def test_selecting_and_ignoring() -> None:
     assert codes("bare-bundle", "--ignore", "OLMC270") == ["OLMC272"]
     assert codes("bare-bundle", "--select", "OLMC27", "--ignore", "OLMC272", "--ignore", "OLMC271") == ["OLMC270"]
     assert codes("bare-bundle", "--select", "OLMC5") == []
+    assert codes("bare-bundle", "--select", "27", "--ignore", "272") == ["OLMC270"]
 
 
 def test_a_code_that_no_rule_has() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from commands import names, olmc
 
+from olmc.profiles.data import UnknownVersionError, canonical
+
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  olmVersion: {version}\n"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: og, namespace: ns}\n"
@@ -43,6 +45,28 @@ def test_a_version_that_there_is_not(command: str, group: Path) -> None:
     assert result.stdout == ""
     said = " ".join(result.stderr.split())
     assert "olmc knows no OLM version ocp-4.41. Did you mean ocp-4.4? Known are 0.8 … 0.46.0, " in said
+
+
+@pytest.mark.parametrize(
+    ("version", "meant"),
+    [
+        ("4.14", "ocp-4.14"),
+        ("v4.14", "ocp-4.14"),
+        ("OCP-4.14", "ocp-4.14"),
+        ("Docs", "docs"),
+        ("V0.25", "0.25"),
+        ("4.14.3", "ocp-4.14"),
+        ("ocp4.14", "ocp-4.14"),
+        ("openshift-4.14", "ocp-4.14"),
+        ("0.99", ""),
+        ("0.25.99", "0.25"),
+        ("doc", "docs"),
+    ],
+)
+def test_what_was_probably_meant(version: str, meant: str) -> None:
+    with pytest.raises(UnknownVersionError) as error:
+        canonical(version)
+    assert error.value.hint.startswith(f"Did you mean {meant}? Known are" if meant else "Known are")
 
 
 def test_a_version_that_there_is_not_in_olmc_yaml(group: Path) -> None:

@@ -60,7 +60,13 @@ def test_what_is_no_json_is_tried_as_yaml() -> None:
     assert values("a.json", "a: yes\n---\nb: no\n") == [{"a": True}, {"b": False}]
     assert values("a.yaml", '{a: 1, "b": [c,],}') == [{"a": 1, "b": ["c"]}]
     assert values("a.yaml", '{"a": 1}\n---\n{"b": 2}\n') == [{"a": 1}, {"b": 2}]
-    assert values("a.json", "{a: NaN}") == [{"a": "NaN"}]
+    assert values("a.yaml", "{a: NaN}") == [{"a": "NaN"}]
+
+
+@pytest.mark.parametrize("text", ['{"a": [1,]}', '{"a": 1,}'])
+def test_a_comma_too_many_is_refused_where_kubectl_does(text: str) -> None:
+    """Where, depends on the version of Python."""
+    assert [code for _, code in findings("a.json", text)] == ["OLMC101"]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +75,9 @@ def test_what_is_no_json_is_tried_as_yaml() -> None:
         ("a.json", '{"a": 1,\n  "b": 2', [("a.json:2:9", "OLMC101")]),
         ("a.json", '{"a": 1}\n{"b": "x\n"}}', [("a.json:2:9", "OLMC101")]),
         ("a.json", '["a" "b"]', [("a.json:1:6", "OLMC101")]),
+        # It is YAML, but what begins with a brace in a file called .json is JSON to kubectl.
+        ("a.json", "{a: NaN}", [("a.json:1:2", "OLMC101")]),
+        ("a.json", '{"a": 1}\n---\n{"b": 2}\n', [("a.json:2:1", "OLMC101")]),
         # Neither JSON nor YAML, but it looks more like YAML.
         ("a.json", "a: 'x\n", [("a.json:1:4", "OLMC100")]),
         ("a.yaml", '{"a": 1,\n  "b": 2', [("a.yaml:1:1", "OLMC100")]),
