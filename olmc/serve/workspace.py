@@ -27,6 +27,7 @@ LOOK_AGAIN_SECONDS = 5
 _CALM_MILLISECONDS = 200
 
 State = tuple[tuple[str, int, int, int], ...]
+_GONE: State = (("", 0, 0, 0),)
 
 
 class Compiled(NamedTuple):
@@ -47,13 +48,15 @@ def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> 
 
 def state_of(root: Path) -> State:
     """What tells whether a file has changed: path, time of change, size and number of each."""
+    if not root.is_dir():
+        return _GONE
     found = []
     try:
         for path in scan(root, Report()).walk():
             facts = (root / path).stat()
             found.append((path, facts.st_mtime_ns, facts.st_size, facts.st_ino))
     except OSError:  # a file went away meanwhile: that is a change, and the next look finds what came of it
-        return (("", 0, 0, 0), *found)
+        return (*_GONE, *found)
     return tuple(found)
 
 
@@ -103,6 +106,7 @@ async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
         except OSError:  # no more watches to be had from the operating system, or the folder is gone for the moment
             polling = root.is_dir()
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            yield ()
 
 
 def is_of_interest(root: Path, path: Path) -> bool:

@@ -107,6 +107,31 @@ def test_without_help_of_the_operating_system_files_are_polled(root: Path, monke
     assert polled == [None, True]
 
 
+def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be watched where nothing is, but it is looked at, and said, as is that it comes back."""
+    feed = first(root)
+    away = root.with_name("away")
+    root.rename(away)
+    watched: list[bool] = []
+
+    async def looks(*_: object, **__: object) -> AsyncIterator[object]:
+        watched.append(root.is_dir())
+        if len(watched) == 1:
+            raise FileNotFoundError(root)
+        away.rename(root)
+        (root / "operators.yaml").unlink()
+        yield "it is back"
+        feed.close()
+
+    said: list[str] = []
+    monkeypatch.setattr(workspace, "awatch", looks)
+    monkeypatch.setattr(workspace, "LOOK_AGAIN_SECONDS", 0.01)
+    asyncio.run(follow(feed, root, Options(), state_of(away), said.append))
+    assert watched == [False, False]
+    assert ["OLMC655" in text for text in said] == [True, False]
+    assert said[1].endswith(": 2 deleted\n")
+
+
 def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next look tries again, even if no file has changed since."""
     feed = first(root)
