@@ -193,14 +193,21 @@ def _field_reader(field: Field) -> Read:
 
 
 def _matched(value: Mapping[str, Any], by_name: Mapping[str, Field]) -> dict[str, Any]:
-    """The entries that some field takes, under its name; of several for one the last in key order counts."""
+    """The entries that some field takes, under its name; of several for one the last in key order counts.
+
+    Go decodes the others as well, so raises Refused for one that does not fit.
+    """
     matched: dict[str, Any] = {}
     for key in sorted(value):
         field = by_name.get(key) or folded(by_name, key)
         if field is None:
             continue
         earlier = matched.get(field.name)
-        matched[field.name] = value[key] if earlier is None else _overlaid(earlier, value[key], field.type)
+        if earlier is None:
+            matched[field.name] = value[key]
+        else:
+            reader(field.type)(earlier)
+            matched[field.name] = _overlaid(earlier, value[key], field.type)
     return matched
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from olmc.golang import GoTypeError, decode, encode, quantity
@@ -124,6 +124,15 @@ def test_the_first_mismatch_in_key_order_is_reported() -> None:
     assert caught.value.path == ("paused",)
 
 
+def test_a_key_that_does_not_count_has_to_fit_all_the_same() -> None:
+    """Go decodes both keys into the field, one after the other (R-JSON-11)."""
+    message = r"^json: cannot unmarshal array into Go struct field Container.name of type string$"
+    with pytest.raises(GoTypeError, match=message) as caught:
+        decode("k8s.io/api/core/v1.Container", {"Name": [], "name": "brewer"})
+    assert caught.value.path == ("Name",)
+    assert decode("k8s.io/api/core/v1.Container", {"Name": "x", "name": "brewer"})["name"] == "brewer"
+
+
 def test_an_error_of_a_type_that_decodes_itself_is_reported_before_earlier_ones() -> None:
     wrong = {"template": {"spec": {"containers": [{"name": True}, {"resources": {"limits": {"cpu": "x"}}}]}}}
     with pytest.raises(GoTypeError, match=r"^quantities must match"):
@@ -149,6 +158,7 @@ JSON_VALUES = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(JSON_VALUES)
+@example({"Name": [], "name": ""})
 def test_what_the_reader_refuses_has_a_message_and_nothing_else_has(value: Any) -> None:
     """The two walks over a value, the fast one and the one for messages, agree."""
     container = full_type("k8s.io/api/core/v1.Container")
