@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.cluster import Cluster, key_of
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Source
+from olmc.model.location import Source
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
@@ -19,7 +19,7 @@ from olmc.rules import descoped as rules
 from olmc.settle.descoped import is_descoped
 from olmc.settle.permissions import access, allowed
 from olmc.settle.requirements import APIEXTENSIONS
-from olmc.yaml import locate
+from olmc.yaml import at, locate
 
 CRD = "CustomResourceDefinition"
 
@@ -54,10 +54,6 @@ def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Itera
             yield from (_Shipped(step.object, step.source) for step in steps)
 
 
-def _at(source: Source | None, *keys: str | int) -> Location | None:
-    return locate(source, keys) if source is not None else None
-
-
 def _name(obj: KubernetesObject) -> str:
     metadata = obj.get("metadata")
     found = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, Mapping) else ""
@@ -70,7 +66,7 @@ def _bindings(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnostic]:
     for obj, source in shipped:
         if obj.get("kind") in ("RoleBinding", "ClusterRoleBinding"):
             yield rules.BINDING_REFUSED.finding(
-                _at(source), csv=csv.name, kind=obj["kind"], name=_name(obj), account=accounts[0] if accounts else "…"
+                at(source), csv=csv.name, kind=obj["kind"], name=_name(obj), account=accounts[0] if accounts else "…"
             )
 
 
@@ -83,7 +79,7 @@ def _optional_roles(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnosti
             name for name in names if name.startswith(f"{account}-") and not name.startswith(account + REQUIRED)
         )
         if optional and (generated or len(optional) > 1):
-            place = _at(csv.source, "metadata", "name")
+            place = at(csv.source, "metadata", "name")
             yield rules.OPTIONAL_ROLES.finding(place, account=account, csv=csv.name, names=", ".join(optional))
 
 
@@ -91,7 +87,7 @@ def _status_rights(csv: Csv, cluster: Cluster) -> Iterator[Diagnostic]:
     """R-DESCOPE-7, for APIs whose resources have a status."""
     for api in _apis_with_status([csv], cluster):
         if not _may_update_everywhere(csv, api):
-            place = _at(csv.source, "spec", "customresourcedefinitions", "owned")
+            place = at(csv.source, "spec", "customresourcedefinitions", "owned")
             resource, group = api.plural, api.key.group
             yield rules.NO_STATUS.finding(place, csv=csv.name, api=api.name, resource=resource, group=group)
 
@@ -158,9 +154,9 @@ def _shared_apis(descoped: Iterable[Csv], options: Options) -> Iterator[Diagnost
             if api.key not in theirs or name in options.shared_apis or _replaces(first, second):
                 continue
             texts = [str(key_of(csv)) if first.name == second.name else csv.name for csv in (first, second)]
-            other = _at(second.source, "metadata", "name")
+            other = at(second.source, "metadata", "name")
             yield rules.SHARED_API.finding(
-                _at(first.source, "metadata", "name"),
+                at(first.source, "metadata", "name"),
                 related=((f"ClusterServiceVersion {texts[1]}", other),) if other else (),
                 first=texts[0], second=texts[1], kind=api.key.kind, group=api.key.group, version=api.key.version,
                 api=name,

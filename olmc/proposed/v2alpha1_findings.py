@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Source
 from olmc.model.objects import Identity
 from olmc.model.options import Options
 from olmc.model.proposed import Operator
@@ -16,7 +15,7 @@ from olmc.resolve.resolve import NOT_SATISFIABLE
 from olmc.resolve.visibility import needed_catalogs
 from olmc.rules import v2alpha1 as rules
 from olmc.settle.diagnose import without_content
-from olmc.yaml import locate
+from olmc.yaml import at
 
 
 def findings(
@@ -28,7 +27,7 @@ def findings(
     for operator in refused:
         ref = operator.catalog.ref if operator.catalog else None
         if ref is not None:
-            place = _at(operator.source, "spec", "updates", "catalogSource", "ref")
+            place = at(operator.source, "spec", "updates", "catalogSource", "ref")
             yield rules.CATALOG_DENIED.finding(
                 place, user=options.user, catalog=f"{ref.namespace}/{ref.name}", namespace=ref.namespace
             )
@@ -39,15 +38,15 @@ def findings(
         if outcome.failure:
             failures.setdefault(outcome.failure, []).append(outcome)
         if outcome.problem and outcome.operator.catalog is not None:
-            place = _at(outcome.operator.source, "metadata", "name")
+            place = at(outcome.operator.source, "metadata", "name")
             yield rules.NOT_APPLIED.finding(place, name=outcome.operator.name, problem=outcome.problem)
         if outcome.missing and outcome.operator.catalog is not None:
-            place = _at(outcome.operator.source, "spec", "updates")
+            place = at(outcome.operator.source, "spec", "updates")
             yield rules.NO_CONTENT.finding(place, who=f"Operator {outcome.operator.name}", image=outcome.missing)
         found = differing.get(outcome.operator.name, ())
         if found:
             shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
-            place = _at(outcome.operator.source, "metadata", "name")
+            place = at(outcome.operator.source, "metadata", "name")
             yield rules.DIVERGES.finding(
                 place, operator=outcome.operator.name, count=len(found), components=shown
             )
@@ -62,13 +61,13 @@ def _unresolved(reason: str, message: str, failed: Sequence[Outcome], cluster: C
     elif any(s.package in {outcome.package for outcome in failed} for s in cluster.subscriptions.values()):
         hint = "A Subscription asks for the same package; --migrate-subscriptions lets the Operator take its place."
     names = ", ".join(f"Operator {outcome.operator.name}" for outcome in failed)
-    place = _at(failed[0].operator.source, "spec", "updates")
+    place = at(failed[0].operator.source, "spec", "updates")
     return rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
 
 
 def _about_install(judged: Judged, options: Options) -> Iterator[Diagnostic]:
     install = judged.install
-    place = _at(install.source, "metadata", "name")
+    place = at(install.source, "metadata", "name")
     if judged.missing:
         yield rules.APPROVAL_DENIED.finding(
             place, user=options.user, name=install.name, missing=as_json(judged.missing)
@@ -95,7 +94,3 @@ def unread_catalogs(outcomes: Sequence[Outcome], cluster: Cluster, options: Opti
     told = {catalog.key for catalog in needed_catalogs(cluster, options)}
     every = needed_catalogs(cluster, options, clusterwide=True)
     yield from without_content([catalog for catalog in every if catalog.key not in told], options)
-
-
-def _at(source: Source | None, *keys: str | int) -> Location | None:
-    return locate(source, keys) if source is not None else None

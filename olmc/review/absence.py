@@ -10,11 +10,12 @@ from olmc.model.objects import identity
 from olmc.model.workspace import Manifest
 from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
-from olmc.review.hindrances import at, deeper, of_csv, of_operator, of_plan, of_subscription
+from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
 from olmc.rules import load as rules
 from olmc.settle.rest import Settled
+from olmc.yaml import at
 
 
 def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:

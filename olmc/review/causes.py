@@ -11,8 +11,9 @@ from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM, CSV_KIND
 from olmc.resolve.explain import Line, reasons
-from olmc.review.hindrances import at, deeper
+from olmc.review.hindrances import deeper
 from olmc.settle.rest import Settled
+from olmc.yaml import at
 
 
 def because(found: Rendered, settled: Settled) -> Iterator[Line]:

@@ -6,22 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Subscription
-from olmc.model.location import Location, Source
 from olmc.resolve.explain import Line, derivation
 from olmc.rules import settle as rules
-from olmc.settle.diagnose import failed_step, place_of, rivals, unmet, with_places
+from olmc.settle.diagnose import failed_step, place_of, rivals, unmet
 from olmc.settle.rest import Settled
-from olmc.yaml import locate
+from olmc.settle.unresolved import with_places
+from olmc.yaml import at
 
 if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
 APPROVAL = "RequiresApproval"
-
-
-def at(source: Source | None, *keys: str | int) -> Location | None:
-    """The place of some keys in a document, None without one."""
-    return locate(source, keys) if source is not None else None
 
 
 def deeper(lines: Iterable[Line]) -> Iterator[Line]:

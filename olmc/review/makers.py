@@ -12,8 +12,8 @@ from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.resolve.contents import inline_content
 from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, csv_object, strategy_steps
-from olmc.review.hindrances import at
 from olmc.review.targets import Scene, Wanted
+from olmc.yaml import at
 
 _NO_CATALOG = CatalogKey("", "")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, key_of
-from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
+from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.operators import Group
 from olmc.model.options import Options
@@ -17,10 +16,7 @@ from olmc.rules import settle as rules
 from olmc.rules.rule import Rule
 from olmc.settle.groups import format_apis, intersects
 from olmc.settle.rest import Settled
-from olmc.yaml import locate
-
-if TYPE_CHECKING:
-    from olmc.model.resolution import Candidate, Question
+from olmc.yaml import at
 
 
 def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
@@ -33,8 +29,7 @@ def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, 
         *_groups(cluster),
         *_out_of_sight(cluster, options),
         *_missing_catalogs(cluster, options),
-        *_resolutions(settled),
-        *_missing_content(settled, bundles),
+        *_unresolved(settled, bundles),
         *_plans(cluster),
         *_members(cluster),
         *_version(cluster),
@@ -59,10 +54,6 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
             yield versions.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
 
 
-def _at(source: Source | None, *keys: str | int) -> Location | None:
-    return locate(source, keys) if source is not None else None
-
-
 def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
     by_namespace: dict[str, list[Group]] = {}
     for group in cluster.groups:
@@ -73,17 +64,17 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
                 if group.missing_account
                 else "Correct the group's spec."
             )
-            place = _at(group.source, "spec")
+            place = at(group.source, "spec")
             yield rules.GROUP_PROBLEM.finding(
                 place, namespace=group.namespace, name=group.name, problem=group.problem, hint=hint
             )
         for name in group.targets:
             if name and name not in cluster.namespaces:
-                place = _at(group.source, "spec", "targetNamespaces")
+                place = at(group.source, "spec", "targetNamespaces")
                 yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
         if len(groups) > 1:
-            places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := _at(g.source)) is not None]
+            places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
             names = ", ".join(g.name for g in groups)
             first = places[0][1] if places else None
             yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
@@ -95,7 +86,7 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
             yield rules.UNSEEN_CATALOG.finding(
-                _at(subscription.source, "spec", "sourceNamespace"),
+                at(subscription.source, "spec", "sourceNamespace"),
                 namespace=name.namespace,
                 name=name.name,
                 catalog=subscription.catalog.name,
@@ -106,7 +97,7 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if not name.namespace and not free:
             yield _without_namespace("Subscription", name.name, subscription.source)
         elif not cluster.groups_in(name.namespace) and not free:
-            place = _at(subscription.source, "metadata", "namespace")
+            place = at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
 
 
@@ -118,7 +109,7 @@ def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnosti
             "\nIf these are the manifests of a bundle, compile its folder, the one with manifests/ and metadata/ in it:"
             " `olmc render ..` from here."
         )
-    return rules.NO_NAMESPACE.finding(_at(source, "metadata"), kind=kind, name=name, hint=hint)
+    return rules.NO_NAMESPACE.finding(at(source, "metadata"), kind=kind, name=name, hint=hint)
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
@@ -135,98 +126,18 @@ def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iter
     for catalog in catalogs:
         image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
         if catalog.catalog is None and image:
-            place = _at(catalog.source, "spec", "image")
+            place = at(catalog.source, "spec", "image")
             namespace, name = catalog.key.namespace, catalog.key.name
             yield vendor_rules.MISSING_CATALOG.finding(place, namespace=namespace, name=name, image=image)
 
 
-def _resolutions(settled: Settled) -> Iterator[Diagnostic]:
-    """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
-    last = list(settled.rounds.values())
-    for done in (*settled.history, *last):
-        if done.question is None or done.answer is None:
-            continue
-        from olmc.resolve.explain import derivation  # only workspaces with Subscriptions need the resolver
-        from olmc.resolve.resolve import answer
+def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+    """What the resolver has to say, and the bundles that it picked without their content."""
+    if settled.rounds or settled.history:
+        from olmc.settle.unresolved import missing_content, resolutions  # few bundles by themselves need the resolver
 
-        question = with_places(done.question, settled.cluster, of_fields=bool(done.answer.message))
-        said = Report()
-        answer(question, said)
-        for diagnostic in said:
-            if diagnostic.severity is not Severity.FAILURE:
-                yield diagnostic
-            elif done in last:
-                lines = derivation(question, done.answer)
-                if done.answer.conflict or any(line.location for line in lines):
-                    told = (
-                        f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}"
-                        for line in lines
-                    )
-                    yield diagnostic._replace(hint="\n".join(told))
-                else:
-                    yield _of_empty_catalog(diagnostic, question, settled.cluster)
-
-
-def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic:
-    """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
-    seen = [cluster.catalogs[each.key] for each in question.catalogs if each.key in cluster.catalogs]
-    empty = next((each for each in seen if each.catalog is None), None)
-    if empty is None:
-        return diagnostic
-    name = empty.key.name
-    spec = (empty.manifest or {}).get("spec") or {}
-    if spec.get("image"):  # which is reported at the image
-        return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
-    field = ("spec", "address") if spec.get("address") else ("metadata", "name")
-    hint = f"Put the file-based catalog of {name} into catalogs/{name}/."
-    return diagnostic._replace(location=_at(empty.source, *field) or diagnostic.location, hint=hint)
-
-
-_FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
-
-
-def with_places(question: Question, cluster: Cluster, *, of_fields: bool = False) -> Question:
-    """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
-    wishes = []
-    for wish in question.wishes:
-        namespace, _, name = wish.name.rpartition("/")
-        found = cluster.subscriptions.get(Name(namespace or question.namespace, name))
-        source = found.source if found else None
-        spec = found.spec if found and of_fields else {}
-        fields = tuple((field, place) for field in _FIELDS if field in spec and (place := _at(source, "spec", field)))
-        wishes.append(wish._replace(location=_at(source, "spec"), fields=fields))
-    return question._replace(wishes=tuple(wishes))
-
-
-def _missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
-    for done in settled.rounds.values():
-        for content, text, keys, hint in done.unreadable:
-            name = content.csv.object["metadata"]["name"]
-            yield rules.NOT_UNPACKED.finding(_at(content.csv.source, *keys), csv=name, text=text, hint=hint)
-        for candidate in done.missing:
-            yield _without_bundle(candidate, settled.cluster, bundles)
-
-
-def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
-    """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
-    catalog = cluster.catalogs[candidate.catalog].catalog
-    package = catalog.packages.get(candidate.package) if catalog else None
-    listed = package.bundles if package else {}
-    entry = listed.get(candidate.name)
-    place = candidate.location
-    if entry is not None and entry.location is not None:
-        place = locate(entry.location.source, (*entry.location.keys, "image"))
-    found = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
-    alike = [name for name, each in bundles.items() if each.package == candidate.package and name not in listed]
-    if not alike:
-        return found
-    from olmc.resolve.suggest import closest
-
-    best = closest(candidate.name, alike) or min(alike)
-    where = bundles[best].directory or "."
-    hint = f"Did you mean the bundle in {where}? Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
-    csv = locate(bundles[best].csv.source, ("metadata", "name"))
-    return found._replace(hint=hint, related=((f"the CSV {best}", csv),))
+        yield from resolutions(settled)
+        yield from missing_content(settled, bundles)
 
 
 def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
@@ -248,7 +159,7 @@ def failed_step(plan: InstallPlan) -> Location | None:
     if plan.condition and plan.condition[1] == "InstallCheckFailed":
         return None
     step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
-    return _at(step.source) if step is not None else None
+    return at(step.source) if step is not None else None
 
 
 def _members(cluster: Cluster) -> Iterator[Diagnostic]:
@@ -258,7 +169,7 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
             continue
         if member.csv.counts_as_copy:
             home = member.csv.annotations.get("olm.operatorNamespace")
-            place = _at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
+            place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
             yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
             continue
         if not member.phase and not member.csv.surface_is_readable:
@@ -287,7 +198,7 @@ def rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]
     found = []
     for group in cluster.groups:
         shared = wanted & (cluster.provided.get(key_of(group)) or frozenset())
-        place = _at(group.source)
+        place = at(group.source)
         if group != member.group and shared and place is not None and intersects(member.group, group):
             found.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
     return tuple(found)
@@ -313,5 +224,5 @@ def unmet(member: Member) -> Iterator[str]:
 def place_of(member: Member) -> Location | None:
     """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
     if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
-        return _at(member.group.source, "spec")
-    return _at(member.csv.source, "metadata", "name")
+        return at(member.group.source, "spec")
+    return at(member.csv.source, "metadata", "name")

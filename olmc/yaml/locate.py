@@ -16,3 +16,8 @@ def locate(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -
     from olmc.yaml.places import find
 
     return find(source, (*source.prefix, *keys), of_key=of_key)
+
+
+def at(source: Source | None, *keys: str | int) -> Location | None:
+    """As `locate`, and None for what comes from no document."""
+    return locate(source, keys) if source is not None else None

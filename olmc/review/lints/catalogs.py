@@ -8,8 +8,9 @@ from olmc.golang.ranges import dropped_parts, range_or_none
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
 from olmc.review.graph import upgrade_graph
-from olmc.review.lints.subject import Lint, Subject, at
+from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
+from olmc.yaml import at
 
 _MOST = 5
 

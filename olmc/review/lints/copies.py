@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from olmc.generate.csvs import copy_targets
 from olmc.generate.world import world
 from olmc.model.diagnostic import Diagnostic
-from olmc.review.lints.subject import Lint, Subject, at
+from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
+from olmc.yaml import at
 
 MUCH = 5_000_000
 """Bytes of all copies of one CSV from which on they are worth a word."""

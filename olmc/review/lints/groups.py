@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.model.diagnostic import Diagnostic
-from olmc.review.lints.subject import Lint, Subject, at, full_name, of_kind
+from olmc.review.lints.subject import Lint, Subject, full_name, of_kind
 from olmc.rules import lints as rules
 from olmc.settle.selectors import is_empty
+from olmc.yaml import at
 
 PROVIDED_APIS = "olm.providedAPIs"
 

@@ -13,8 +13,9 @@ from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.resolve import profile_of
-from olmc.review.lints.subject import Lint, Subject, at
+from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
+from olmc.yaml import at
 
 LIMIT = 262_144
 """How many bytes the annotations of an object may have, keys and values together."""

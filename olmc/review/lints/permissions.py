@@ -9,10 +9,11 @@ from olmc.load.validation.views import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
-from olmc.review.lints.subject import Lint, Subject, at, of_kind
+from olmc.review.lints.subject import Lint, Subject, of_kind
 from olmc.review.policy import policy_rules
 from olmc.review.risks import Level, Risk, risks_of
 from olmc.rules import lints as rules
+from olmc.yaml import at
 
 # Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.
 _HOLDS_IN = {"clusterPermissions": "", "permissions": None}

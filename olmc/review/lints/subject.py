@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Source
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.settle.rest import Settled
-from olmc.yaml import locate
 
 
 class Subject(NamedTuple):
@@ -23,11 +21,6 @@ class Subject(NamedTuple):
 
 
 Lint = Callable[[Subject], Iterator[Diagnostic]]
-
-
-def at(source: Source | None, *keys: str | int) -> Location | None:
-    """The place of a value of a document, None where there is no document."""
-    return locate(source, keys) if source is not None else None
 
 
 def of_kind(subject: Subject, *kinds: str) -> Iterator[Manifest]:

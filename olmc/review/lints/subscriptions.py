@@ -8,10 +8,11 @@ from olmc.model.catalog import Package
 from olmc.model.cluster import Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.review.graph import Lane, upgrade_graph
-from olmc.review.lints.subject import Lint, Subject, at
+from olmc.review.lints.subject import Lint, Subject
 from olmc.review.pins import channel_entries, obstacle
 from olmc.rules import lints as rules
 from olmc.settle.rest import Settled
+from olmc.yaml import at
 
 
 def pins(subject: Subject) -> Iterator[Diagnostic]:

@@ -1,0 +1,101 @@
+"""What the resolver could not do in a settled cluster, in words: no choice of versions, content that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from olmc.model.cluster import Cluster, Name
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.resolution import Candidate, Question
+from olmc.model.workspace import Bundle
+from olmc.resolve.explain import derivation
+from olmc.resolve.resolve import answer
+from olmc.resolve.suggest import closest
+from olmc.rules import load as load_rules
+from olmc.rules import settle as rules
+from olmc.settle.rest import Settled
+from olmc.yaml import at, locate
+
+_FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
+
+
+def resolutions(settled: Settled) -> Iterator[Diagnostic]:
+    """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
+    last = list(settled.rounds.values())
+    for done in (*settled.history, *last):
+        if done.question is None or done.answer is None:
+            continue
+        question = with_places(done.question, settled.cluster, of_fields=bool(done.answer.message))
+        said = Report()
+        answer(question, said)
+        for diagnostic in said:
+            if diagnostic.severity is not Severity.FAILURE:
+                yield diagnostic
+            elif done in last:
+                lines = derivation(question, done.answer)
+                if done.answer.conflict or any(line.location for line in lines):
+                    told = (
+                        f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}"
+                        for line in lines
+                    )
+                    yield diagnostic._replace(hint="\n".join(told))
+                else:
+                    yield _of_empty_catalog(diagnostic, question, settled.cluster)
+
+
+def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic:
+    """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
+    seen = [cluster.catalogs[each.key] for each in question.catalogs if each.key in cluster.catalogs]
+    empty = next((each for each in seen if each.catalog is None), None)
+    if empty is None:
+        return diagnostic
+    name = empty.key.name
+    spec = (empty.manifest or {}).get("spec") or {}
+    if spec.get("image"):  # which is reported at the image
+        return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
+    field = ("spec", "address") if spec.get("address") else ("metadata", "name")
+    hint = f"Put the file-based catalog of {name} into catalogs/{name}/."
+    return diagnostic._replace(location=at(empty.source, *field) or diagnostic.location, hint=hint)
+
+
+def with_places(question: Question, cluster: Cluster, *, of_fields: bool = False) -> Question:
+    """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
+    wishes = []
+    for wish in question.wishes:
+        namespace, _, name = wish.name.rpartition("/")
+        found = cluster.subscriptions.get(Name(namespace or question.namespace, name))
+        source = found.source if found else None
+        spec = found.spec if found and of_fields else {}
+        fields = tuple((field, place) for field in _FIELDS if field in spec and (place := at(source, "spec", field)))
+        wishes.append(wish._replace(location=at(source, "spec"), fields=fields))
+    return question._replace(wishes=tuple(wishes))
+
+
+def missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+    """The bundles that were picked and can't be unpacked, or whose content nobody has."""
+    for done in settled.rounds.values():
+        for content, text, keys, hint in done.unreadable:
+            name = content.csv.object["metadata"]["name"]
+            yield rules.NOT_UNPACKED.finding(at(content.csv.source, *keys), csv=name, text=text, hint=hint)
+        for candidate in done.missing:
+            yield _without_bundle(candidate, settled.cluster, bundles)
+
+
+def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
+    """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
+    catalog = cluster.catalogs[candidate.catalog].catalog
+    package = catalog.packages.get(candidate.package) if catalog else None
+    listed = package.bundles if package else {}
+    entry = listed.get(candidate.name)
+    place = candidate.location
+    if entry is not None and entry.location is not None:
+        place = locate(entry.location.source, (*entry.location.keys, "image"))
+    found = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
+    alike = [name for name, each in bundles.items() if each.package == candidate.package and name not in listed]
+    if not alike:
+        return found
+    best = closest(candidate.name, alike) or min(alike)
+    where = bundles[best].directory or "."
+    hint = f"Did you mean the bundle in {where}? Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
+    csv = locate(bundles[best].csv.source, ("metadata", "name"))
+    return found._replace(hint=hint, related=((f"the CSV {best}", csv),))
