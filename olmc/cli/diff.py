@@ -12,7 +12,14 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import RENDERED, given_of, tell_idle
-from olmc.cli.options import approve_option, given_version, kube_version_option, olm_versions_option, watched
+from olmc.cli.options import (
+    approve_option,
+    certs_option,
+    given_version,
+    kube_version_option,
+    olm_versions_option,
+    watched,
+)
 from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
@@ -31,8 +38,7 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
 @click.option("--for", "for_", envvar="OLMC_DIFF_FOR", type=click.Choice(["review", "apply"]), default="review",
               show_default=True, help="Compare what OLM leaves in the cluster, or what is applied without OLM.")
-@click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
-              help="For apply: who issues serving certificates.")
+@certs_option
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")

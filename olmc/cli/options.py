@@ -62,6 +62,10 @@ kube_version_option = click.option(
     "--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
     help="The Kubernetes version of the cluster.",
 )  # fmt: skip
+certs_option = click.option(
+    "--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
+    help="For apply: who issues serving certificates.",
+)  # fmt: skip
 approve_option = click.option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
 )  # fmt: skip

@@ -13,7 +13,7 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import RENDERED, given_of, tell_idle
-from olmc.cli.options import approve_option, kube_version_option, olm_version_option, watched
+from olmc.cli.options import approve_option, certs_option, kube_version_option, olm_version_option, watched
 from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
@@ -59,8 +59,7 @@ _FIELDS = {
               help="Not these kinds (may be repeated).")
 @click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
               help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.")
-@click.option("--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
-              help="For apply: who issues serving certificates.")
+@certs_option
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
