@@ -166,3 +166,12 @@ DROPPED_PART = Rule(
     "In the ranges of OLM a part of a single character is left out without a word (R-CAT-453): '>=1.0.0 <' has no "
     "upper end, and covers every later version.",
 )
+SEVERAL_HOPS = Rule(
+    "OLMC423", Severity.INFO, "An upgrade of several versions at once",
+    "Subscription {name} goes from {first} over {between} to {last} without a pause, and OLM can get stuck on the way",
+    "Begin at {last}, or set installPlanApproval: Manual and approve a plan when the last version has Succeeded.",
+    "OLM plans the next version as soon as the CSV of the last one exists. If a version is replaced before its own "
+    "predecessor saw it Succeeded, both stay Replacing, and the namespace can't be resolved any more "
+    "(`constraints not satisfiable: @existing/… originate from package …`) until somebody deletes them. Nobody can say "
+    "beforehand whether it happens: olmc writes what OLM leaves where it gets through.",
+)

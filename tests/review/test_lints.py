@@ -88,6 +88,20 @@ def test_starting_csv(tmp_path: Path) -> None:
     assert codes(tmp_path / "d", **subscribed()) == []
 
 
+def test_an_upgrade_over_several_versions_can_get_stuck(tmp_path: Path) -> None:
+    """It takes three versions, whichever of them was installed before, and nobody to approve the plans."""
+    more = {"name": "kettle.v1.2.0", "replaces": "kettle.v1.1.0"}
+    chain = {"groups": {"ns/og": "own"}, "operators": [*subscribed(startingCSV="kettle.v1.0.0")["operators"], more]}
+    several, _ = found(tmp_path / "several", **chain)
+    assert several.code == "OLMC423"
+    assert several.message.startswith(
+        "Subscription ns/kettle goes from kettle.v1.0.0 over kettle.v1.1.0 to kettle.v1.2.0 without a pause"
+    )
+    manual = subscribed(startingCSV="kettle.v1.0.0", installPlanApproval="Manual")["operators"]
+    assert codes(tmp_path / "manual", groups={"ns/og": "own"}, operators=[*manual, more]) == []
+    assert codes(tmp_path / "head", groups={"ns/og": "own"}, operators=["kettle.v1.0.0", UPGRADE[1], more]) == []
+
+
 @pytest.mark.parametrize(
     ("schema", "name"), [("olm.package", ""), ("olm.channel", "stable"), ("olm.bundle", "kettle.v1.1.0")]
 )

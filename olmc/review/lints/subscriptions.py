@@ -1,11 +1,11 @@
-"""Subscriptions: pins that are none, what is deprecated, and operators that get no more upgrades."""
+"""Subscriptions: pins that are none, what is deprecated, upgrades that can get stuck, and operators that get none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from olmc.model.catalog import Package
-from olmc.model.cluster import Name, Subscription
+from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.review.graph import Lane, upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
@@ -70,6 +70,29 @@ def stranded(subject: Subject) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
+def several_hops(subject: Subject) -> Iterator[Diagnostic]:
+    """Upgrades over at least one version in between, which OLM replaces at once (R-CAT-590)."""
+    if subject.settled is None:
+        return
+    cluster = subject.settled.cluster
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        first, *between = _replaced(cluster, name.namespace, subscription.installed)
+        if len(between) > 1:
+            last = between.pop()
+            yield rules.SEVERAL_HOPS.finding(
+                at(subscription.source, "spec"), name=name, first=first, between=", ".join(between), last=last
+            )
+
+
+def _replaced(cluster: Cluster, namespace: str, csv: str) -> list[str]:
+    """The CSVs that were replaced one after the other until `csv` was installed, and itself, in this order."""
+    known = {each.name: each for each in (*cluster.csvs.values(), *cluster.retired) if each.namespace == namespace}
+    chain = [csv]
+    while chain[0] in known and known[chain[0]].replaces in known and known[chain[0]].replaces not in chain:
+        chain.insert(0, known[chain[0]].replaces)
+    return chain
+
+
 def _followed(settled: Settled | None) -> Iterator[tuple[Name, Subscription, Package]]:
     """The Subscriptions of the cluster at rest whose package their catalog has."""
     for name, subscription in sorted(settled.cluster.subscriptions.items()) if settled else ():
@@ -83,4 +106,4 @@ def _heads(lane: Lane) -> str:
     return " or ".join(lane.heads)
 
 
-LINTS: tuple[Lint, ...] = (pins, deprecated, stranded)
+LINTS: tuple[Lint, ...] = (pins, deprecated, stranded, several_hops)
