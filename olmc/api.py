@@ -91,17 +91,18 @@ def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
-    from olmc.load.config import options_from, read_config  # a bundle by itself needs neither, and imports take time
+    # A bundle by itself needs none of these, and imports take time.
+    from olmc.load.config import indexing_from, options_from, read_config
     from olmc.load.lock import read_lock
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
     options = options_from(config, options, given)
-    ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
+    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
     # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
-        path, report, ignored=ignored, edges=edges, kube_version=options.kube_version, lock=lock
+        path, report, ignored=ignored, indexing=indexing, kube_version=options.kube_version, lock=lock
     )
     return workspace, options, config
 

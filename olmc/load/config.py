@@ -11,7 +11,7 @@ from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
 from olmc.model.location import Location
-from olmc.model.options import ImageContent, Options, Proxy
+from olmc.model.options import ImageContent, Indexing, Options, Proxy
 from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
 from olmc.rules import versions
@@ -76,6 +76,11 @@ def _is_known(document: Document, report: Report) -> bool:
         report.add(versions.UNKNOWN_VERSION.finding(place, problem=error, hint=error.hint))
         return False
     return True
+
+
+def indexing_from(config: Mapping[str, Any]) -> Indexing:
+    """How the config wants catalogs to be made of what has no update graph."""
+    return Indexing(config.get("bundleEdges") or "replaces", bool(config.get("enableAlpha")))
 
 
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from olmc.load.bundles import BUNDLE_FOLDERS, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
@@ -16,12 +16,12 @@ from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED, SCAFFOLDED
+from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.rules import load as rules
 from olmc.yaml import read
 
 if TYPE_CHECKING:
-    from olmc.load.catalogs.bundle_lists import Mode as Edges
     from olmc.load.catalogs.rendering import LooseBundle
     from olmc.model.catalog import Catalog
     from olmc.model.lock import LockedImage, LockFile
@@ -33,15 +33,15 @@ _CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", 
 
 
 def load(
-    root: Path, report: Report, *, ignored: tuple[str, ...] = (), edges: str = "replaces", kube_version: str = "",
-    lock: LockFile | None = None,
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), indexing: Indexing = DEFAULT_INDEXING,
+    kube_version: str = "", lock: LockFile | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`;
-    `edges` says where the upgrade edges of bundles that no catalog names come from, `kube_version` is for
-    CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the workspace.
+    `indexing` says how bundles without an update graph become a catalog, `kube_version` is for CatalogSources whose
+    image depends on it. `lock` is what counts in place of olmc.lock in the workspace.
     """
     problem = no_folder(root)
     if problem:
@@ -76,12 +76,12 @@ def load(
                         _add_file(path, text, manifests, catalogs, roots, report)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(bundles, vendored) if catalogs or images else {}
-    served = _loaded(catalogs, roots, by_reference, report) if catalogs else {}
+    served = _loaded(catalogs, roots, by_reference, indexing, report) if catalogs else {}
     kept = without_duplicates(manifests, report)
     served |= _configmap_catalogs(kept, report)
     if images:
-        served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, report)
-    served |= _implied_catalogs(kept, bundles, served, edges, report)
+        served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
+    served |= _implied_catalogs(kept, bundles, served, indexing, report)
     return Workspace(kept, bundles, served, lock.operators, images, vendored)
 
 
@@ -130,16 +130,16 @@ def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle])
 
 def _loaded(
     catalogs: Mapping[str, Mapping[str, str]], roots: Mapping[str, str], bundles: Mapping[str, LooseBundle],
-    report: Report,
+    indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
     from olmc.load.catalogs.loading import load_catalog
 
-    return {name: load_catalog(roots[name], files, report, bundles) for name, files in catalogs.items()}
+    return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
 def _image_catalogs(
     root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
-    served: Mapping[str, Catalog], bundles: Mapping[str, LooseBundle], report: Report,
+    served: Mapping[str, Catalog], bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
     """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
     from olmc.load.catalogs.loading import load_catalog
@@ -156,8 +156,9 @@ def _image_catalogs(
             continue
         if image.image not in loaded:
             folder = intact(root, image, report)
-            texts = _catalog_texts(root, folder, report) if folder is not None else {}
-            loaded[image.image] = load_catalog(folder.path, texts, report, bundles) if folder is not None else None
+            loaded[image.image] = folder and load_catalog(
+                folder.path, _catalog_texts(root, folder, report), report, bundles, indexing
+            )
         catalog = loaded[image.image]
         if catalog is not None:
             found[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
@@ -211,8 +212,8 @@ def _is_catalog(value: Any) -> bool:
 
 
 def _implied_catalogs(
-    manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog], edges: str,
-    report: Report,
+    manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
+    indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
     """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
@@ -225,7 +226,7 @@ def _implied_catalogs(
     from olmc.load.catalogs.bundle_lists import catalog_from_bundles
     from olmc.load.catalogs.rendering import loose
 
-    catalog = catalog_from_bundles([loose(bundle) for bundle in alone], cast("Edges", edges), report)
+    catalog = catalog_from_bundles([loose(bundle) for bundle in alone], indexing, report)
     return dict.fromkeys(sorted(wanted), catalog)
 
 

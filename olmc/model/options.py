@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 Purpose = Literal["review", "apply"]
 Certificates = Literal["none", "cert-manager", "service-ca"]
 ComponentLabel = Literal["adopted", "seed"]
+IndexingMode = Literal["replaces", "semver", "semver-skippatch"]
 
 
 class Proxy(NamedTuple):
@@ -26,6 +27,20 @@ class ImageContent(NamedTuple):
     image: str
     digest: str = ""
     bundle: str = ""
+
+
+class Indexing(NamedTuple):
+    """How bundles that bring no update graph along become a catalog, as the registry's `index add` is told (R-CAT-144).
+
+    `mode`: edges from what their CSVs replace and skip, or from the order of their versions, in which older patches may
+    be skipped. `alpha`: whether a CSV may have the annotation olm.substitutesFor (R-CAT-345).
+    """
+
+    mode: IndexingMode = "replaces"
+    alpha: bool = False
+
+
+DEFAULT_INDEXING = Indexing()
 
 
 class Options(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from olmc.emit.messages import LineOf
 from olmc.load.catalogs.content import check_inline_objects
-from olmc.load.config import CONFIG_FILE, options_from, read_config
+from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, obeyed
 from olmc.load.validation.settings import OPTIONAL, Settings
@@ -73,11 +73,11 @@ def checked(
     if no_folder(root):
         return Checked(root, compiled.diagnostics)
     config = read_config(root, Report())
-    ignored, edges = tuple(config.get("ignore") or ()), config.get("bundleEdges") or "replaces"
+    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
     report = Report([*compiled.diagnostics, *compiled.suppressed])
     workspace = compiled.workspace
     if workspace is None:
-        workspace = load(root, Report(), ignored=ignored, edges=edges)
+        workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
         check_inline_objects(catalog, report)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from olmc.load.bundles import is_bundle
 from olmc.load.catalogs.blobs import Blobs, add_document
-from olmc.load.catalogs.bundle_lists import Mode, catalog_from_bundles
+from olmc.load.catalogs.bundle_lists import catalog_from_bundles
 from olmc.load.catalogs.conversion import packages_of
 from olmc.load.catalogs.fbc import read_file
 from olmc.load.catalogs.ignoring import kept_files
 from olmc.load.catalogs.loading import load_catalog
 from olmc.load.catalogs.rendering import loose
-from olmc.load.config import CONFIG_FILE, read_config
+from olmc.load.config import CONFIG_FILE, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import without_vendored
@@ -56,7 +56,7 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
         return ()
     config = read_config(path, report)
     ignored = tuple(config.get("ignore") or ())
-    edges: Mode = config.get("bundleEdges") or "replaces"
+    indexing = indexing_from(config)
     scanned = Report()
     folder = without_vendored(path, scan(path, scanned, ignored=ignored))
     texts = _catalog_texts(path, folder)
@@ -65,8 +65,8 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
         for name in set(folder.walk()) - texts.keys():
             read_text(path, name, report)
         name = path.resolve().name
-        return (_shelf(name, load_catalog("", texts, report), texts),)
-    workspace = load(path, report, ignored=ignored, edges=edges)
+        return (_shelf(name, load_catalog("", texts, report, indexing=indexing), texts),)
+    workspace = load(path, report, ignored=ignored, indexing=indexing)
     found = [
         _shelf(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
         for name, catalog in _distinct(workspace.catalogs)
@@ -74,7 +74,7 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
     listed = {name for shelf in found for package in shelf.packages.values() for name in package.bundles}
     alone = [loose(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
     if alone:
-        catalog = catalog_from_bundles(alone, edges, report)
+        catalog = catalog_from_bundles(alone, indexing, report)
         found.append(Shelf(LOOSE_BUNDLES, catalog.packages, catalog.problem))
     return tuple(found)
 

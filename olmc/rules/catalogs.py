@@ -385,8 +385,10 @@ SUBSTITUTES_FOR = Rule(
     "A CSV that substitutes for another",
     "SubstitutesFor is an alpha-only feature. You must enable alpha features with the flag --enable-alpha in "
     "order to use this feature.",
-    "Use a file-based catalog with explicit edges (the substitutes template writes them).",
-    "The annotation olm.substitutesFor only means something to the old format's alpha mode (R-CAT-142).",
+    "Set enableAlpha: true in olmc.yaml, or use a file-based catalog with explicit edges (the substitutes template "
+    "writes them).",
+    "The annotation olm.substitutesFor means something only in package manifests and in bundles that no catalog names, "
+    "and only where the registry was told to --enable-alpha (R-CAT-142, R-CAT-345). ConfigMaps never have it.",
 )
 BAD_CONFIGMAP = Rule(
     "OLMC249",

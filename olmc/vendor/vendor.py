@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.load.bundles import read_bundle
-from olmc.load.config import options_from, read_config
+from olmc.load.config import indexing_from, options_from, read_config
 from olmc.load.files import no_folder
 from olmc.load.lock import read_lock
 from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
@@ -184,7 +184,7 @@ def _loaded(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Wor
     said = Report()
     workspace = load(
         work.root, said, ignored=tuple(work.config.get("ignore") or ()),
-        edges=work.config.get("bundleEdges") or "replaces", kube_version=work.options.kube_version,
+        indexing=indexing_from(work.config), kube_version=work.options.kube_version,
         lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
     )  # fmt: skip
     errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]

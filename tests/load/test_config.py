@@ -11,7 +11,8 @@ from small_files import CONFIG, namespace
 
 import olmc
 from olmc import Report, Severity
-from olmc.load.config import options_from, read_config
+from olmc.load.config import indexing_from, options_from, read_config
+from olmc.model.options import Indexing
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,22 @@ def test_every_option_of_the_schema_is_covered(project: Path) -> None:
     schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
     known = schema["properties"]["spec"]["properties"].keys()
     named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
-    assert known - named == {"ignore", "bundleEdges", "suppress", "vendor"}
+    assert known - named == {"ignore", "bundleEdges", "enableAlpha", "suppress", "vendor"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  ignore: []\n", Indexing("replaces", alpha=False)),
+        ("  bundleEdges: semver-skippatch\n", Indexing("semver-skippatch", alpha=False)),
+        ("  enableAlpha: true\n", Indexing("replaces", alpha=True)),
+    ],
+)
+def test_how_catalogs_are_made_d8_r_cat_345(text: str, expected: Indexing, tmp_path: Path) -> None:
+    report = Report()
+    root = write(tmp_path, {"olmc.yaml": f"{CONFIG}{text}"})
+    assert indexing_from(read_config(root, report)) == expected
+    assert list(report) == []
 
 
 def test_a_version_of_olm_that_there_is_not(tmp_path: Path) -> None:

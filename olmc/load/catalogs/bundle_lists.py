@@ -3,51 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cmp_to_key
 from itertools import groupby, pairwise
-from typing import Literal
 
 from olmc.load.catalogs.csv_graphs import PackageManifest, package_of, skip_range, wrapped
+from olmc.load.catalogs.database_versions import Versioned, by_version, compare, versioned
 from olmc.load.catalogs.package_manifests import bundle_troubles
 from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
-from olmc.load.catalogs.semver_checks import Version, parse_strict
+from olmc.load.catalogs.semver_checks import parse_strict
 from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
 from olmc.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.diagnostic import Report
+from olmc.model.options import Indexing, IndexingMode
 from olmc.rules import catalogs as rules
-
-Mode = Literal["replaces", "semver", "semver-skippatch"]
-
-NO_VERSION = "0.0.0-z"
-"""What a bundle without a version counts as, so that it is below every other."""
 
 
 class _BadListError(ValueError):
     """What keeps bundles from making a package, in OLM's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Versioned:
-    """A bundle with its parsed version."""
-
-    bundle: LooseBundle
-    version: Version
-
-
-def catalog_from_bundles(bundles: Sequence[LooseBundle], mode: Mode, report: Report) -> Catalog:
-    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8).
-
-    `mode`: edges from the CSVs' replaces and skips, or from the order of the versions.
-    """
-    troubles = [each for bundle in bundles for each in bundle_troubles(bundle, rules.BAD_BUNDLE_LIST)]
+def catalog_from_bundles(bundles: Sequence[LooseBundle], indexing: Indexing, report: Report) -> Catalog:
+    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8)."""
+    troubles = [each for bundle in bundles for each in bundle_troubles(bundle, rules.BAD_BUNDLE_LIST, indexing)]
     by_package: dict[str, list[LooseBundle]] = {}
     for bundle in bundles:
         by_package.setdefault(bundle.package, []).append(bundle)
     packages: dict[str, Package] = {}
     for name, members in by_package.items():
         try:
-            packages[name] = _BUILDERS[mode](name, members, report)
+            packages[name] = _BUILDERS[indexing.mode](name, members, report)
         except ValueError as error:
             troubles.append(Trouble(rules.BAD_BUNDLE_LIST, members[0].location, {"cause": error}))
     tell(troubles, report)
@@ -71,9 +54,9 @@ def _served(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
 
 
 def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
-    versioned = [_versioned(bundle, bundle.version or NO_VERSION) for bundle in members]
-    heads = {channel: _head(channel, versioned) for channel in _channels(members)}
-    default = _default_channel(versioned, heads)
+    ordered = [versioned(bundle) for bundle in members]
+    heads = {channel: _head(channel, ordered) for channel in _channels(members)}
+    default = _default_channel(ordered, heads)
     manifest = PackageManifest(
         name, tuple((channel, head.name) for channel, head in heads.items()), default, members[0].location
     )
@@ -83,44 +66,27 @@ def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) ->
     return package
 
 
-def _versioned(bundle: LooseBundle, version: str) -> _Versioned:
-    try:
-        return _Versioned(bundle, parse_strict(version))
-    except ValueError as error:
-        raise _BadListError(f"error parsing bundle {bundle.name} version {version}: {error}") from None
-
-
 def _channels(members: Iterable[LooseBundle]) -> list[str]:
     return list(dict.fromkeys(channel for bundle in members for channel in bundle.channels))
 
 
-def _build(version: Version) -> Version:
-    """The build metadata of a version as something that orders like a pre-release; none is below any."""
-    return Version(1, prerelease=version.build) if version.build else Version(0)
-
-
-def _compare(one: _Versioned, other: _Versioned) -> int:
-    order: int = one.version.compare(other.version)
-    return order or _build(one.version).compare(_build(other.version))
-
-
-def _head(channel: str, versioned: Sequence[_Versioned]) -> LooseBundle:
-    members = [each for each in versioned if channel in each.bundle.channels]
-    highest = max(members, key=cmp_to_key(_compare))
-    if sum(not _compare(each, highest) for each in members) > 1:
+def _head(channel: str, bundles: Sequence[Versioned]) -> LooseBundle:
+    members = [each for each in bundles if channel in each.bundle.channels]
+    highest = max(members, key=by_version)
+    if sum(not compare(each, highest) for each in members) > 1:
         raise _BadListError(f"more than one potential channel head for {channel}")
     return highest.bundle
 
 
-def _default_channel(versioned: Sequence[_Versioned], heads: Mapping[str, LooseBundle]) -> str:
+def _default_channel(bundles: Sequence[Versioned], heads: Mapping[str, LooseBundle]) -> str:
     """The default channel that the highest bundle to declare one declares, in the order of the list."""
-    highest = versioned[0]
+    highest = bundles[0]
     default = ""
-    for each in versioned:
-        if _compare(each, highest) >= 0:
+    for each in bundles:
+        if compare(each, highest) >= 0:
             highest = each
             default = each.bundle.default_channel or default
-    if sum(not _compare(each, highest) for each in versioned) > 1:
+    if sum(not compare(each, highest) for each in bundles) > 1:
         raise _BadListError(f"more than one bundle with maximum version {highest.version}")
     if default in heads or (len(heads) == 1 and not default):
         return next(iter(heads)) if len(heads) == 1 else default
@@ -130,10 +96,10 @@ def _default_channel(versioned: Sequence[_Versioned], heads: Mapping[str, LooseB
 
 def _from_versions(name: str, members: Sequence[LooseBundle], report: Report, *, skip_patches: bool) -> Package:
     default = ""
-    versioned = []
+    strict = []
     for bundle in members:
         try:
-            versioned.append(_Versioned(bundle, parse_strict(bundle.version)))
+            strict.append(Versioned(bundle, parse_strict(bundle.version)))
         except ValueError:
             raise _BadListError(f"Bundle version {bundle.version} is not valid") from None
         default = bundle.default_channel or default or min(bundle.channels, default="")
@@ -141,14 +107,14 @@ def _from_versions(name: str, members: Sequence[LooseBundle], report: Report, *,
             raise _BadListError("Default channel is missing and can't be inferred")
     channels = {}
     for channel in _channels(members):
-        inside = [each for each in versioned if channel in each.bundle.channels]
+        inside = [each for each in strict if channel in each.bundle.channels]
         entries = _by_patch(_ordered(inside)) if skip_patches else _in_a_row(_ordered(inside))
         channels[channel] = Channel(channel, name, entries, inside[0].bundle.location)
     served = {bundle.name: _served(bundle, name, report) for bundle in members}
     return Package(name, default, channels, served, location=members[0].location)
 
 
-def _ordered(inside: Sequence[_Versioned]) -> list[_Versioned]:
+def _ordered(inside: Sequence[Versioned]) -> list[Versioned]:
     ordered = sorted(inside, key=lambda each: each.version)
     for each, following in pairwise(ordered):
         if not each.version.compare(following.version):
@@ -160,13 +126,13 @@ def _entry(bundle: LooseBundle, replaces: str = "", skips: tuple[str, ...] = ())
     return ChannelEntry(bundle.name, replaces, skips, skip_range(bundle), bundle.location)
 
 
-def _in_a_row(ordered: Sequence[_Versioned]) -> tuple[ChannelEntry, ...]:
+def _in_a_row(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     """Each version replaces the one before it."""
     names = ["", *(each.bundle.name for each in ordered)]
     return tuple(_entry(each.bundle, before) for before, each in zip(names, ordered, strict=False))
 
 
-def _by_patch(ordered: Sequence[_Versioned]) -> tuple[ChannelEntry, ...]:
+def _by_patch(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     """The newest patch of each minor version replaces that of the one before and skips its own older patches."""
     entries: list[ChannelEntry] = []
     before = ""
@@ -186,7 +152,7 @@ def _skip_patch(name: str, members: Sequence[LooseBundle], report: Report) -> Pa
     return _from_versions(name, members, report, skip_patches=True)
 
 
-_BUILDERS: Mapping[Mode, Callable[[str, Sequence[LooseBundle], Report], Package]] = {
+_BUILDERS: Mapping[IndexingMode, Callable[[str, Sequence[LooseBundle], Report], Package]] = {
     "replaces": _from_replaces,
     "semver": _semver,
     "semver-skippatch": _skip_patch,

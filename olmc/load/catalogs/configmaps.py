@@ -8,6 +8,7 @@ from typing import Any
 
 from olmc.golang.errors import json_kind
 from olmc.load.catalogs.apis import Api, crd_apis, described_crds, required_apis
+from olmc.load.catalogs.csv_edges import base_of
 from olmc.load.catalogs.csv_graphs import (
     PackageManifest,
     database_bundle,
@@ -15,7 +16,6 @@ from olmc.load.catalogs.csv_graphs import (
     package_of,
     wrapped,
 )
-from olmc.load.catalogs.package_manifests import SUBSTITUTES_FOR
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
 from olmc.model.catalog import Catalog, Package
@@ -117,7 +117,7 @@ def _with_versions(crd: KubernetesObject) -> KubernetesObject:
 def _read_csvs(work: _Work) -> None:
     for csv in _list_in(work, CSVS, "CSV"):
         bundle = LooseBundle("", (), "", csv, (csv, *_owned_crds(csv, work)), location=work.place(CSVS))
-        if bundle.annotations.get(SUBSTITUTES_FOR):
+        if base_of(bundle):
             work.troubles.append(Trouble(rules.SUBSTITUTES_FOR, bundle.location))
         try:
             required_apis(bundle.objects)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmc.load.catalogs import properties as props
+from olmc.load.catalogs.csv_edges import Edges, edges_of
 from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images
 from olmc.load.catalogs.shapes import Misfit, list_of, renamed, struct, text
 from olmc.load.catalogs.troubles import aggregated
@@ -50,17 +51,6 @@ def package_manifest(value: Any, place: Place | None) -> PackageManifest | Misfi
     )
 
 
-def replaces(bundle: LooseBundle) -> str:
-    """What a CSV says that it replaces."""
-    return str(bundle.spec.get("replaces") or "")
-
-
-def skips(bundle: LooseBundle) -> tuple[str, ...]:
-    """What a CSV says that it skips."""
-    written = bundle.spec.get("skips")
-    return tuple(str(each) for each in written) if isinstance(written, list) else ()
-
-
 def skip_range(bundle: LooseBundle) -> str:
     """The annotation `olm.skipRange` of a CSV (R-CAT-142)."""
     return str(bundle.annotations.get("olm.skipRange") or "")
@@ -85,10 +75,11 @@ def package_of(
         (name, head) for name, head in manifest.channels if head not in bundles or not is_deprecated(bundles[head])
     ]
     default = next((name for name, _ in heads if name == manifest.default_channel or len(manifest.channels) == 1), "")
-    problems = [] if default else [f"no default channel specified for {manifest.name}"]
+    edges, problems = edges_of(bundles)
+    problems += [] if default else [f"no default channel specified for {manifest.name}"]
     channels: dict[str, Channel] = {}
     for name, head in heads:
-        entries, found = _walk(head, bundles)
+        entries, found = _walk(head, bundles, edges)
         problems += found
         channels[name] = Channel(name, manifest.name, entries, manifest.place)
     used = dict.fromkeys(entry.name for channel in channels.values() for entry in channel.entries)
@@ -96,7 +87,9 @@ def package_of(
     return Package(manifest.name, default, channels, served, location=manifest.place), problems
 
 
-def _walk(head: str, bundles: Mapping[str, LooseBundle]) -> tuple[tuple[ChannelEntry, ...], list[str]]:
+def _walk(
+    head: str, bundles: Mapping[str, LooseBundle], edges: Mapping[str, Edges]
+) -> tuple[tuple[ChannelEntry, ...], list[str]]:
     """The entries of the channel with this head, down through replaces; skipped ones with content are entries too."""
     if head not in bundles:
         return (), [f"no bundle found for bundlename {head}"]
@@ -104,28 +97,27 @@ def _walk(head: str, bundles: Mapping[str, LooseBundle]) -> tuple[tuple[ChannelE
     skipped: list[str] = []
     problems: list[str] = []
     while True:
-        bundle = bundles[chain[-1]]
-        skipped += skips(bundle)
-        replaced = replaces(bundle)
+        replaced, skips = edges[chain[-1]]
+        skipped += skips
         if not replaced:
             break
         if replaced in chain:
             problems.append(f"Cycle detected, {chain[-1]} replaces {replaced}")
             break
-        if is_deprecated(bundle):
+        if is_deprecated(bundles[chain[-1]]):
             break
         if replaced not in bundles:
             problems.append(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}")
             break
         chain.append(replaced)
-    entries = [_entry(bundles[name], replaces(bundles[name]), skips(bundles[name])) for name in chain]
+    entries = [_entry(bundles[name], edges[name]) for name in chain]
     others = [name for name in dict.fromkeys(skipped) if name in bundles and name not in chain]
-    entries += [_entry(bundles[name], "", ()) for name in others]
+    entries += [_entry(bundles[name], Edges()) for name in others]
     return tuple(entries), problems
 
 
-def _entry(bundle: LooseBundle, replaced: str, skipped: tuple[str, ...]) -> ChannelEntry:
-    return ChannelEntry(bundle.name, replaced, skipped, skip_range(bundle), bundle.location)
+def _entry(bundle: LooseBundle, edges: Edges) -> ChannelEntry:
+    return ChannelEntry(bundle.name, edges.replaces, edges.skips, skip_range(bundle), bundle.location)
 
 
 def database_bundle(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:

@@ -17,6 +17,7 @@ from olmc.load.catalogs.templates import BASIC, Expand, Workshop, expand_basic, 
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Report
+from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.rules import catalogs as rules
 
 _TEMPLATES: Mapping[str, Expand] = {
@@ -36,16 +37,18 @@ def load_catalog(
     files: Mapping[str, str],
     report: Report,
     bundles: Mapping[str, LooseBundle] = MappingProxyType({}),
+    indexing: Indexing = DEFAULT_INDEXING,
 ) -> Catalog:
     """The catalog in the folder `root` of the workspace.
 
     `files` are the texts of all files below it by their path in the workspace, `bundles` the bundles that its templates
-    may name, by image reference or by folder. A catalog that OLM could not serve comes back without packages and with
-    OLM's text as its `problem`; all that is wrong with it is in `report`, as failures: the compilation goes on.
+    may name, by image reference or by folder; `indexing` is for package manifests. A catalog that OLM could not serve
+    comes back without packages and with OLM's text as its `problem`; all that is wrong with it is in `report`, as
+    failures: the compilation goes on.
     """
     read = {path: read_file(path, files[path], report) for path in kept_files(root, files)}
     if _holds_package_manifests(read):
-        return load_package_manifests(root, read, report)
+        return load_package_manifests(root, read, indexing, report)
     blobs = Blobs()
     problem = ""
     images: dict[str, None] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.load.catalogs.blobs import meta_key
+from olmc.load.catalogs.csv_edges import base_of
 from olmc.load.catalogs.csv_graphs import (
     PackageManifest,
     database_bundle,
@@ -19,11 +20,10 @@ from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
+from olmc.model.options import Indexing
 from olmc.rules import catalogs as rules
 from olmc.rules.rule import Rule
 from olmc.yaml import Document
-
-SUBSTITUTES_FOR = "olm.substitutesFor"
 
 
 def looks_like_package_manifest(document: Document) -> bool:
@@ -33,13 +33,15 @@ def looks_like_package_manifest(document: Document) -> bool:
     return key is not None and isinstance(value[key], str) and bool(value[key])
 
 
-def load_package_manifests(root: str, files: Mapping[str, CatalogFile], report: Report) -> Catalog:
+def load_package_manifests(
+    root: str, files: Mapping[str, CatalogFile], indexing: Indexing, report: Report
+) -> Catalog:
     """The catalog in a directory of package manifests, or an unavailable one with what is wrong with it."""
     first = {path: file.documents[0] for path, file in files.items() if file.documents and not _is_hidden(root, path)}
     bundles: dict[str, LooseBundle] = {}
     troubles: list[Trouble] = []
     for bundle in _bundles(first):
-        troubles += bundle_troubles(bundle, rules.BAD_PACKAGE_MANIFESTS)
+        troubles += bundle_troubles(bundle, rules.BAD_PACKAGE_MANIFESTS, indexing)
         bundles.setdefault(bundle.name, bundle)
     packages: dict[str, Package] = {}
     for document in first.values():
@@ -87,9 +89,9 @@ def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:
                 yield LooseBundle("", (), "", document.value, tuple(others), location=Place(document.source))
 
 
-def bundle_troubles(bundle: LooseBundle, rule: Rule) -> Iterator[Trouble]:
+def bundle_troubles(bundle: LooseBundle, rule: Rule, indexing: Indexing) -> Iterator[Trouble]:
     """What keeps a bundle out of the old database; `rule` is the one broken when its APIs are not in order."""
-    if bundle.annotations.get(SUBSTITUTES_FOR):
+    if base_of(bundle) and not indexing.alpha:
         yield Trouble(rules.SUBSTITUTES_FOR, bundle.location)
     try:
         required_apis(bundle.objects)

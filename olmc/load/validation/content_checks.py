@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
 from olmc.load.bundles import CSV_KIND
-from olmc.load.catalogs.package_manifests import SUBSTITUTES_FOR
+from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
 from olmc.load.catalogs.troubles import aggregated
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile

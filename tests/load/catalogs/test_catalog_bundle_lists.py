@@ -9,11 +9,12 @@ from olmc.load.catalogs.bundle_lists import catalog_from_bundles
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.model.catalog import Catalog, Channel
 from olmc.model.diagnostic import Report
+from olmc.model.options import Indexing
 
 
 def made(mode: str, *bundles: LooseBundle) -> Catalog:
     report = Report()
-    catalog = catalog_from_bundles(bundles, mode, report)  # type: ignore[arg-type]
+    catalog = catalog_from_bundles(bundles, Indexing(mode), report)  # type: ignore[arg-type]
     assert catalog.problem == ""
     assert not list(report)
     return catalog
@@ -131,7 +132,7 @@ def test_skip_patch_mode_skips_older_patches() -> None:
 def test_what_makes_no_catalog(mode: str, bundles: list[LooseBundle], problem: str) -> None:
     """R-CAT-144."""
     report = Report()
-    catalog = catalog_from_bundles(bundles, mode, report)  # type: ignore[arg-type]
+    catalog = catalog_from_bundles(bundles, Indexing(mode), report)  # type: ignore[arg-type]
     assert not catalog.packages
     assert catalog.problem == problem
     assert [each.code for each in report] == ["OLMC250"]
