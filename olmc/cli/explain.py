@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 import click
 
 from olmc.cli.options import canonical_version
 from olmc.cli.values import codes, olm_versions
+from olmc.model.alike import POSSIBLE, close
 from olmc.model.options import Options
 from olmc.review.tables import aligned
 from olmc.rules.rule import Rule
@@ -45,7 +44,7 @@ def explain(code: str, version: str) -> None:
         return
     listed = [rule for each, rule in rules.items() if each.startswith(number)]
     if not listed:
-        meant = " or ".join(f"OLMC{each}" for each in get_close_matches(number, rules, n=3))
+        meant = " or ".join(f"OLMC{each}" for each in close(number, rules, 3, POSSIBLE))
         hint = f"Did you mean {meant}?" if meant else "`olmc explain` lists all of them."
         raise click.BadParameter(f"there is no rule {code}. {hint}", param_hint="CODE")
     click.echo(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False)

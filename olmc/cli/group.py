@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from olmc.cli.color import color_option
+from olmc.model.alike import POSSIBLE, close
 
 _EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
@@ -50,10 +51,8 @@ class Commands(click.Group):
         """As click does, but a name that there is not is answered with those that are like it."""
         name = args[0]
         if name not in self.names and not name.startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches
-
-            close = get_close_matches(name, self.names, n=2, cutoff=0.6)
-            hint = f"Did you mean {' or '.join(close)}?" if close else f"There is {', '.join(self.names)}."
+            near = close(name, self.names, 2, POSSIBLE)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"There is {', '.join(self.names)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from olmc.model.alike import close
 
 if TYPE_CHECKING:
     from olmc.load.validation.settings import Categories, Platform, Settings
@@ -54,8 +55,8 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     for option, codes in given:
         for code in codes:
             if not any(each.startswith(code_start(code)) for each in known):
-                close = get_close_matches(code_start(code), known, n=3, cutoff=0.7)
-                hint = f" Did you mean {' or '.join(close)}?" if close else " `olmc explain` lists all of them."
+                near = close(code_start(code), known, 3)
+                hint = f" Did you mean {' or '.join(near)}?" if near else " `olmc explain` lists all of them."
                 raise click.BadParameter(f"no rule begins with {code}.{hint}", param_hint=option)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Protocol
+
+from olmc.model.alike import POSSIBLE, closest
 
 _NAMES = {
     "string": "a text",
@@ -78,8 +79,8 @@ def _described(schema: Mapping[str, Any]) -> str:
 
 
 def _meant(value: object, known: Iterable[object]) -> str:
-    close = get_close_matches(str(value), [each for each in known if isinstance(each, str)], n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    best = closest(str(value), (each for each in known if isinstance(each, str)), POSSIBLE)
+    return f"; did you mean {best}?" if best else ""
 
 
 def _kind(value: object) -> str:

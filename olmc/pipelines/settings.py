@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation
 from olmc.load.config import FIELDS, options_from
 from olmc.load.shape import problems
+from olmc.model.alike import POSSIBLE, closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
@@ -102,8 +102,8 @@ def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
 
 
 def _meant(name: str) -> str:
-    close = get_close_matches(name, known(), n=1, cutoff=0.6)
-    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(known())}."
+    best = closest(name, known(), POSSIBLE)
+    return f"Did you mean {best}?" if best else f"There are {', '.join(known())}."
 
 
 def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:

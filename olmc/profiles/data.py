@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olmc.model.alike import closest
+
 Era = Mapping[str, Any]
 
 DOCS = "docs"
@@ -40,9 +42,7 @@ def _closest(version: str) -> str:
     if _NUMBERS.fullmatch(version):
         minor = ".".join(version.lstrip("vV").split(".")[:2])
         return minor if minor in known else ""
-    from difflib import get_close_matches  # takes its time to import
-
-    return next(iter(get_close_matches(version.lower(), known, n=1, cutoff=0.7)), "")
+    return closest(version, known)
 
 
 @cache

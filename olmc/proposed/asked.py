@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import NamedTuple
 
+from olmc.model.alike import POSSIBLE, close
 from olmc.model.cluster import Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.proposed.installed import hidden_in
@@ -15,6 +15,8 @@ from olmc.rules import installed as rules
 
 _SHOWN = 5
 """How many names a hint lists."""
+_ALIKE = 0.4
+"""How like a name is for it to be listed before all others: the list is short, and better than one in any order."""
 
 
 class Asked(NamedTuple):
@@ -45,7 +47,7 @@ def answer(view: View, asked: Asked) -> Answer:
 def _findings(view: View, asked: Asked, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
     known = view.installations.namespaces
     if asked.namespace is not None and asked.namespace not in known:
-        near = get_close_matches(asked.namespace, known, _SHOWN) or list(known[:_SHOWN])
+        near = close(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
         yield rules.NO_NAMESPACE.finding(None, namespace=asked.namespace, names=", ".join(near))
     if asked.resource is INSTALLED:
         for namespace in known if asked.namespace is None else (asked.namespace,):
@@ -67,7 +69,7 @@ def _elsewhere(view: View, asked: Asked) -> str:
     if homes:
         return f"It is in {_some(homes)}."
     here = [each.name for each in items_in(view, asked.resource, asked.namespace)]
-    near = get_close_matches(asked.name, here, _SHOWN, 0.4) or here
+    near = close(asked.name, here, _SHOWN, _ALIKE) or here
     return f"In namespace {asked.namespace} there is {_some(near) if near else 'nothing'}."
 
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
+from olmc.model.alike import POSSIBLE, closest
 from olmc.model.location import Location
 from olmc.model.resolution import Wish
 from olmc.resolve.constraints import InPackage, Labelled, Predicate, Provides
 from olmc.resolve.view import EXISTING, View
 
-__all__ = ["absent_hint", "absent_place", "closest", "unmet_hint"]
+__all__ = ["absent_hint", "absent_place", "unmet_hint"]
 
 _MOST = 5
-
-
-def closest(name: str, names: Iterable[str]) -> str:
-    """The name most like `name`, "" when none is like it."""
-    found = get_close_matches(name, sorted(set(names)), n=1)
-    return found[0] if found else ""
 
 
 def absent_hint(view: View, wish: Wish) -> str:
@@ -59,7 +53,7 @@ def _absent(view: View, wish: Wish) -> tuple[str, str]:
 
 def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
     shown = names if isinstance(names, dict) else {each: each for each in names}
-    best = closest(name, shown.values())
+    best = closest(name, shown.values(), POSSIBLE)
     if best:
         return f"{problem}; did you mean {min(text for text, each in shown.items() if each == best)}?"
     return f"{problem}; there is {_some(sorted(shown))}" if shown else f"{problem}; there is none at all"
@@ -80,19 +74,19 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
                 names = _some([item.name for item in providers])
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
-            best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group))
+            best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
             alike = sorted(str(each) for each in view.by_api if each.kind == api.kind)
             alike = alike or sorted(str(each) for each in view.by_api if (each.group, each.kind) == (api.group, best))
             return f"did you mean {_some(alike)}?" if alike else ""
         case InPackage(name, text):
             items = view.by_package.get(name, ())
             if not items:
-                best = closest(name, view.by_package)
+                best = closest(name, view.by_package, POSSIBLE)
                 return f"there is no package {name}" + (f"; did you mean {best}?" if best else "")
             versions = sorted({item.origin.version for item in items})
             return f"no version of {name} on a channel is inside {text}; there is {_some(versions)}"
         case Labelled(label):
-            best = closest(label, view.by_label)
+            best = closest(label, view.by_label, POSSIBLE)
             return f"did you mean {best}?" if best else ""
         case _:
             return ""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from olmc.emit.messages import printable
+from olmc.model.alike import LIKELY, POSSIBLE, closest
 
 _MOST = 8
-_ALIKE, _SHORT_ALIKE = 0.7, 0.6
 _SHORT = 4
 """Of so few letters two that changed places are much."""
 
@@ -20,8 +19,7 @@ class AskedError(ValueError):
 def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> AskedError:
     """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
     names = list(dict.fromkeys(known))
-    cutoff = _SHORT_ALIKE if len(name) <= _SHORT else _ALIKE
-    best = get_close_matches(name, [*names, *others], n=1, cutoff=cutoff)
+    best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     there = f"There is {', '.join(names[:_MOST])}{more}." if names else "There is none at all."
-    return AskedError(printable(f"{problem}. {f'Did you mean {best[0]}?' if best else there}"))
+    return AskedError(printable(f"{problem}. {f'Did you mean {best}?' if best else there}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, ob
 from olmc.load.validation.settings import OPTIONAL, Settings
 from olmc.load.validation.workspace import validate
 from olmc.load.workspace import load
+from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location, Source
 from olmc.model.options import Options
@@ -108,8 +108,8 @@ def _about_suppressions(
     for each in written:
         place = _place(root, each)
         if each.code not in known:
-            close = get_close_matches(each.code, known, n=1, cutoff=0.7) if each.code else []
-            hint = f"; did you mean {close[0]}?" if close else ""
+            best = closest(each.code, known)
+            hint = f"; did you mean {best}?" if best else ""
             cause = f"there is no rule {each.code}{hint}" if each.code else "it names no code"
             yield rules.MEANINGLESS.finding(place, cause=cause)
             continue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from olmc.model.alike import POSSIBLE, closest
 from olmc.model.objects import KubernetesObject, identity
 from olmc.settle.builtin import builtin_kinds, is_cluster_scoped
 
@@ -115,5 +115,4 @@ def called(name: str, kinds: Iterable[KnownKind]) -> tuple[KnownKind, ...]:
 def closest_kind(name: str, kinds: Iterable[KnownKind]) -> str:
     """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
     names = {alias: each.kind for each in kinds for alias in (each.kind.lower(), each.plural)}
-    best = get_close_matches(name.lower(), sorted(names), n=1)
-    return names[best[0]] if best else ""
+    return names.get(closest(name, names, POSSIBLE), "")

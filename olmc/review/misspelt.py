@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
+from olmc.model.alike import closest
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
@@ -29,9 +29,9 @@ def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterato
     served = (kind for _, kind in builtin_kinds())
     known = {kind.lower(): kind for kind in (*served, *_PROPOSED, *_kinds_of(clusters))}
     for kind in kinds:
-        close = get_close_matches(kind.lower(), known, n=1, cutoff=_ALIKE) if kind.lower() not in known else []
-        if close:
-            yield kind, known[close[0]]
+        meant = closest(kind, known.values(), _ALIKE, parts=False) if kind.lower() not in known else ""
+        if meant:
+            yield kind, meant
 
 
 def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> It
     known = [f"{plan.namespace}/{csv}" for cluster in clusters for plan in cluster.plans for csv in plan.csvs]
     for name in approve:
         if name != "all" and name not in known:
-            yield name, next(iter(get_close_matches(name, known, n=1, cutoff=_ALIKE)), "")
+            yield name, closest(name, known, _ALIKE)
 
 
 def report_config(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 
+from olmc.model.alike import POSSIBLE, close
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
@@ -98,8 +98,8 @@ def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Ca
 def _error(
     subscription: Subscription | None, package: str, version: str, text: str, known: Sequence[str], meant: str
 ) -> PinError:
-    close = difflib.get_close_matches(meant, known, n=3) if meant else []
-    hint = f"Did you mean {' or '.join(close)}?" if close else "See what there is with `olmc graph " + package + "`."
+    near = close(meant, known, 3, POSSIBLE) if meant else []
+    hint = f"Did you mean {' or '.join(near)}?" if near else "See what there is with `olmc graph " + package + "`."
     source = subscription.source if subscription else None
     place = locate(source, ("spec",)) if source is not None else None
     return PinError(rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=text, hint=hint))

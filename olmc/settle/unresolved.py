@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from olmc.model.alike import POSSIBLE, closest
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.resolution import Candidate, Question
 from olmc.model.workspace import Bundle
 from olmc.resolve.explain import derivation
 from olmc.resolve.resolve import answer
-from olmc.resolve.suggest import closest
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
 from olmc.settle.rest import Settled
@@ -94,7 +94,7 @@ def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str
     alike = [name for name, each in bundles.items() if each.package == candidate.package and name not in listed]
     if not alike:
         return found
-    best = closest(candidate.name, alike) or min(alike)
+    best = closest(candidate.name, alike, POSSIBLE) or min(alike)
     where = bundles[best].directory or "."
     hint = f"Did you mean the bundle in {where}? Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
     csv = locate(bundles[best].csv.source, ("metadata", "name"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.model.alike import closest
+from olmc.model.alike import POSSIBLE, close, closest
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ from olmc.model.alike import closest
 def test_closest(name: str, names: tuple[str, ...], meant: str) -> None:
     assert closest(name, names) == meant
     assert closest("approval", ("installPlanApproval",), parts=False) == ""
+
+
+def test_close_names_come_in_the_order_of_their_likeness() -> None:
+    channels = {"stable-v1", "stable-v2", "Stable", "fast"}
+    assert close("STABEL", channels, 2, POSSIBLE) == ["Stable", "stable-v2"]
+    assert close("STABEL", channels, 2) == ["Stable"]

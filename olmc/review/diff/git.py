@@ -10,12 +10,12 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
+from olmc.model.alike import close
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.rules import diff as rules
@@ -29,6 +29,8 @@ _OFFLINE = {
 _LINK, _SUBMODULE = "120000", "160000"
 _LFS = b"version https://git-lfs.github.com/spec/"
 _PREFIX = "git:"
+# A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
+_ALIKE = 0.5
 
 
 class GitError(Exception):
@@ -198,9 +200,9 @@ def _parsed(text: str) -> str | None:
 def _hint(ref: str) -> str:
     """What to do about a revision that isn't there."""
     names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
-    close = [name for name in names if name.rpartition("/")[2] == ref] or get_close_matches(ref, names, n=2, cutoff=0.5)
-    if close:
-        return f"Did you mean {' or '.join(f'{_PREFIX}{name}' for name in close)}?"
+    near = [name for name in names if name.rpartition("/")[2] == ref] or close(ref, names, 2, _ALIKE)
+    if near:
+        return f"Did you mean {' or '.join(f'{_PREFIX}{name}' for name in near)}?"
     if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
         return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
     return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."
