@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from olmc.model.alike import POSSIBLE, closest
 from olmc.model.location import Location
 from olmc.model.resolution import Wish
+from olmc.model.some import some
 from olmc.resolve.constraints import InPackage, Labelled, Predicate, Provides
 from olmc.resolve.view import EXISTING, View
 
@@ -56,12 +57,7 @@ def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> st
     best = closest(name, shown.values(), POSSIBLE)
     if best:
         return f"{problem}; did you mean {min(text for text, each in shown.items() if each == best)}?"
-    return f"{problem}; there is {_some(sorted(shown))}" if shown else f"{problem}; there is none at all"
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+    return f"{problem}; there is {some(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
 
 
 def unmet_hint(view: View, predicate: Predicate) -> str:
@@ -71,20 +67,20 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
             providers = view.by_api.get(api, ())
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
-                names = _some([item.name for item in providers])
+                names = some([item.name for item in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
             best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
             alike = sorted(str(each) for each in view.by_api if each.kind == api.kind)
             alike = alike or sorted(str(each) for each in view.by_api if (each.group, each.kind) == (api.group, best))
-            return f"did you mean {_some(alike)}?" if alike else ""
+            return f"did you mean {some(alike, _MOST)}?" if alike else ""
         case InPackage(name, text):
             items = view.by_package.get(name, ())
             if not items:
                 best = closest(name, view.by_package, POSSIBLE)
                 return f"there is no package {name}" + (f"; did you mean {best}?" if best else "")
             versions = sorted({item.origin.version for item in items})
-            return f"no version of {name} on a channel is inside {text}; there is {_some(versions)}"
+            return f"no version of {name} on a channel is inside {text}; there is {some(versions, _MOST)}"
         case Labelled(label):
             best = closest(label, view.by_label, POSSIBLE)
             return f"did you mean {best}?" if best else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from olmc.emit.messages import printable
 from olmc.model.alike import LIKELY, POSSIBLE, closest
+from olmc.model.some import some
 
 _MOST = 8
 _SHORT = 4
@@ -20,6 +21,5 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
     names = list(dict.fromkeys(known))
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    there = f"There is {', '.join(names[:_MOST])}{more}." if names else "There is none at all."
+    there = f"There is {some(names, _MOST)}." if names else "There is none at all."
     return AskedError(printable(f"{problem}. {f'Did you mean {best}?' if best else there}"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from olmc.model.some import some
 from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.review.walk import dead_ends
@@ -156,7 +157,7 @@ def _notes(lane: Lane, vertex: Vertex, skipping: Sequence[str], ends: Iterable[s
     elif lane.name not in vertex.channels:
         yield f"not in {lane.name}, only in {', '.join(vertex.channels) or 'no channel drawn here'}"
     elif lane.name in vertex.skipped:
-        yield f"skipped by {_some(skipping)}: OLM never upgrades to it"
+        yield f"skipped by {some(skipping, _MOST)}: OLM never upgrades to it"
     if vertex.deprecated:
         yield f"deprecated: {vertex.message}" if vertex.message else "deprecated"
     if vertex.barred:
@@ -166,8 +167,3 @@ def _notes(lane: Lane, vertex: Vertex, skipping: Sequence[str], ends: Iterable[s
         yield from (f"no way on to {text}" for text in islice(ends, _MOST))
     if vertex.name in lane.first:
         yield f"OLM upgrades it to {lane.first[vertex.name]}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from olmc.model.some import some
 from olmc.review.graph import Kind
 from olmc.review.graph_drawn import Arrow, Strip
 
@@ -120,9 +121,8 @@ def pieces_of(strip: Strip, columns: Mapping[str, Column]) -> Iterator[Piece]:
 
 
 def _title(sources: Sequence[str], target: str, arrow: Arrow) -> str:
-    more = f" and {len(sources) - _MOST} more" if len(sources) > _MOST else ""
     preferred = "" if arrow.first else "; not where OLM goes first"
-    return f"{', '.join(sources[:_MOST])}{more} → {target} ({arrow.kind}{preferred})"
+    return f"{some(sources, _MOST)} → {target} ({arrow.kind}{preferred})"
 
 
 def _cut(

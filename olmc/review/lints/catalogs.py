@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from olmc.golang.ranges import dropped_parts, range_or_none
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.some import some
 from olmc.review.graph import upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
@@ -27,7 +28,7 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
                 place = package.channels[lane.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
-                    package=package.name, channel=lane.name, head=" or ".join(lane.heads), names=_shortened(names),
+                    package=package.name, channel=lane.name, head=" or ".join(lane.heads), names=some(names, _MOST),
                 )  # fmt: skip
 
 
@@ -49,11 +50,6 @@ def half_ranges(subject: Subject) -> Iterator[Diagnostic]:
 def _distinct(subject: Subject) -> Iterator[Catalog]:
     """The catalogs of the workspace, each once under however many names."""
     yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
-
-
-def _shortened(names: list[str]) -> str:
-    shown = ", ".join(names[:_MOST])
-    return f"{shown} and {len(names) - _MOST} more" if len(names) > _MOST else shown
 
 
 LINTS: tuple[Lint, ...] = (stranded_versions, half_ranges)
