@@ -54,9 +54,9 @@ def graph(
         raise click.UsageError("--from walks in one channel; give --channel once.")
     from olmc.load.config import read_config
     from olmc.load.suppressions import obeyed
+    from olmc.review.asked import AskedError
     from olmc.review.graph_answer import drawing, way  # takes long to import, as all that reads catalogs does
     from olmc.review.graph_catalogs import shelf_with, shelves_at
-    from olmc.review.walk import AskedError
 
     report = Report()
     shelves = shelves_at(path, report)

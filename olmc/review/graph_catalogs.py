@@ -25,7 +25,7 @@ from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
-from olmc.review.walk import AskedError, not_found
+from olmc.review.asked import AskedError, not_found
 
 __all__ = ["LOOSE_BUNDLES", "Shelf", "shelf_with", "shelves_at"]
 

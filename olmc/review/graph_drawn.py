@@ -12,7 +12,7 @@ from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.review.walk import dead_ends
 
-__all__ = ["MARKS", "Arrow", "Cell", "Mark", "Strip", "clean", "strips"]
+__all__ = ["MARKS", "Arrow", "Cell", "Mark", "Strip", "label", "strips"]
 
 Mark = Literal["head", "skipped", "deprecated", "prohibited", "stranded", "missing", "elsewhere"]
 MARKS: dict[Mark, str] = {

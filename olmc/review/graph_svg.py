@@ -7,8 +7,9 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from olmc.resources import template_text
+from olmc.review.clean import clean
 from olmc.review.graph import KINDS, Kind, UpgradeGraph
-from olmc.review.graph_drawn import MARKS, Mark, Strip, clean
+from olmc.review.graph_drawn import MARKS, Mark, Strip
 from olmc.review.graph_layout import MARGIN, layout
 from olmc.review.graph_rails import BOX_HEIGHT
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from olmc.emit.names import json_text
+from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex
-from olmc.review.graph_drawn import MARKS, Cell, Strip, clean
+from olmc.review.graph_drawn import MARKS, Cell, Strip
 from olmc.review.walk import Route, Walk
 
 __all__ = ["FORMAT_VERSION", "as_dot", "as_json", "as_mermaid", "mermaid_remark"]

@@ -16,14 +16,12 @@ from olmc.review.asked import AskedError, not_found
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 
 __all__ = [
-    "AskedError",
     "Hop",
     "Route",
     "Walk",
     "dead_ends",
     "lane_named",
     "named",
-    "not_found",
     "obstacle",
     "route",
     "walk",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from olmc.model.diagnostic import Report, Severity
+from olmc.review.asked import AskedError
 from olmc.review.graph_catalogs import Shelf, shelf_with, shelves_at
-from olmc.review.walk import AskedError
 
 CSV = "operators.coreos.com/v1alpha1"
 

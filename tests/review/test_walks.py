@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from graph_kit import package
 
+from olmc.review.asked import AskedError
 from olmc.review.graph import UpgradeGraph, upgrade_graph
 from olmc.review.route_text import as_text
-from olmc.review.walk import AskedError, Walk, lane_named, named, obstacle, route, walk
+from olmc.review.walk import Walk, lane_named, named, obstacle, route, walk
 
 Z_STREAM = ["4.1.0", "4.1.2 > 4.1.0 range >=4.1.0 <4.1.2"]
 

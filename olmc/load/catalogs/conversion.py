@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmc.golang.numbers import quoted
+from olmc.golang.semver import parse_strict
 from olmc.golang.validation import is_dns1123_label
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
 from olmc.load.catalogs.image_references import pull_spec_problem
-from olmc.load.catalogs.semver_checks import parse_release, parse_strict
+from olmc.load.catalogs.semver_checks import parse_release
 from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package, Property
 from olmc.model.location import Place, Source

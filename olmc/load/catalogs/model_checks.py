@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmc.golang.numbers import quoted
+from olmc.golang.semver import parse_strict
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.content import has_inline_content
 from olmc.load.catalogs.graph import graph_problem
-from olmc.load.catalogs.semver_checks import parse_strict, range_problem
+from olmc.load.catalogs.semver_checks import range_problem
 from olmc.load.catalogs.troubles import Trouble
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.location import Place

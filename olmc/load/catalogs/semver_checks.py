@@ -1,4 +1,4 @@
-"""The one door to Go's semantic versions and ranges (R-CAT-450 … R-CAT-454), and releases on top (R-CAT-127)."""
+"""What catalogs have beyond versions: ranges that may be none (R-CAT-453), and releases (R-CAT-127)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from olmc.golang.numbers import quoted
 from olmc.golang.ranges import parse_range
 from olmc.golang.semver import Version, parse_strict
 
-__all__ = ["RELEASE_LIMIT", "Version", "order_with_release", "parse_release", "parse_strict", "range_problem"]
-
-RELEASE_LIMIT = 20
+_RELEASE_LIMIT = 20
 
 
 def range_problem(text: str) -> str:
@@ -27,8 +25,8 @@ def parse_release(text: str) -> Version | None:
     """
     if not text:
         return None
-    if len(text.encode()) > RELEASE_LIMIT:
-        raise ValueError(f"invalid release {quoted(text)}: exceeds maximum length of {RELEASE_LIMIT} characters")
+    if len(text.encode()) > _RELEASE_LIMIT:
+        raise ValueError(f"invalid release {quoted(text)}: exceeds maximum length of {_RELEASE_LIMIT} characters")
     problems = []
     for index, segment in enumerate(text.split(".")):
         try:

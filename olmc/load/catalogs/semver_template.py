@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from olmc.golang.numbers import quoted
+from olmc.golang.semver import Version, parse_strict
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
-from olmc.load.catalogs.semver_checks import Version, parse_strict
 from olmc.load.catalogs.shapes import Shape, flag, list_of, renamed, struct, text
 from olmc.load.catalogs.templates import Workshop, refused
 from olmc.load.catalogs.troubles import Keys, aggregated

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from olmc.golang.numbers import quoted
+from olmc.golang.semver import Version, parse_strict
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob
 from olmc.load.catalogs.conversion import packages_of
 from olmc.load.catalogs.model_checks import check_model
-from olmc.load.catalogs.semver_checks import Version, order_with_release, parse_release, parse_strict
+from olmc.load.catalogs.semver_checks import order_with_release, parse_release
 from olmc.load.catalogs.shapes import list_of, renamed, struct, text
 from olmc.load.catalogs.templates import Workshop, entry_blobs, refused
 from olmc.model.catalog import ChannelEntry

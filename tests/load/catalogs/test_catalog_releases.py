@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.load.catalogs.semver_checks import order_with_release, parse_release, parse_strict
+from olmc.golang.semver import parse_strict
+from olmc.load.catalogs.semver_checks import order_with_release, parse_release
 
 
 def order(one: str, other: str) -> int:
