@@ -9,6 +9,7 @@ from olmc.generate.world import World
 from olmc.golang import decode
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity
+from olmc.model.values import mapping
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 WIPING = "!"
@@ -78,8 +79,7 @@ def _proxy_env(config: Config, world: World) -> list[dict[str, str]]:
         return []
     proxy = world.options.proxy
     found = world.cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
-    status = found.object.get("status") if found else None
-    status = status if isinstance(status, Mapping) else {}
+    status = mapping(found.object.get("status") if found else None)
     values = (
         status.get("httpProxy") or proxy.http,
         status.get("httpsProxy") or proxy.https,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
+from olmc.model.values import mapping
 from olmc.review.builtin_roles import RBAC, STAGE, builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
 from olmc.settle.selectors import matches, problem
@@ -141,8 +142,7 @@ def subjects(binding: KubernetesObject, namespace: str) -> Iterator[Subject]:
 
 
 def _role_of(binding: Rendered) -> Identity:
-    ref = binding.object.get("roleRef")
-    ref = ref if isinstance(ref, Mapping) else {}
+    ref = mapping(binding.object.get("roleRef"))
     kind = str(ref.get("kind") or "")
     return Identity(RBAC, kind, binding.identity.namespace if kind == "Role" else "", str(ref.get("name") or ""))
 

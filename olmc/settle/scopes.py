@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import APIKey
 from olmc.model.options import Options
+from olmc.model.values import mapping
 from olmc.model.workspace import Manifest
 from olmc.settle.builtin import is_cluster_scoped, is_native
 
@@ -46,13 +47,9 @@ def scope_of(obj: KubernetesObject, crds: Iterable[KubernetesObject], kube_versi
     """The scope of an object, by the CRDs that there are and what Kubernetes has built in; None if nobody knows."""
     group, _, version = str(obj["apiVersion"]).rpartition("/")
     for crd in crds:
-        spec = _mapping(crd.get("spec"))
-        if spec.get("group") == group and _mapping(spec.get("names")).get("kind") == obj["kind"]:
+        spec = mapping(crd.get("spec"))
+        if spec.get("group") == group and mapping(spec.get("names")).get("kind") == obj["kind"]:
             return "Cluster" if spec.get("scope") == "Cluster" else "Namespaced"
     if not is_native(APIKey(group, version, obj["kind"]), kube_version):
         return None
     return "Cluster" if is_cluster_scoped(obj["kind"]) else "Namespaced"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
@@ -13,6 +13,7 @@ from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenanc
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.values import mapping
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of
@@ -97,11 +98,7 @@ def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
 
 def _has_succeeded(obj: KubernetesObject) -> bool:
     """Whether a manifest is the picture of a CSV that had succeeded when it was taken."""
-    return _mapping(obj.get("status")).get("phase") == "Succeeded"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return mapping(obj.get("status")).get("phase") == "Succeeded"
 
 
 _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
@@ -131,7 +128,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
 
 
 def _is_copy(obj: KubernetesObject) -> bool:
-    return _mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy
+    return mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
 def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
@@ -151,14 +148,14 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
 
 def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
     obj = manifest.object
-    config = _mapping(obj.get("spec")).get("config")
+    config = mapping(obj.get("spec")).get("config")
     try:
         decode("SubscriptionConfig", config or {})
     except GoTypeError as error:
         keys = ("spec", "config", *error.path)
         _refuse(manifest, keys, str(error), report)
         return None
-    status = _mapping(obj.get("status"))
+    status = mapping(obj.get("status"))
     annotations = obj["metadata"].get("annotations") or {}
     generation = status.get("installPlanGeneration")
     return Subscription(
@@ -167,7 +164,7 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
         current=str(status.get("currentCSV") or ""),
         installed=str(status.get("installedCSV") or ""),
         state=str(status.get("state") or ""),
-        plan=str(_mapping(status.get("installPlanRef")).get("name") or ""),
+        plan=str(mapping(status.get("installPlanRef")).get("name") or ""),
         generation=generation if isinstance(generation, int) else 0,
         generated_by=annotations.get("olm.generated-by") or "",
     )
@@ -175,7 +172,7 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
 
 def _plan(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start: kept as it is."""
-    spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
+    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
     return InstallPlan(
         namespace=obj["metadata"].get("namespace") or "",

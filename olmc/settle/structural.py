@@ -10,6 +10,8 @@ import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.model.values import mapping
+
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
@@ -26,15 +28,11 @@ _NUMBERS = (
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
-    properties = _mapping(schema.get("properties"))
+    properties = mapping(schema.get("properties"))
     inner = {key: value for key, value in properties.items() if key not in ("apiVersion", "kind", "metadata")}
     body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
     found = [f"[].{text}" for text in _problems({**schema, "properties": inner}, body, "")]
     return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
@@ -88,7 +86,7 @@ def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str
     for key in schema.get("required") or ():
         if key not in value:
             yield f"{_below(path, key)}: Required value"
-    properties = _mapping(schema.get("properties"))
+    properties = mapping(schema.get("properties"))
     others = schema.get("additionalProperties")
     for key, item in sorted(value.items()):
         if isinstance(properties.get(key), Mapping):
@@ -100,7 +98,7 @@ def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str
 def _list_problems(schema: Mapping[str, Any], value: list[Any], path: str) -> Iterator[str]:
     yield from _size_problems(schema, value, path, ("minItems", "maxItems"), "have", "items")
     for index, item in enumerate(value):
-        yield from _problems(_mapping(schema.get("items")), item, f"{path}[{index}]")
+        yield from _problems(mapping(schema.get("items")), item, f"{path}[{index}]")
 
 
 def _size_problems(

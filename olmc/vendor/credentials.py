@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.model.values import mapping
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError
 
@@ -58,14 +59,10 @@ def _read(path: Path) -> AuthFile:
     except (OSError, ValueError) as error:
         cause = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise VendorError(rules.BAD_AUTH_FILE, host="registries", path=path, cause=cause) from error
-    auths = {_key(key): each for key, each in _mapping(value.get("auths")).items() if isinstance(each, dict)}
-    helpers = {key: each for key, each in _mapping(value.get("credHelpers")).items() if isinstance(each, str)}
+    auths = {_key(key): each for key, each in mapping(value.get("auths")).items() if isinstance(each, dict)}
+    helpers = {key: each for key, each in mapping(value.get("credHelpers")).items() if isinstance(each, str)}
     store = value.get("credsStore")
     return AuthFile(path, auths, helpers, store if isinstance(store, str) else "")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _key(key: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.objects import KubernetesObject
+from olmc.model.values import mapping, mappings, text
 
 _CRD_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 
@@ -50,12 +51,12 @@ def crd_apis(crd: KubernetesObject) -> list[Api]:
     """The APIs of a CRD, one a version, served or not."""
     if crd.get("apiVersion") not in _CRD_VERSIONS:
         return []
-    spec = _mapping(crd.get("spec"))
-    names = _mapping(spec.get("names"))
-    versions = [_text(_mapping(each).get("name")) for each in _list(spec.get("versions"))]
+    spec = mapping(crd.get("spec"))
+    names = mapping(spec.get("names"))
+    versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
     if crd["apiVersion"] == _CRD_VERSIONS[1] and spec.get("version"):
-        versions.append(_text(spec["version"]))
-    group, kind, plural = _text(spec.get("group")), _text(names.get("kind")), _text(names.get("plural"))
+        versions.append(text(spec["version"]))
+    group, kind, plural = text(spec.get("group")), text(names.get("kind")), text(names.get("plural"))
     return list(dict.fromkeys(Api(group, version, kind, plural) for version in versions))
 
 
@@ -65,33 +66,21 @@ def described_crds(csv: KubernetesObject | None, relation: str) -> Iterator[Api]
     Raises ValueError with OLM's text for a name without a dot.
     """
     for item in _descriptions(csv, "customresourcedefinitions", relation):
-        name = _text(item.get("name"))
+        name = text(item.get("name"))
         plural, dot, group = name.partition(".")
         if not dot:
             raise ValueError(f"couldn't parse plural.group from crd name: {name}")
-        yield Api(group, _text(item.get("version")), _text(item.get("kind")), plural)
+        yield Api(group, text(item.get("version")), text(item.get("kind")), plural)
 
 
 def _api_services(csv: KubernetesObject | None, relation: str) -> list[Api]:
     fields = ("group", "version", "kind", "name")
     return [
-        Api(*(_text(item.get(field)) for field in fields))
+        Api(*(text(item.get(field)) for field in fields))
         for item in _descriptions(csv, "apiservicedefinitions", relation)
     ]
 
 
-def _descriptions(csv: KubernetesObject | None, field: str, relation: str) -> Iterator[Mapping[str, Any]]:
-    spec = _mapping(csv.get("spec")) if csv is not None else {}
-    return (_mapping(item) for item in _list(_mapping(spec.get(field)).get(relation)))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def _descriptions(csv: KubernetesObject | None, field: str, relation: str) -> list[Mapping[str, Any]]:
+    spec = mapping(csv.get("spec")) if csv is not None else {}
+    return mappings(mapping(spec.get(field)).get(relation))

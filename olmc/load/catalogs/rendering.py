@@ -14,6 +14,7 @@ from olmc.model.catalog import Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
+from olmc.model.values import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
@@ -46,20 +47,17 @@ class LooseBundle(NamedTuple):
     @property
     def spec(self) -> Mapping[str, Any]:
         """The CSV's spec."""
-        spec = self.csv.get("spec")
-        return spec if isinstance(spec, dict) else {}
+        return mapping(self.csv.get("spec"))
 
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The CSV's annotations."""
-        annotations = (self.csv.get("metadata") or {}).get("annotations")
-        return annotations if isinstance(annotations, dict) else {}
+        return mapping((self.csv.get("metadata") or {}).get("annotations"))
 
     @property
     def version(self) -> str:
         """The raw text of the CSV's version, "" for none (R-CAT-108)."""
-        version = self.spec.get("version")
-        return version if isinstance(version, str) else ""
+        return text(self.spec.get("version"))
 
 
 def loose(bundle: Bundle, image: str = "") -> LooseBundle:

@@ -17,9 +17,9 @@ from olmc.load.validation.loading_checks import CRD_V1, CRD_V1BETA1
 from olmc.load.validation.names import dns1035_label_problems, subdomain_problems
 from olmc.load.validation.object_meta import metadata_errors
 from olmc.load.validation.result import Finding, result_text
-from olmc.load.validation.views import mapping, mappings, text, texts
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
+from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 

@@ -10,8 +10,9 @@ from olmc.golang.semver import VersionError, parse_strict
 from olmc.load.validation.examples import example_findings
 from olmc.load.validation.names import subdomain_problems
 from olmc.load.validation.result import Finding, about, result_text
-from olmc.load.validation.views import CsvView, mapping, mappings, text
+from olmc.load.validation.views import CsvView
 from olmc.model.location import Place
+from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 

@@ -10,8 +10,9 @@ from olmc.golang import encode_plain
 from olmc.golang.errors import json_kind
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
-from olmc.load.validation.views import GVK, CsvView, text
+from olmc.load.validation.views import GVK, CsvView
 from olmc.model.location import Place
+from olmc.model.values import text
 from olmc.rules import validation as rules
 
 _KEYS = ("alm-examples", "olm.examples")

@@ -10,7 +10,7 @@ from typing import Any
 
 from olmc.golang import is_label_value, is_qualified_name
 from olmc.load.validation.field_errors import FieldError, forbidden, invalid, required
-from olmc.load.validation.views import mapping, mappings, text, texts
+from olmc.model.values import mapping, mappings, text, texts
 
 ANNOTATIONS_LIMIT = 256 * 1024
 

@@ -1,4 +1,4 @@
-"""What checks look at: values of a stranger's manifests, which may be of any type anywhere."""
+"""What checks look at: a CSV with its containers and policy rules, whatever a stranger has written there."""
 
 from __future__ import annotations
 
@@ -6,29 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.location import Place
+from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Manifest
 
 Keys = tuple[str | int, ...]
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """The items of a list, each a mapping."""
-    return [mapping(item) for item in value] if isinstance(value, list) else []
-
-
-def text(value: Any) -> str:
-    """The value if it is a text, else ""."""
-    return value if isinstance(value, str) else ""
-
-
-def texts(value: Any) -> list[str]:
-    """The texts in a list."""
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class Container(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.load.validation.views import mapping, mappings, text, texts
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.values import mapping, mappings, text, texts
 from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import Operator
 from olmc.review.permissions import ACCOUNT, Permissions, Subject, permissions, subjects

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.load.validation.views import mapping
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.values import mapping
 from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.access import access
 from olmc.review.diff.change import Change, Gravity, Group, plain

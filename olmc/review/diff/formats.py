@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from olmc.load.validation.views import mapping, text
 from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.values import mapping, text
 from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.change import Change, Gravity, Group, Sentence, Sign, shown
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved

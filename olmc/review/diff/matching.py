@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from olmc.load.validation.views import mapping, mappings, text
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.values import mapping, mappings, text
 from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, is_copy
 

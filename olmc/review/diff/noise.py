@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.load.validation.views import mapping, mappings, text
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject
+from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.images import IMAGE_VARIABLE, WORKLOADS
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.load.validation.views import mapping, mappings, text, texts
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, identity
+from olmc.model.values import mapping, mappings, text, texts
 from olmc.profiles.ownership import COPIED_FROM
 
 __all__ = ["CSV", "OLM_GROUP", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from olmc.load.validation.views import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
+from olmc.model.values import mapping, mappings
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, of_kind
 from olmc.rules import lints as rules

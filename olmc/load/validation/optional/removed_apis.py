@@ -10,7 +10,8 @@ from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1BETA1
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
-from olmc.load.validation.views import CsvView, mapping, mappings, text
+from olmc.load.validation.views import CsvView
+from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 
