@@ -9,12 +9,12 @@ from olmc.generate.world import World, rendered
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels, with_labels
 from olmc.profiles.resolve import filled
 from olmc.settle.install import serving_deployments, serving_descriptions
 
 STAGE = "certificates"
-RBAC = "rbac.authorization.k8s.io"
 UNKNOWN_CA_HASH = ""
 DEFAULT_PORT = 443
 
@@ -146,7 +146,7 @@ def _objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[Kubernete
         "type": "kubernetes.io/tls",
     }
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
-    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
+    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
     yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
     delegator = with_labels({"name": names["delegator"]}, _labels(profile, csv, "delegator"))
     yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
@@ -170,7 +170,7 @@ def _binding(
     kind: str, metadata: dict[str, Any], subject: dict[str, str], role_kind: str, role: str
 ) -> KubernetesObject:
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": RBAC_V1,
         "kind": kind,
         "metadata": metadata,
         "subjects": [subject],

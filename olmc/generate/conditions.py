@@ -8,10 +8,10 @@ from olmc.generate.world import World, rendered
 from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import csv_reference, owner_reference, with_labels
 
 STAGE = "conditions"
-RBAC = "rbac.authorization.k8s.io"
 
 
 def conditions(world: World) -> Iterator[Rendered]:
@@ -54,9 +54,9 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
         }
         for verbs, resource in role["rules"]
     ]
-    yield {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
+    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata, "rules": rules}
     yield {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": RBAC_V1,
         "kind": "RoleBinding",
         "metadata": metadata,
         "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],

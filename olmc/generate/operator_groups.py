@@ -11,6 +11,7 @@ from olmc.model.cluster import key_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import APIKey, Group
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC_V1
 from olmc.profiles.ownership import with_labels
 from olmc.profiles.resolve import filled
 from olmc.settle.groups import format_apis, parse_apis
@@ -90,7 +91,7 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[A
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
     role: KubernetesObject = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "apiVersion": RBAC_V1,
         "kind": "ClusterRole",
         "metadata": metadata,
     }

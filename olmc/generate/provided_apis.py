@@ -11,6 +11,7 @@ from olmc.model.cluster import key_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC_V1
 from olmc.profiles.ownership import owner_reference
 from olmc.profiles.resolve import filled
 from olmc.settle.descoped import is_no_group
@@ -92,7 +93,7 @@ def _labels(world: World, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str
 
 def _role(metadata: dict[str, Any], rule: dict[str, Any]) -> KubernetesObject:
     return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "apiVersion": RBAC_V1,
         "kind": "ClusterRole",
         "metadata": metadata,
         "rules": [rule],

@@ -11,12 +11,12 @@ from olmc.model.cluster import Member, Name, key_of
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
 from olmc.settle.descoped import binds_itself
 from olmc.settle.permissions import access
 from olmc.settle.requirements import permission_entries_satisfied
 
-RBAC = "rbac.authorization.k8s.io"
 ALWAYS = "always"
 
 

@@ -10,8 +10,7 @@ from olmc.golang.encode import encode, encode_plain
 from olmc.golang.hashes import fnv32a, h62
 from olmc.golang.spew import permission_print
 from olmc.model.profile import Profile
-
-RBAC_V1 = "rbac.authorization.k8s.io/v1"
+from olmc.model.rbac import RBAC_V1
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
+
+from olmc.model.rbac import has_name, has_resource, has_url, has_value
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -41,30 +43,15 @@ def atoms_of(rule: Mapping[str, Any], namespace: str | None) -> Iterator[Atom]:
 
 def covers(rule: Mapping[str, Any], atom: Atom) -> bool:
     """Whether a PolicyRule allows what an atom stands for, wherever it counts."""
-    if not _has(rule.get("verbs"), atom.verb):
+    if not has_value(rule.get("verbs"), atom.verb):
         return False
     if atom.url:
-        return any(_matches_url(known, atom.url) for known in rule.get("nonResourceURLs") or ())
-    names = rule.get("resourceNames") or ()
+        return has_url(rule.get("nonResourceURLs"), atom.url)
     return (
-        _has(rule.get("apiGroups"), atom.group)
-        and any(_matches_resource(known, atom.resource) for known in rule.get("resources") or ())
-        and (not names or (bool(atom.name) and atom.name in names))
+        has_value(rule.get("apiGroups"), atom.group)
+        and has_resource(rule.get("resources"), atom.resource)
+        and has_name(rule.get("resourceNames"), atom.name)
     )
-
-
-def _has(values: Sequence[str] | None, wanted: str) -> bool:
-    return bool(values) and (wanted in values or "*" in values)  # type: ignore[operator]
-
-
-def _matches_resource(known: str, wanted: str) -> bool:
-    """By name, by `*`, or for a sub-resource by `*/sub`."""
-    _, slash, sub = wanted.partition("/")
-    return known in (wanted, "*") or bool(slash and known == f"*/{sub}")
-
-
-def _matches_url(known: str, wanted: str) -> bool:
-    return known in (wanted, "*") or (known.endswith("*") and wanted.startswith(known[:-1]))
 
 
 def canonical(atoms: Iterable[Atom]) -> list[Entry]:

@@ -10,12 +10,11 @@ from olmc.model.cluster import Member
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import managed_labels, owner_labels
 from olmc.proposed.names import named
 from olmc.settle.descoped import binds_itself, is_no_group
 
-RBAC = "rbac.authorization.k8s.io"
-RBAC_V1 = f"{RBAC}/v1"
 REQUIRED = "-required-perms"
 
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.options import Options
 from olmc.model.proposed import Install
+from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import CSV_KIND
 from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical
 from olmc.proposed.content import Resolved
-from olmc.proposed.grants import RBAC, account, grants_of, person
+from olmc.proposed.grants import account, grants_of, person
 from olmc.proposed.names import named
 from olmc.proposed.scopes import Scopes
 
@@ -167,7 +168,7 @@ def _made(install: Install, by: Account, granted: frozenset[Atom], setting: Sett
 
 
 def _rbac(kind: str, metadata: Mapping[str, Any], **body: Any) -> KubernetesObject:
-    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, **body}
+    return {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, **body}
 
 
 def _labels(setting: Setting) -> dict[str, dict[str, str]]:

@@ -6,16 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.rbac import RBAC, account_of
 from olmc.proposed.atoms import Atom, covers
+from olmc.settle.permissions import EVERYTHING, Rule, role_of
 from olmc.settle.selectors import matches
-
-RBAC = "rbac.authorization.k8s.io"
-Rule = Mapping[str, Any]
-
-_EVERYTHING: tuple[Rule, ...] = (
-    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-    {"verbs": ["*"], "nonResourceURLs": ["*"]},
-)
 
 
 class Subject(NamedTuple):
@@ -45,23 +39,23 @@ def account(namespace: str, name: str) -> Subject:
 
 def person(user: str, groups: tuple[str, ...]) -> Subject:
     """A user with the groups named; both may be those of a service account."""
-    parts = user.split(":")
-    if len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]:
-        found = account(parts[2], parts[3])
+    named = account_of(user)
+    if named is not None:
+        found = account(*named)
         return found._replace(groups=found.groups | set(groups))
     return Subject(user, frozenset({"system:authenticated", *groups}))
 
 
 def grants_of(subject: Subject, stock: Mapping[Identity, Rendered]) -> Grants:
     """What the RBAC objects among `stock` allow a subject."""
-    everywhere: list[Rule] = list(_EVERYTHING) if "system:masters" in subject.groups else []
+    everywhere: list[Rule] = list(EVERYTHING) if "system:masters" in subject.groups else []
     local: dict[str, list[Rule]] = {}
     for identity, found in stock.items():
         if identity.group != RBAC or not identity.kind.endswith("Binding"):
             continue
         if not any(_is_meant(each, subject, identity.namespace) for each in found.object.get("subjects") or ()):
             continue
-        rules = _referenced(found.object, identity.namespace, stock)
+        rules = tuple(rules_of(role_of(found.object, identity.namespace, stock), stock))
         if identity.kind == "ClusterRoleBinding":
             everywhere += rules
         else:
@@ -82,15 +76,6 @@ def _is_meant(listed: Any, subject: Subject, namespace: str) -> bool:
             home = listed.get("namespace") or namespace
             return subject.user == f"system:serviceaccount:{home}:{name}"
     return False
-
-
-def _referenced(binding: KubernetesObject, namespace: str, stock: Mapping[Identity, Rendered]) -> tuple[Rule, ...]:
-    ref = binding.get("roleRef") or {}
-    kind, name = ref.get("kind") or "", ref.get("name") or ""
-    found = stock.get(Identity(RBAC, kind, namespace if kind == "Role" else "", name))
-    if found is not None:
-        return tuple(rules_of(found.object, stock))
-    return _EVERYTHING if (kind, name) == ("ClusterRole", "cluster-admin") else ()
 
 
 def rules_of(role: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Iterator[Rule]:

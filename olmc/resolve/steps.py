@@ -19,14 +19,13 @@ from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import CSV_KIND, PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Property
 
-RBAC = "rbac.authorization.k8s.io"
-RBAC_V1 = f"{RBAC}/v1"
 
 _NOT_IN_KEYS = re.compile(r"[^-A-Za-z0-9_.]")
 

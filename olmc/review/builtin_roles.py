@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.rbac import RBAC, RBAC_V1
 
-RBAC = "rbac.authorization.k8s.io"
 STAGE = "kubernetes"
 """The stage in the provenance of what no pass wrote and no file has."""
 
@@ -129,13 +129,13 @@ def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> 
     ]
     if name == "cluster-admin":
         listed.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
-    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": _metadata(name, to), "rules": listed}
+    return {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": _metadata(name, to), "rules": listed}
 
 
 def _aggregated(name: str, to: list[str]) -> KubernetesObject:
     selectors = [{"matchLabels": {f"{_AGGREGATE_TO}{name}": "true"}}]
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": RBAC_V1,
         "kind": "ClusterRole",
         "metadata": _metadata(name, to),
         "aggregationRule": {"clusterRoleSelectors": selectors},
@@ -144,7 +144,7 @@ def _aggregated(name: str, to: list[str]) -> KubernetesObject:
 
 # The Role that lets API services know whom the API server has authenticated.
 _READER: KubernetesObject = {
-    "apiVersion": f"{RBAC}/v1",
+    "apiVersion": RBAC_V1,
     "kind": "Role",
     "metadata": {"name": "extension-apiserver-authentication-reader", "namespace": "kube-system"},
     "rules": [

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
+from olmc.model.rbac import RBAC, account_of
 from olmc.model.values import mapping
-from olmc.review.builtin_roles import RBAC, STAGE, builtin_roles
+from olmc.review.builtin_roles import STAGE, builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
 from olmc.settle.selectors import matches, problem
 
 ACCOUNT = "ServiceAccount"
-_ACCOUNT_USER = "system:serviceaccount:"
 
 
 class Subject(NamedTuple):
@@ -135,10 +135,9 @@ def subjects(binding: KubernetesObject, namespace: str) -> Iterator[Subject]:
         kind, name = str(each.get("kind") or ""), str(each.get("name") or "")
         if kind == ACCOUNT:
             yield Subject(kind, str(each.get("namespace") or namespace), name)
-        elif kind == "User" and name.startswith(_ACCOUNT_USER) and name.count(":") == 3:
-            yield Subject(ACCOUNT, *name.removeprefix(_ACCOUNT_USER).split(":"))
         elif kind in ("User", "Group"):
-            yield Subject(kind, "", name)
+            account = account_of(name) if kind == "User" else None
+            yield Subject(ACCOUNT, *account) if account is not None else Subject(kind, "", name)
 
 
 def _role_of(binding: Rendered) -> Identity:

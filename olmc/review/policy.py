@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-ANY = "*"
+from olmc.model.rbac import ANY, has_name, has_resource, has_url, has_value
 
 
 class PolicyRule(NamedTuple):
@@ -72,28 +72,8 @@ def allows(rule: PolicyRule, request: Request) -> bool:
         has_value(rule.verbs, request.verb)
         and has_value(rule.groups, request.group)
         and has_resource(rule.resources, request.resource)
-        and _has_name(rule.names, request.name)
+        and has_name(rule.names, request.name)
     )
-
-
-def has_value(values: tuple[str, ...], wanted: str) -> bool:
-    """Whether a list of verbs or groups includes a value."""
-    return wanted in values or ANY in values
-
-
-def has_resource(resources: tuple[str, ...], wanted: str) -> bool:
-    """Whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
-    subresource = wanted.partition("/")[2]
-    return has_value(resources, wanted) or (bool(subresource) and f"*/{subresource}" in resources)
-
-
-def has_url(urls: tuple[str, ...], wanted: str) -> bool:
-    """Whether a list of URLs includes one: itself, or what it begins with before a trailing `*`."""
-    return any(each == wanted or (each.endswith(ANY) and wanted.startswith(each.rstrip(ANY))) for each in urls)
-
-
-def _has_name(names: tuple[str, ...], wanted: str) -> bool:
-    return not names or (bool(wanted) and wanted in names)
 
 
 _Matcher = Callable[[tuple[str, ...], str], bool]
@@ -101,7 +81,7 @@ _MATCHERS: tuple[tuple[str, _Matcher], ...] = (
     ("verbs", has_value),
     ("groups", has_value),
     ("resources", has_resource),
-    ("names", _has_name),
+    ("names", has_name),
     ("urls", has_url),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from olmc.review.builtin_roles import RBAC
-from olmc.review.policy import ANY, PolicyRule, has_resource, has_value
+from olmc.model.rbac import ANY, RBAC, has_resource, has_value
+from olmc.review.policy import PolicyRule
 
 
 class Level(IntEnum):

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Rendered
+from olmc.model.rbac import ANY
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.kinds import KnownKind, called, known_kinds
 from olmc.review.permissions import Grant, Permissions, Subject
-from olmc.review.policy import ANY, Request, allows
+from olmc.review.policy import Request, allows
 from olmc.review.rbac_text import FORMAT_VERSION, Finder, grant_data, where
 from olmc.review.risks import RISKS
 from olmc.review.tables import aligned

@@ -5,6 +5,7 @@ from __future__ import annotations
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.operators import Group
 from olmc.model.options import Options
+from olmc.model.rbac import RBAC
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
 from olmc.settle.groups import with_targets
@@ -18,10 +19,10 @@ _PLURALS = {
     "ConfigMap": ("", "configmaps", "updating configmap:"),
     "Service": ("", "services", "updating service:"),
     "ServiceAccount": ("", "serviceaccounts", "creating service account:"),
-    "Role": ("rbac.authorization.k8s.io", "roles", "creating role"),
-    "RoleBinding": ("rbac.authorization.k8s.io", "rolebindings", "creating rolebinding"),
-    "ClusterRole": ("rbac.authorization.k8s.io", "clusterroles", "creating clusterrole"),
-    "ClusterRoleBinding": ("rbac.authorization.k8s.io", "clusterrolebindings", "creating clusterrolebinding"),
+    "Role": (RBAC, "roles", "creating role"),
+    "RoleBinding": (RBAC, "rolebindings", "creating rolebinding"),
+    "ClusterRole": (RBAC, "clusterroles", "creating clusterrole"),
+    "ClusterRoleBinding": (RBAC, "clusterrolebindings", "creating clusterrolebinding"),
 }
 
 

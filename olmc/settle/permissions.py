@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.rbac import RBAC, account_of, has_name, has_url, has_value
 
-RBAC = "rbac.authorization.k8s.io"
 Rule = Mapping[str, Any]
 
-_EVERYTHING: tuple[Rule, ...] = (
+EVERYTHING: tuple[Rule, ...] = (
     {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
     {"verbs": ["*"], "nonResourceURLs": ["*"]},
 )
@@ -41,7 +41,7 @@ def access(stock: Mapping[Identity, Rendered]) -> Access:
         if identity.group != RBAC or not identity.kind.endswith("Binding"):
             continue
         obj = rendered.object
-        rules = _referenced_rules(stock, obj, identity.namespace)
+        rules = role_of(obj, identity.namespace, stock).get("rules") or ()
         for namespace, name in _accounts(obj, identity.namespace):
             if identity.kind == "ClusterRoleBinding":
                 cluster.setdefault((namespace, name), []).extend(rules)
@@ -52,15 +52,14 @@ def access(stock: Mapping[Identity, Rendered]) -> Access:
     )
 
 
-def _referenced_rules(
-    stock: Mapping[Identity, Rendered], binding: KubernetesObject, namespace: str
-) -> Iterable[Rule]:
+def role_of(binding: KubernetesObject, namespace: str, stock: Mapping[Identity, Rendered]) -> KubernetesObject:
+    """The role that a binding in a namespace refers to, {} if it is not there; `cluster-admin` always is (R-PERM-5)."""
     ref = binding.get("roleRef") or {}
     kind, name = ref.get("kind") or "", ref.get("name") or ""
     found = stock.get(Identity(RBAC, kind, namespace if kind == "Role" else "", name))
     if found is not None:
-        return found.object.get("rules") or ()
-    return _EVERYTHING if (kind, name) == ("ClusterRole", "cluster-admin") else ()
+        return found.object
+    return {"rules": EVERYTHING} if (kind, name) == ("ClusterRole", "cluster-admin") else {}
 
 
 def _accounts(binding: KubernetesObject, namespace: str) -> Iterable[tuple[str, str]]:
@@ -70,9 +69,9 @@ def _accounts(binding: KubernetesObject, namespace: str) -> Iterable[tuple[str, 
         if subject.get("kind") == "ServiceAccount":
             yield subject.get("namespace") or namespace, subject.get("name") or ""
         elif subject.get("kind") == "User":
-            parts = str(subject.get("name")).split(":")
-            if len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]:
-                yield parts[2], parts[3]
+            account = account_of(str(subject.get("name")))
+            if account is not None:
+                yield account
 
 
 def rule_problem(rule: Rule) -> str:
@@ -91,7 +90,7 @@ def allowed(granted: Sequence[Rule], wanted: Rule) -> bool:
     """
     urls = wanted.get("nonResourceURLs") or ()
     sets = {frozenset(range(len(granted)))}
-    dimensions = (("verbs", _has), ("nonResourceURLs", _has_url)) if urls else _RESOURCE_DIMENSIONS
+    dimensions = (("verbs", has_value), ("nonResourceURLs", has_url)) if urls else _RESOURCE_DIMENSIONS
     for key, matches in dimensions:
         values = dict.fromkeys(wanted.get(key) or [""])
         matching = {frozenset(i for i, rule in enumerate(granted) if matches(rule.get(key), value)) for value in values}
@@ -101,19 +100,10 @@ def allowed(granted: Sequence[Rule], wanted: Rule) -> bool:
     return True
 
 
-def _has(values: Sequence[str] | None, wanted: str) -> bool:
-    return bool(values) and (wanted in values or "*" in values)  # type: ignore[operator]
-
-
-def _has_name(values: Sequence[str] | None, wanted: str) -> bool:
-    return not values or (bool(wanted) and wanted in values)
-
-
-def _has_url(values: Sequence[str] | None, wanted: str) -> bool:
-    return any(
-        known in (wanted, "*") or (known.endswith("*") and wanted.startswith(known.rstrip("*")))
-        for known in values or ()
-    )
-
-
-_RESOURCE_DIMENSIONS = (("verbs", _has), ("apiGroups", _has), ("resources", _has), ("resourceNames", _has_name))
+# OLM takes `pods/log` for a resource like any other, so `*/log` does not include it (R-PERM-3).
+_RESOURCE_DIMENSIONS = (
+    ("verbs", has_value),
+    ("apiGroups", has_value),
+    ("resources", has_value),
+    ("resourceNames", has_name),
+)

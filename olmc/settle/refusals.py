@@ -8,8 +8,8 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.load.shape import problems
 from olmc.model.objects import KubernetesObject
+from olmc.model.rbac import RBAC
 
-_RBAC_GROUP = "rbac.authorization.k8s.io"
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
 _DOING = {
     "Secret": "error updating secret: {name}",
@@ -58,7 +58,7 @@ def metadata_problem(obj: KubernetesObject) -> str:
     """What is wrong with an object's name, labels or annotations, "" if nothing."""
     metadata = obj["metadata"]
     name = metadata.get("name") or ""
-    if obj.get("apiVersion", "").startswith(_RBAC_GROUP):
+    if obj.get("apiVersion", "").startswith(RBAC):
         wrong = ["may not contain '/'"] if "/" in name else ["may not contain '%'"] if "%" in name else []
     else:
         wrong = is_dns1123_subdomain(name)

@@ -11,6 +11,7 @@ from olmc.model.cluster import Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import APIKey, Csv, apiservice_name
 from olmc.model.profile import Profile
+from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
 from olmc.settle.builtin import is_native
 from olmc.settle.groups import account_exists
@@ -213,7 +214,7 @@ def _service_account(
         text = encode("PolicyRule", rule).decode()
         dependents.append(
             {
-                "group": "rbac.authorization.k8s.io",
+                "group": RBAC,
                 "version": "v1",
                 "kind": "PolicyRule",
                 "status": "Satisfied" if satisfied else "NotSatisfied",
@@ -238,7 +239,7 @@ def _made_by_olm(csv: Csv, account: str, rules: Any, world: Surroundings) -> boo
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
     name = role_name(world.profile, csv.name, csv.namespace, {"serviceAccountName": account, "rules": rules})
     for kind in ("Role", "RoleBinding"):
-        found = world.stock.get(Identity("rbac.authorization.k8s.io", kind, csv.namespace, name))
+        found = world.stock.get(Identity(RBAC, kind, csv.namespace, name))
         labels = (found.object["metadata"].get("labels") or {}) if found else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.rbac import RBAC
 from olmc.model.values import mapping, mappings, text, texts
-from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import Operator
 from olmc.review.permissions import ACCOUNT, Permissions, Subject, permissions, subjects
 from olmc.review.policy import PolicyRule, policy_rules

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.rbac import RBAC
 from olmc.model.values import mapping
-from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.access import access
 from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.rbac import RBAC
 from olmc.model.values import mapping, mappings, text
-from olmc.review.builtin_roles import RBAC
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, is_copy
 
 __all__ = ["Pair", "folded_kind", "paired", "role_of_group"]

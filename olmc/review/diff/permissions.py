@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from olmc.model.objects import Identity
+from olmc.model.rbac import ANY
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder
 from olmc.review.diff.change import Foreign, Gravity, Group, Sentence, Sign, listed, shown
-from olmc.review.policy import ANY, PolicyRule, beyond, merged
+from olmc.review.policy import PolicyRule, beyond, merged
 from olmc.review.risks import Level, level_of, risks_of
 
 __all__ = [
