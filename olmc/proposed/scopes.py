@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from olmc.model.objects import KubernetesObject
-from olmc.settle.builtin import is_cluster_scoped
+from olmc.model.values import mapping
+from olmc.settle.builtin import is_cluster_scoped, plural_of
 
 _CLUSTER_SCOPED = frozenset({("operators.coreos.com", "Install"), ("operators.coreos.com", "Operator")})
 
@@ -26,7 +27,7 @@ class Scopes(NamedTuple):
         group = str(obj.get("apiVersion") or "").rpartition("/")[0]
         kind = str(obj.get("kind") or "")
         known = self.served.get((group, kind))
-        return group, known.plural if known else _guessed_plural(kind)
+        return group, known.plural if known else plural_of(kind)
 
     def is_namespaced(self, obj: KubernetesObject) -> bool:
         """Whether objects of this kind have a namespace."""
@@ -42,19 +43,9 @@ def scopes(objects: Iterable[KubernetesObject]) -> Scopes:
     """What the CRDs among `objects` say."""
     found: dict[tuple[str, str], _Served] = {}
     for obj in objects:
-        spec = obj.get("spec")
-        if obj.get("kind") == "CustomResourceDefinition" and isinstance(spec, Mapping):
-            names = spec.get("names") or {}
+        if obj.get("kind") == "CustomResourceDefinition":
+            spec = mapping(obj.get("spec"))
+            names = mapping(spec.get("names"))
             key = (str(spec.get("group") or ""), str(names.get("kind") or ""))
             found[key] = _Served(str(names.get("plural") or ""), spec.get("scope") != "Cluster")
     return Scopes(found)
-
-
-def _guessed_plural(kind: str) -> str:
-    """As Kubernetes guesses it."""
-    singular = kind.lower()
-    if singular == "endpoints":
-        return singular
-    if singular.endswith("s"):
-        return f"{singular}es"
-    return f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}s"

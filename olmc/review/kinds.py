@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.alike import POSSIBLE, closest
 from olmc.model.objects import KubernetesObject, identity
-from olmc.settle.builtin import builtin_kinds, is_cluster_scoped
+from olmc.settle.builtin import builtin_kinds, is_cluster_scoped, plural_of
 
 _SHORT = {
     "CatalogSource": "catsrc",
@@ -43,7 +43,6 @@ _SHORT = {
     "StorageClass": "sc",
     "Subscription": "sub subs",
 }
-_UNCHANGED = ("Endpoints",)
 
 
 class KnownKind(NamedTuple):
@@ -76,16 +75,6 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[KnownKind, ...]:
         group, kind, namespace, _ = identity(one)
         found.setdefault((group, kind), KnownKind(group, kind, plural_of(kind), bool(namespace)))
     return tuple(sorted(found.values()))
-
-
-def plural_of(kind: str) -> str:
-    """The plural that Kubernetes gives a kind where nothing else says it."""
-    name = kind.lower()
-    if kind in _UNCHANGED:
-        return name
-    if name.endswith("s"):
-        return f"{name}es"
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def _builtin() -> Iterator[KnownKind]:

@@ -137,3 +137,13 @@ def removal_of(api_version: str, kind: str, kube_version: str) -> Removal | None
 def is_cluster_scoped(kind: str) -> bool:
     """Whether objects of a built-in or optional kind (R-CAT-750) have no namespace."""
     return kind in _CLUSTER_SCOPED
+
+
+def plural_of(kind: str) -> str:
+    """The plural that Kubernetes gives a kind where nothing else says it."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -11,13 +11,14 @@ import pytest
 from olmc.model.objects import Provenance, Rendered
 from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
-from olmc.review.kinds import called, closest_kind, known_kinds, plural_of
+from olmc.review.kinds import called, closest_kind, known_kinds
 from olmc.review.permissions import Permissions, permissions
 from olmc.review.policy import PolicyRule
 from olmc.review.rbac_text import as_text, in_words
 from olmc.review.risks import RISKS, Level, level_of, risks_of
 from olmc.review.tables import aligned, paragraph
 from olmc.review.who_can import asked, who
+from olmc.settle.builtin import plural_of
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())
