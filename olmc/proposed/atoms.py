@@ -112,13 +112,6 @@ def verb_order(verb: str) -> tuple[int, str]:
     return (_VERBS.index(verb), "") if verb in _VERBS else (len(_VERBS), verb)
 
 
-def atoms_in(entries: Iterable[Entry]) -> Iterator[Atom]:
-    """The atoms that entries in canonical form stand for."""
-    for entry in entries:
-        for namespace in entry.get("namespaces") or (None,):
-            yield from atoms_of(entry, namespace)
-
-
 def as_rules(entries: Iterable[Entry]) -> list[Entry]:
     """The entries as PolicyRules: without the namespaces that they count in."""
     return [{key: value for key, value in entry.items() if key != "namespaces"} for entry in entries]

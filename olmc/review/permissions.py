@@ -35,7 +35,7 @@ class Grant(NamedTuple):
 
     `namespace`: where it holds, "" for the whole cluster, None for wherever `subject`, a role, is bound. `role` is what
     the binding names, `source` the role that has the rule: another one if `role` is aggregated. `binding` is None for a
-    subject that is a role. The provenances are those of `source` and `binding`, None for what every cluster has.
+    subject that is a role. The provenance is that of `source`, None for what every cluster has.
     """
 
     subject: Subject
@@ -45,7 +45,6 @@ class Grant(NamedTuple):
     source: Identity
     binding: Identity | None
     source_provenance: Provenance | None
-    binding_provenance: Provenance | None
 
 
 class Permissions(NamedTuple):
@@ -153,16 +152,8 @@ def _granted(binding: Rendered, role: Identity, sources: _Sources) -> Iterator[G
             for rule in sources.rules(source):
                 if rule.urls and key.namespace:
                     continue
-                yield Grant(
-                    subject,
-                    key.namespace,
-                    rule,
-                    role,
-                    source,
-                    key,
-                    _provenance(sources.roles[source]),
-                    _provenance(binding),
-                )
+                provenance = _provenance(sources.roles[source])
+                yield Grant(subject, key.namespace, rule, role, source, key, provenance)
 
 
 def _gained(role: Identity, sources: _Sources) -> Iterator[Grant]:
@@ -170,7 +161,7 @@ def _gained(role: Identity, sources: _Sources) -> Iterator[Grant]:
     for source in sources.behind(role):
         provenance = _provenance(sources.roles[source])
         for rule in sources.rules(source) if provenance is not None else ():
-            yield Grant(subject, None, rule, role, source, None, provenance, None)
+            yield Grant(subject, None, rule, role, source, None, provenance)
 
 
 def _provenance(found: Rendered) -> Provenance | None:

@@ -58,7 +58,7 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Clust
     return diagnostic._replace(location=at(empty.source, *field) or diagnostic.location, hint=hint)
 
 
-def with_places(question: Question, cluster: Cluster, *, of_fields: bool = False) -> Question:
+def with_places(question: Question, cluster: Cluster, *, of_fields: bool) -> Question:
     """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
     wishes = []
     for wish in question.wishes:

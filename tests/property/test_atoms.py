@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.objects import Identity, Provenance, Rendered
-from olmc.proposed.atoms import Atom, as_rules, atoms_in, atoms_of, canonical, covers, verb_order
+from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical, covers, verb_order
 from olmc.proposed.grants import account, grants_of, person
 
 GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
@@ -25,6 +27,13 @@ URL_ATOMS = st.builds(
     lambda verb, url: Atom("", "", verb, None, url=url), st.sampled_from(VERBS), st.sampled_from(["/metrics", "/x/*"])
 )
 ATOMS = st.frozensets(RESOURCE_ATOMS | URL_ATOMS, max_size=30)
+
+
+def atoms_in(entries: Iterable[Entry]) -> Iterator[Atom]:
+    """The atoms that entries in canonical form stand for."""
+    for entry in entries:
+        for namespace in entry.get("namespaces") or (None,):
+            yield from atoms_of(entry, namespace)
 
 
 @given(ATOMS)

@@ -238,7 +238,7 @@ def test_difference(ours: list[PolicyRule], theirs: list[PolicyRule], everywhere
 
 def held(rule: PolicyRule, namespace: str, name: str) -> Grant:
     key = role(name, []).identity
-    return Grant(Subject("User", "", "ada"), namespace, rule, key, key, key, None, None)
+    return Grant(Subject("User", "", "ada"), namespace, rule, key, key, key, None)
 
 
 def test_a_grant_in_one_namespace_says_nothing_about_another() -> None:

@@ -19,7 +19,6 @@ from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
 _ITEM = frozenset({"type", "value"})
-_DEPENDENCY = frozenset({"packageName", "version"})
 
 
 class LooseBundle(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 from olmc.model.objects import Identity
 from olmc.review.diff.change import ABSENT, Gravity, Group, Sentence, Sign, excerpts, shown
 from olmc.review.diff.images import WORKLOADS
-from olmc.review.diff.values import Delta, Path, path_text
+from olmc.review.diff.values import Delta, path_text
 
 __all__ = ["FieldChanged", "ObjectAdded", "ObjectRemoved", "field_changes"]
 
@@ -79,10 +79,10 @@ class FieldChanged:
         return (shown(self.path), *from_to(self.old, self.new))
 
 
-def field_changes(identity: Identity, found: Iterator[Delta], prefix: Path = ()) -> Iterator[FieldChanged]:
-    """A FieldChanged for each difference, with paths below `prefix`."""
+def field_changes(identity: Identity, found: Iterator[Delta]) -> Iterator[FieldChanged]:
+    """A FieldChanged for each difference."""
     for delta in found:
-        yield FieldChanged(identity, path_text((*prefix, *delta.path)), delta.old, delta.new)
+        yield FieldChanged(identity, path_text(delta.path), delta.old, delta.new)
 
 
 def sign_of(old: object, new: object) -> Sign:
