@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from operator_manifests import OLM, Object, api, crds, csv, merged
+from operator_manifests import OLM, Object, api, as_list, as_stream, crds, csv, merged
 
 Files = dict[str, str]
 
@@ -43,16 +43,6 @@ def described(operator: str | Mapping[str, Any]) -> Object:
     given = {"name": operator} if isinstance(operator, str) else dict(operator)
     package, _, version = given["name"].partition(".v")
     return {"package": package, "version": version or "1.0.0", "into": ["ns"], **given}
-
-
-def as_list(objects: Sequence[Object]) -> str:
-    """Objects as one file with a List."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-
-
-def as_stream(documents: Sequence[Object]) -> str:
-    """Documents as one file, one a line."""
-    return "".join(f"---\n{json.dumps(document)}\n" for document in documents)
 
 
 def cluster_manifests(case: Mapping[str, Any], operators: Sequence[Mapping[str, Any]]) -> list[Object]:

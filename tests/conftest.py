@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,15 @@ def shared() -> Path:
     if not (folder / "spec").is_dir():
         pytest.skip("needs the specification's data (OLMC_SHARED or ../shared), which is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The folders of all bundles that were really published, in order."""
+    root = tmp_path_factory.mktemp("corpus")
+    with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+    return sorted(path.parent for path in root.glob("bundles/*/*/manifests"))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Object = dict[str, Any]
@@ -181,3 +182,13 @@ def policy_rule(text: str | Mapping[str, Any]) -> Object:
     rule["apiGroups"] = list(dict.fromkeys(group for _, _, group in parts))
     rule["resources"] = [resource for resource, _, _ in parts]
     return {**rule, **({"resourceNames": names.split(",")} if names else {})}
+
+
+def as_list(objects: Sequence[Object]) -> str:
+    """Objects as one file with a List."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+
+
+def as_stream(documents: Iterable[Object]) -> str:
+    """Documents as one file, one a line."""
+    return "".join(f"---\n{json.dumps(document)}\n" for document in documents)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from operator_manifests import OLM, Object, crds, csv, merged
+from operator_manifests import OLM, Object, as_list, as_stream, crds, csv, merged
 
 Files = dict[str, str]
 
@@ -198,13 +198,3 @@ def present(each: Object, packages: Mapping[str, str]) -> Iterator[Object]:
     phase = words.get("phase", ["Succeeded"])[0]
     yield merged(made, {"metadata": metadata, "status": {"phase": phase}})
     yield from crds(each)
-
-
-def as_list(objects: Sequence[Object]) -> str:
-    """Objects as one file with a List."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-
-
-def as_stream(documents: Iterator[Object]) -> str:
-    """Documents as one file, one a line."""
-    return "".join(f"---\n{json.dumps(document)}\n" for document in documents)

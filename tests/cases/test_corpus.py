@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,15 +17,6 @@ import olmc
 
 BUNDLES = 224
 SAMPLE = 12
-
-
-@pytest.fixture(scope="module")
-def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The folders of all bundles, in order."""
-    root = tmp_path_factory.mktemp("corpus")
-    with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
-        archive.extractall(root, filter="data")
-    return sorted(path.parent for path in root.glob("bundles/*/*/manifests"))
 
 
 @pytest.mark.parametrize("purpose", ["review", "apply"])

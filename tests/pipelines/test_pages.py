@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pipeline_workshop import FIXTURES, PROJECT, run
+from shown_pages import is_as_shown
 
 PAGES = ("argocd", "ci", "flux", "kustomize", "pre-commit")
 
@@ -33,12 +34,6 @@ def commands(page: str) -> tuple[list[tuple[str, str]], set[str]]:
     return found, missing
 
 
-def as_pattern(output: str) -> str:
-    """A line `...` stands for any number of lines."""
-    lines = [".*?" if line == "..." else re.escape(line) + "\n" for line in output.splitlines()]
-    return "".join(lines) + r"\Z"
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, tmp_path: Path) -> None:
     """One shell runs all of them, in a folder that has the fixtures."""
@@ -50,7 +45,7 @@ def test_page(page: str, tmp_path: Path) -> None:
     outputs = done.stdout.split(f"{END_OF}\n")
     assert len(outputs) == len(shown) + 1, done.stdout
     for (command, output), printed in zip(shown, outputs, strict=False):
-        assert re.match(as_pattern(output), printed, re.DOTALL), f"{command}\n{printed}"
+        assert is_as_shown(output, printed), f"{command}\n{printed}"
     if missing:
         pytest.skip(f"all but what needs {', '.join(sorted(missing))}, which is not installed")
 

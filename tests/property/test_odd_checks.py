@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from building import write_workspace
 from hypothesis import given
 from hypothesis import strategies as st
-from test_odd_input import CALM, FILES, JUNK, PLACES, WORKSPACE, Keys
+from test_odd_input import CALM, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
 from olmc.emit.github import as_github
@@ -28,20 +23,11 @@ ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 @CALM
 @given(st.sampled_from(PLACES), st.sampled_from(ODD))
 def test_no_value_is_too_odd_to_be_checked(place: tuple[str, Keys], junk: Any) -> None:
-    name, keys = place
-    content = copy.deepcopy(FILES[name])
-    target = content
-    for key in keys[:-1]:
-        target = target[key]
-    target[keys[-1]] = copy.deepcopy(junk)
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
-        write_workspace(root, WORKSPACE)
-        (root / name).write_text(json.dumps(content), encoding="utf-8")
+    with odd_workspace(place, junk) as root:
         made = olmc.compile(root)
         done = checked(root, Compiled(made.workspace, made.settled, made.diagnostics), Settings())
         found, line_of = named(done), reader([done])
-        assert found or keys == ("items",)
+        assert found or place[1] == ("items",)
         assert as_text(found, least=Severity.INFO).count("[OLMC") >= len(found)
         as_github(found, {})
         as_junit(found).encode("utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_readme import run_as_shown, shown
+from shown_pages import run_as_shown, shown
 
 PAGES = ("docs/descoped.md", "docs/install-api.md", "docs/operator-api.md")
 

@@ -5,40 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from registry_servers import free_port
 from serve_processes import needs_kubectl
+from shown_pages import is_as_shown, shown
 
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = "5443"
 MARK = "=== end of the command ==="
-
-
-def shown(text: str) -> list[tuple[str, str]]:
-    """The commands of the page and the output that it shows for each."""
-    parts = [part for block in BLOCK.findall(text) for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
-
-
-def as_pattern(output: str) -> str:
-    """A line `...` stands for any number of lines."""
-    lines = [r"(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in output.splitlines()]
-    return "".join(lines) + r"\Z"
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @needs_kubectl
 def test_the_page_shows_what_happens(project: Path, tmp_path: Path) -> None:
     """With another port, for nobody knows who else uses that of the page."""
-    commands = shown((project / "docs" / "installed.md").read_text(encoding="utf-8"))
+    commands = shown("docs/installed.md")
     assert len(commands) >= 25
     shutil.copytree(project / "fixtures" / "installed", tmp_path / "fixtures" / "installed")
     (tmp_path / "bin").mkdir()
@@ -56,4 +38,4 @@ def test_the_page_shows_what_happens(project: Path, tmp_path: Path) -> None:
     outputs = done.stdout.split(f"{MARK}\n")
     assert len(outputs) == len(commands) + 1, done.stdout[-2000:]
     for (command, output), got in zip(commands, outputs, strict=False):
-        assert re.match(as_pattern(output), got), f"$ {command}\n{got}"
+        assert is_as_shown(output, got), f"$ {command}\n{got}"

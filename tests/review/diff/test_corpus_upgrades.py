@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import tarfile
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -51,16 +50,13 @@ QUIET = [
 
 
 @pytest.fixture(scope="module")
-def upgrades(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Side]:
+def upgrades(corpus: list[Path]) -> dict[str, Side]:
     """The rendered bundles of the operators with several versions, by `operator/version`."""
-    root = tmp_path_factory.mktemp("corpus")
-    with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
-        archive.extractall(root, filter="data")
     found = {}
-    for operator in sorted((root / "bundles").iterdir()):
-        versions = sorted(operator.iterdir())
+    for operator, bundles in groupby(corpus, key=lambda bundle: bundle.parent.name):
+        versions = list(bundles)
         for bundle in versions if len(versions) > 1 else ():
-            name = f"{operator.name}/{bundle.name}"
+            name = f"{operator}/{bundle.name}"
             done = compile(bundle)
             found[name] = Side(name, tuple(each.object for each in done.objects), done.settled)
     return found
