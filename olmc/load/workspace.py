@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.load.bundles import BUNDLE_FOLDERS, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
@@ -50,39 +50,18 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    bundles: dict[str, Bundle] = {}
-    catalogs: dict[str, dict[str, str]] = {}
-    roots: dict[str, str] = {}
-    manifests: list[Manifest] = []
-    for part, kind in _parts(folder):
-        if kind == "bundle":
-            _add_bundle(root, part, bundles, report)
-        elif kind == "catalog":
-            name = part.path.rpartition("/")[2]
-            texts = _catalog_texts(root, part, report)
-            if any(_CATALOG_TEXT.search(text) for text in texts.values()):
-                catalogs.setdefault(name, {}).update(texts)
-                roots.setdefault(name, part.path)
-            else:
-                for path, plain in texts.items():
-                    if path.endswith(SUFFIXES):
-                        _add_file(path, plain, manifests, catalogs, roots, report)
-        else:
-            for name in part.files:
-                path = part.join(name)
-                if name.endswith(SUFFIXES) and path != CONFIG_FILE:
-                    text = read_text(root, path, report)
-                    if text is not None:
-                        _add_file(path, text, manifests, catalogs, roots, report)
+    found = _Found({}, {}, {}, [])
+    for part, add in _parts(folder):
+        add(root, part, found, report)
     vendored = vendored_bundles(root, images, report)
-    by_reference = _by_reference(bundles, vendored) if catalogs or images else {}
-    served = _loaded(catalogs, roots, by_reference, indexing, report) if catalogs else {}
-    kept = without_duplicates(manifests, report)
+    by_reference = _by_reference(found.bundles, vendored) if found.catalogs or images else {}
+    served = _loaded(found, by_reference, indexing, report) if found.catalogs else {}
+    kept = without_duplicates(found.manifests, report)
     served |= _configmap_catalogs(kept, report)
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
-    served |= _implied_catalogs(kept, bundles, served, indexing, report)
-    return Workspace(kept, bundles, served, lock.operators, images, vendored)
+    served |= _implied_catalogs(kept, found.bundles, served, indexing, report)
+    return Workspace(kept, found.bundles, served, lock.operators, images, vendored)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
@@ -129,11 +108,11 @@ def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle])
 
 
 def _loaded(
-    catalogs: Mapping[str, Mapping[str, str]], roots: Mapping[str, str], bundles: Mapping[str, LooseBundle],
-    indexing: Indexing, report: Report,
-) -> dict[str, Catalog]:  # fmt: skip
+    found: _Found, bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report
+) -> dict[str, Catalog]:
     from olmc.load.catalogs.loading import load_catalog
 
+    catalogs, roots = found.catalogs, found.roots
     return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
@@ -165,45 +144,78 @@ def _image_catalogs(
     return found
 
 
-def _parts(folder: Folder) -> Iterator[tuple[Folder, str]]:
-    """The folders of the workspace and what each is: "bundle", "catalog" or "files"."""
+class _Found(NamedTuple):
+    """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in."""
+
+    bundles: dict[str, Bundle]
+    catalogs: dict[str, dict[str, str]]
+    roots: dict[str, str]
+    manifests: list[Manifest]
+
+    def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
+        """Texts of a catalog; the first folder of its name is where it stands."""
+        self.catalogs.setdefault(name, {}).update(texts)
+        self.roots.setdefault(name, folder)
+
+
+_Add = Callable[[Path, Folder, _Found, Report], None]
+
+
+def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
+    """The folders of the workspace, and for what each is the function that reads it."""
     if is_bundle(folder):
-        yield folder, "bundle"
+        yield folder, _add_bundle
         return
-    yield folder, "files"
+    yield folder, _add_files
     inside_catalogs = folder.path.rpartition("/")[2] == CATALOGS_FOLDER
     for below in folder.folders:
         if inside_catalogs and not is_bundle(below):
-            yield below, "catalog"
+            yield below, _add_catalog
         else:
             yield from _parts(below)
 
 
-def _add_bundle(root: Path, folder: Folder, bundles: dict[str, Bundle], report: Report) -> None:
+def _add_bundle(root: Path, folder: Folder, found: _Found, report: Report) -> None:
     bundle = read_bundle(root, folder, report)
     if bundle is None:
         return
-    known = bundles.get(bundle.name)
+    known = found.bundles.get(bundle.name)
     if known is not None:
         related = (("the other one", Location(known.directory)),)
         report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))
-    bundles[bundle.name] = bundle
+    found.bundles[bundle.name] = bundle
 
 
-def _add_file(
-    path: str, text: str, manifests: list[Manifest], catalogs: dict[str, dict[str, str]], roots: dict[str, str],
-    report: Report,
-) -> None:  # fmt: skip
+def _add_catalog(root: Path, folder: Folder, found: _Found, report: Report) -> None:
+    """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
+    texts = _catalog_texts(root, folder, report)
+    if any(_CATALOG_TEXT.search(text) for text in texts.values()):
+        found.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)
+        return
+    for path, text in texts.items():
+        if path.endswith(SUFFIXES):
+            _add_text(path, text, found, report)
+
+
+def _add_files(root: Path, folder: Folder, found: _Found, report: Report) -> None:
+    for name in folder.files:
+        path = folder.join(name)
+        if name.endswith(SUFFIXES) and path != CONFIG_FILE:
+            text = read_text(root, path, report)
+            if text is not None:
+                _add_text(path, text, found, report)
+
+
+def _add_text(path: str, text: str, found: _Found, report: Report) -> None:
+    """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
     documents = read(path, text, report)
     if any(_is_catalog(document.value) for document in documents):
         folder, _, file = path.rpartition("/")
-        name = folder.rpartition("/")[2] or file.partition(".")[0]
-        catalogs.setdefault(name, {})[path] = text
-        roots.setdefault(name, folder)
+        found.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
         return
-    manifests.extend(manifests_in(documents, report))
+    found.manifests.extend(manifests_in(documents, report))
 
 
 def _is_catalog(value: Any) -> bool:

@@ -27,6 +27,11 @@ class Line(NamedTuple):
     text: str
     location: Location | None = None
 
+    def __str__(self) -> str:
+        """The text, indented, with its place."""
+        place = f" ({self.location})" if self.location is not None else ""
+        return f"{'  ' * self.depth}{self.text}{place}"
+
 
 def derivation(question: Question, answer: Answer, *, legacy_precedence: bool = False) -> tuple[Line, ...]:
     """What was asked, which candidates there were and what ruled out each; nothing for an answer without

@@ -225,7 +225,7 @@ def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
     names = [each.csv, each.subscription] if wide else []
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
-    texts = [line_text(line) for line in each.missing] if wide else [_in_short(each)]
+    texts = [str(line) for line in each.missing] if wide else [_in_short(each)]
     yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
     for text in texts[1:]:
         yield False, [*("" for _ in cells), text]
@@ -252,12 +252,6 @@ def _own_part(each: Operator) -> tuple[Line, ...]:
         return ()
     depth = each.missing[at].depth
     return tuple(takewhile(lambda line: line.depth > depth, each.missing[at + 1 :]))
-
-
-def line_text(line: Line) -> str:
-    """A line of an explanation, indented, with its place."""
-    place = f" ({line.location})" if line.location is not None else ""
-    return f"{'  ' * line.depth}{line.text}{place}"
 
 
 def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from olmc.review.asked import not_found
 from olmc.review.causes import asked_for, because
 from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.origins import location_of, place_data
-from olmc.review.status import line_text, lines_data, package_of
+from olmc.review.status import lines_data, package_of
 from olmc.review.tables import paragraph
 from olmc.review.targets import OLM_GROUP, Scene, Wanted, object_names, subscribing, target
 from olmc.settle.rest import Settled
@@ -170,7 +170,7 @@ def _shown(answer: Answer) -> Iterator[str]:
         rule = f", rule {answer.rule}" if answer.rule else ""
         yield paragraph(f"written by pass {answer.stage}{rule}", "  ", "    ")
     for line in answer.lines:
-        text = line_text(line)
+        text = str(line)
         indent = " " * (len(text) - len(text.lstrip()))
         yield paragraph(text.lstrip(), f"  {indent}", f"    {indent}")
 

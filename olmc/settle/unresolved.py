@@ -34,11 +34,7 @@ def resolutions(settled: Settled) -> Iterator[Diagnostic]:
             elif done in last:
                 lines = derivation(question, done.answer)
                 if done.answer.conflict or any(line.location for line in lines):
-                    told = (
-                        f"{'  ' * line.depth}{line.text}{f' ({line.location})' if line.location else ''}"
-                        for line in lines
-                    )
-                    yield diagnostic._replace(hint="\n".join(told))
+                    yield diagnostic._replace(hint="\n".join(map(str, lines)))
                 else:
                     yield _of_empty_catalog(diagnostic, question, settled.cluster)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject
+from olmc.model.rbac import RBAC
 from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.images import IMAGE_VARIABLE, WORKLOADS
 from olmc.review.diff.operators import CSV, OLM_GROUP, Operator
@@ -55,7 +56,7 @@ def without_noise(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> dic
         kept["spec"] = _csv_spec(mapping(obj.get("spec")), mapping(obj.get("status")).get("phase") == "Succeeded")
     elif obj.get("kind") in WORKLOADS:
         kept["spec"] = _deployment_spec(mapping(obj.get("spec")), _owner(metadata, owners))
-    elif text(obj.get("apiVersion")).startswith("rbac.authorization.k8s.io/"):
+    elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
         kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
     elif obj.get("kind") == "OperatorCondition":
         kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
