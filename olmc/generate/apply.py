@@ -10,13 +10,13 @@ from olmc.generate.deployments import CONDITION_NAME, SPEC_HASH
 from olmc.generate.world import World, rendered
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import Csv
+from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.rules import apply as rules
 from olmc.yaml import locate
 
-_OLM_GROUPS = ("operators.coreos.com", "packages.operators.coreos.com", "olmc.dev")
+_OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")
 _OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
 _SERVER_FIELDS = frozenset(
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generateName generation managedFields "

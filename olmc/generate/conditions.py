@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from olmc.generate.world import World, rendered
 from olmc.model.objects import KubernetesObject, Rendered, identity
-from olmc.model.operators import Csv
+from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import csv_reference, owner_reference, with_labels
@@ -48,7 +48,7 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
     rules = [
         {
             "verbs": verbs,
-            "apiGroups": ["operators.coreos.com"],
+            "apiGroups": [OLM_GROUP],
             "resources": [resource],
             "resourceNames": [csv.name],
         }

@@ -8,6 +8,7 @@ from typing import Any
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import OLM_GROUP
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM
 from olmc.profiles.resolve import filled
@@ -15,7 +16,7 @@ from olmc.settle.copies import may_be_copied
 
 STAGE = "csvs"
 
-OLMCONFIG = Identity("operators.coreos.com", "OLMConfig", "", "cluster")
+OLMCONFIG = Identity(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
 def csvs(world: World) -> Iterator[Rendered]:

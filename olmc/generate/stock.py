@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from olmc.generate.csvs import OLMCONFIG
 from olmc.generate.world import World, rendered
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import apiservice_name
+from olmc.model.operators import OLM_GROUP, apiservice_name
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import managed_labels, with_labels
 
@@ -35,14 +35,14 @@ def stock(world: World) -> Iterator[Rendered]:
 def _written_elsewhere(world: World) -> frozenset[Identity]:
     """Manifests that OLM takes over: conditions of its CSVs, API services that it adopts, and Operators."""
     conditions = (
-        Identity("operators.coreos.com", "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs
+        Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs
     )
     services = (
         Identity("apiregistration.k8s.io", "APIService", "", apiservice_name(item))
         for member, _ in world.installed()
         for item in member.csv.apiservice_descriptions("owned")
     )
-    operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == "operators.coreos.com")
+    operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == OLM_GROUP)
     return frozenset((*conditions, *services, *operators))
 
 

@@ -8,8 +8,9 @@ from olmc.generate.csvs import copy_targets
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.operators import CSV_KIND
 from olmc.model.profile import Profile
-from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, managed_labels, owner_labels, owner_reference
+from olmc.profiles.ownership import COPIED_FROM, managed_labels, owner_labels, owner_reference
 
 RULE = "R-INST-11"
 PREFIX = "olm-surrogate."

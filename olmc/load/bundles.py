@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
+from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
+from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate, read
 
-CSV_KIND = "ClusterServiceVersion"
 PREFIX = "operators.operatorframework.io.bundle."
 PACKAGE = PREFIX + "package.v1"
 CHANNELS = PREFIX + "channels.v1"
@@ -92,9 +93,7 @@ def says_csv(text: str) -> bool:
 
 def is_almost_csv(kind: str) -> bool:
     """Whether somebody meant to write the kind of a CSV."""
-    from difflib import SequenceMatcher  # only where there is no CSV
-
-    return SequenceMatcher(None, kind.lower(), CSV_KIND.lower()).ratio() >= _ALIKE
+    return bool(close(kind, (CSV_KIND,), 1, _ALIKE))
 
 
 def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:

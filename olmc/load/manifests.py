@@ -13,6 +13,7 @@ from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import installed as installed_rules
@@ -20,7 +21,6 @@ from olmc.rules import load as rules
 from olmc.rules import misspelt as misspelt_rules
 from olmc.yaml import Document, locate
 
-OLM_GROUP = "operators.coreos.com"
 PACKAGES_GROUP = "packages.operators.coreos.com"
 SUFFIXES = (".yaml", ".yml", ".json")
 

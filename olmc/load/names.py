@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.shape import Problem
 from olmc.model.objects import KubernetesObject
+from olmc.model.operators import OLM_GROUP
 
 _NEVER = (".", "..")
 _IN_NO_PATH = "/%"
 # Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
-_SUBDOMAINS = frozenset({"", "apps", "operators.coreos.com", "apiextensions.k8s.io"})
+_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
 
 
 def name_problems(obj: KubernetesObject) -> Iterator[Problem]:

@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
 
+OLM_GROUP = "operators.coreos.com"
+CSV_KIND = "ClusterServiceVersion"
+
 Scope = Literal["plain", "global", "scoped"]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from olmc.model.operators import CSV_KIND
 from olmc.model.profile import Profile
 
 CSV_API = "operators.coreos.com/v1alpha1"
-CSV_KIND = "ClusterServiceVersion"
 MANAGED = "olm.managed"
 COPIED_FROM = "olm.copiedFrom"
 COMPONENT_PREFIX = "operators.coreos.com/"

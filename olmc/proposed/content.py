@@ -10,11 +10,11 @@ from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
 from olmc.model.diagnostic import Report
 from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.proposed import Install
 from olmc.model.workspace import Bundle, Workspace
-from olmc.profiles.ownership import CSV_KIND
 from olmc.profiles.resolve import profile_of
 from olmc.proposed.scopes import Scopes, scopes
 from olmc.resolve.contents import inline_content

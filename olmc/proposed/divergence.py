@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.golang import GoTypeError, decode
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.profiles.ownership import CSV_KIND
+from olmc.model.operators import CSV_KIND
 
 _OWN = ("olm.", "operators.coreos.com/", "operatorframework.io/properties")
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import Install
 from olmc.model.rbac import RBAC, RBAC_V1
-from olmc.profiles.ownership import CSV_KIND
 from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical
 from olmc.proposed.content import Resolved
 from olmc.proposed.grants import account, grants_of, person

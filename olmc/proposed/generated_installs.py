@@ -9,10 +9,10 @@ from olmc.load.catalogs.properties import properties_text
 from olmc.model.cluster import Cluster
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install
 from olmc.model.resolution import Pick
-from olmc.profiles.ownership import CSV_KIND
 from olmc.proposed.content import Resolved, namespaces_of, objects_of, pinned, placed_steps
 from olmc.proposed.gate import Judged, Setting
 from olmc.proposed.given_installs import component_key, csv_name, namespace_object

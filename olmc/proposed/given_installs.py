@@ -14,10 +14,10 @@ from olmc.model.cluster import Name, Step
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
-from olmc.profiles.ownership import CSV_KIND
 from olmc.proposed.content import (
     content_of_image,
     namespaces_of,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
 from olmc.proposed.resources import INSTALLED, Listed
 from olmc.settle.rest import Settled
 
-OLM = "operators.coreos.com"
 NONE, UNKNOWN = "<none>", "<unknown>"
 TRACKED = ("clusterserviceversions", "subscriptions")
 """The lists that Installed is made of, in the order of an aggregate resourceVersion (R-INST-9)."""
@@ -93,9 +93,9 @@ def _installation(
     subscription = _subscription_of(member, cluster)
     tracked = None
     if subscription is not None:
-        identity = Identity(OLM, "Subscription", csv.namespace, subscription.name.name)
+        identity = Identity(OLM_GROUP, "Subscription", csv.namespace, subscription.name.name)
         tracked = _without_managed_fields(finals.get(identity, subscription.object))
-    final = finals.get(Identity(OLM, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
+    final = finals.get(Identity(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
     return Installation(
         csv.namespace,
@@ -187,7 +187,8 @@ def _versions(workspace: Workspace | None) -> dict[str, int]:
     for manifest in workspace.manifests if workspace is not None else ():
         tracked = _KINDS.get(manifest.object["kind"])
         version = str(manifest.object["metadata"].get("resourceVersion") or "")
-        if tracked and manifest.object["apiVersion"].startswith(f"{OLM}/") and re.fullmatch("[0-9]{1,19}", version):
+        of_olm = manifest.object["apiVersion"].startswith(f"{OLM_GROUP}/")
+        if tracked and of_olm and re.fullmatch("[0-9]{1,19}", version):
             found[tracked] = max(found[tracked], int(version))
     return found
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
-from olmc.profiles.ownership import CSV_KIND
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.proposed.gate import Judged
 
-OLM = "operators.coreos.com"
 Labels = Mapping[Identity, frozenset[str]]
 
 
@@ -43,19 +42,19 @@ def projected(
 def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator[Identity]:
     """The Subscription, those resolved with it, its InstallPlan, and what that has made."""
     home = subscription.name.namespace
-    yield Identity(OLM, "Subscription", home, subscription.name.name)
+    yield Identity(OLM_GROUP, "Subscription", home, subscription.name.name)
     if subscription.installed:
-        yield Identity(OLM, CSV_KIND, home, subscription.installed)
+        yield Identity(OLM_GROUP, CSV_KIND, home, subscription.installed)
     for plan in cluster.plans:
         if (plan.namespace, plan.name) == (home, subscription.plan):
             yield from _from_plan(plan)
             for name, other in cluster.subscriptions.items():
                 if name.namespace == home and other.generated_by == plan.name:
-                    yield Identity(OLM, "Subscription", home, name.name)
+                    yield Identity(OLM_GROUP, "Subscription", home, name.name)
 
 
 def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
-    yield Identity(OLM, "InstallPlan", plan.namespace, plan.name)
+    yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
     for step in plan.steps:
         group = step.api_version.rpartition("/")[0]
         name = str((step.object.get("metadata") or {}).get("name") or step.name)
@@ -93,7 +92,7 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
         if ref.get("kind") == CSV_KIND
     ]
     none: frozenset[str] = frozenset()
-    return none.union(*(csvs.get(Identity(OLM, CSV_KIND, *owner), none) for owner in owners))
+    return none.union(*(csvs.get(Identity(OLM_GROUP, CSV_KIND, *owner), none) for owner in owners))
 
 
 def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
@@ -110,7 +109,7 @@ def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
 def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
     """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
     mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
-    refs = [_reference(obj) for obj in mine if obj["kind"] != "Operator" or not obj["apiVersion"].startswith(OLM)]
+    refs = [_reference(obj) for obj in mine if obj["kind"] != "Operator" or not obj["apiVersion"].startswith(OLM_GROUP)]
     return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
 
 

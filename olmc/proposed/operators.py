@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import CatalogKey
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import CatalogUpdates, Operator
 from olmc.model.resolution import Candidate, Pick, Question, Wish
@@ -34,7 +35,7 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
     if not options.user:
         return True
-    wanted = Atom("operators.coreos.com", "catalogsources", "install", catalog.namespace, catalog.name)
+    wanted = Atom(OLM_GROUP, "catalogsources", "install", catalog.namespace, catalog.name)
     return grants_of(person(options.user, options.user_groups), cluster.stock).allow(wanted)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from olmc.model.objects import KubernetesObject
-from olmc.profiles.ownership import CSV_API, CSV_KIND
+from olmc.model.operators import CSV_KIND
+from olmc.profiles.ownership import CSV_API
 from olmc.proposed.resources import GROUP, RESOURCES, Resource
 
 PORT = 5443

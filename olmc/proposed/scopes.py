@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from olmc.model.objects import KubernetesObject
+from olmc.model.operators import OLM_GROUP
 from olmc.model.values import mapping
 from olmc.settle.builtin import is_cluster_scoped, plural_of
 
-_CLUSTER_SCOPED = frozenset({("operators.coreos.com", "Install"), ("operators.coreos.com", "Operator")})
+_CLUSTER_SCOPED = frozenset({(OLM_GROUP, "Install"), (OLM_GROUP, "Operator")})
 
 
 class _Served(NamedTuple):

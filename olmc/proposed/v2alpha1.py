@@ -11,9 +11,10 @@ from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Place, Source
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import Operator
-from olmc.profiles.ownership import COPIED_FROM, CSV_KIND, owner_reference
+from olmc.profiles.ownership import COPIED_FROM, owner_reference
 from olmc.proposed.adopted_subscriptions import Association, associated, without
 from olmc.proposed.divergence import diverging
 from olmc.proposed.gate import Judged
@@ -23,8 +24,6 @@ from olmc.proposed.operators import follow, may_use
 from olmc.proposed.outcome import Outcome, Scene
 from olmc.proposed.status import operator_object
 from olmc.proposed.v2alpha1_findings import findings, unread_catalogs
-
-OLM = "operators.coreos.com"
 
 
 class Followed(NamedTuple):
@@ -133,7 +132,7 @@ def _only_for_applying(installs: Iterable[Judged]) -> Iterator[Identity]:
 
 def _is_v1_operator(found: Rendered, names: set[str]) -> bool:
     key = found.identity
-    return (key.group, key.kind) == (OLM, "Operator") and key.name in names
+    return (key.group, key.kind) == (OLM_GROUP, "Operator") and key.name in names
 
 
 def _rendered(obj: KubernetesObject, source: Source | None, rule: str) -> Rendered:

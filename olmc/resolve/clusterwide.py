@@ -10,11 +10,10 @@ from olmc.golang import GoTypeError, decode
 from olmc.model.catalog import Property
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.objects import CatalogKey
-from olmc.model.operators import Csv
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.resolution import Candidate, Present, Question, VisibleCatalog, Wish
 from olmc.model.workspace import Workspace
-from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.constraints import (
     Cel,
     ConstraintError,

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from olmc.golang import GoTypeError, decode
 from olmc.model.cluster import Cluster, Name, Subscription
-from olmc.model.operators import Csv
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.resolution import Answer, Candidate, Pick, Question, Wish
 from olmc.model.workspace import Workspace
-from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
 from olmc.resolve.plans import Round, answered, planned, question_of, refreshed, resolve_namespace, wish_of

@@ -18,10 +18,11 @@ from olmc.golang import (
 from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.operators import CSV_KIND
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.ownership import CSV_KIND, PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
+from olmc.profiles.ownership import PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Property

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Set
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
 from olmc.model.objects import identity
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Manifest
-from olmc.profiles.ownership import CSV_KIND
 from olmc.resolve.explain import Line
 from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
-from olmc.review.targets import OLM_GROUP, Scene, Wanted, package_of_csv, subscribing
+from olmc.review.targets import Scene, Wanted, package_of_csv, subscribing
 from olmc.rules import load as rules
 from olmc.settle.rest import Settled
 from olmc.yaml import at

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC, RBAC_V1
 
 STAGE = "kubernetes"
@@ -16,7 +17,6 @@ USER_ROLES = ("admin", "edit", "view")
 _AGGREGATE_TO = f"{RBAC}/aggregate-to-"
 _READ = "get list watch"
 _WRITE = "create delete deletecollection patch update"
-_OLM = "operators.coreos.com"
 
 # name: to which roles it is aggregated, then its rules as verbs, API group ("core" for the first one), resources.
 _ROLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
@@ -88,15 +88,15 @@ _ROLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
     "aggregate-olm-edit": (
         "admin edit",
         (
-            ("create delete patch update", _OLM, "subscriptions"),
-            ("delete", _OLM, "catalogsources clusterserviceversions installplans"),
+            ("create delete patch update", OLM_GROUP, "subscriptions"),
+            ("delete", OLM_GROUP, "catalogsources clusterserviceversions installplans"),
         ),
     ),
     "aggregate-olm-view": (
         "admin edit view",
         (
-            (_READ, _OLM, "catalogsources clusterserviceversions installplans operatorgroups subscriptions"),
-            (_READ, f"packages.{_OLM}", "packagemanifests packagemanifests/icon"),
+            (_READ, OLM_GROUP, "catalogsources clusterserviceversions installplans operatorgroups subscriptions"),
+            (_READ, f"packages.{OLM_GROUP}", "packagemanifests packagemanifests/icon"),
         ),
     ),
 }

@@ -8,8 +8,8 @@ from typing import Any
 from olmc.model.cluster import Cluster, Name, key_of
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
-from olmc.model.operators import Csv
-from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM, CSV_KIND
+from olmc.model.operators import CSV_KIND, Csv
+from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM
 from olmc.resolve.explain import Line, reasons
 from olmc.review.hindrances import deeper
 from olmc.settle.rest import Settled

@@ -9,9 +9,9 @@ from olmc.golang import binding_name, cluster_role_name, role_name
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
 from olmc.model.objects import Rendered
-from olmc.model.operators import Csv
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.profile import Profile
-from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
+from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.permissions import Grant
 from olmc.review.policy import PolicyRule, policy_rules
 from olmc.yaml import locate

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
+from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import ANY, RBAC, has_resource, has_value
 from olmc.review.policy import PolicyRule
 
@@ -87,7 +88,7 @@ RISKS: tuple[Risk, ...] = (
           "May approve client certificates for any name of a user or group.", named=True),
     _risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
           "May approve client certificates for any name of a user or group.", named=True),
-    _risk("installing operators", _CRITICAL, _HIGH, _WRITE, "operators.coreos.com",
+    _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP,
           "catalogsources installplans operatorgroups subscriptions",
           "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
     _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION,

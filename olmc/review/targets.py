@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.ownership import COPIED_FROM, CSV_KIND
+from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
@@ -19,7 +20,6 @@ from olmc.settle.rest import Settled
 if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
-OLM_GROUP = "operators.coreos.com"
 
 
 class Scene(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from olmc.model.cluster import Cluster, Member, Name
 from olmc.model.location import Location
 from olmc.model.objects import Identity, Rendered
-from olmc.profiles.ownership import CSV_KIND
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.resolve.explain import Line
 from olmc.review.absence import why_absent, why_no_csv
 from olmc.review.asked import not_found
@@ -17,7 +17,7 @@ from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subs
 from olmc.review.origins import location_of, place_data
 from olmc.review.status import lines_data, package_of
 from olmc.review.tables import paragraph
-from olmc.review.targets import OLM_GROUP, Scene, Wanted, object_names, subscribing, target
+from olmc.review.targets import Scene, Wanted, object_names, subscribing, target
 from olmc.settle.rest import Settled
 
 FORMAT_VERSION = 1

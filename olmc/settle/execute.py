@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmc.model.cluster import Cluster, InstallPlan, Step
-from olmc.model.operators import Group
+from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
 from olmc.model.rbac import RBAC
 from olmc.settle.builtin import is_cluster_scoped
@@ -13,8 +13,8 @@ from olmc.settle.permissions import access, allowed
 from olmc.settle.stock import StepError, Target, with_step
 
 _PLURALS = {
-    "ClusterServiceVersion": ("operators.coreos.com", "clusterserviceversions", "creating csv"),
-    "Subscription": ("operators.coreos.com", "subscriptions", "creating subscription"),
+    "ClusterServiceVersion": (OLM_GROUP, "clusterserviceversions", "creating csv"),
+    "Subscription": (OLM_GROUP, "subscriptions", "creating subscription"),
     "Secret": ("", "secrets", "updating secret:"),
     "ConfigMap": ("", "configmaps", "updating configmap:"),
     "Service": ("", "services", "updating service:"),

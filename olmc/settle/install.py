@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from olmc.golang import is_dns1123_subdomain, is_label_value
 from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import Csv, Group, apiservice_name
+from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.profile import Profile
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
@@ -58,7 +58,7 @@ def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
     groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
     if "*" in groups:
         return "webhook rules cannot include all groups"
-    if "operators.coreos.com" in groups:
+    if OLM_GROUP in groups:
         return "webhook rules cannot include the OLM group"
     guarded = {"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
     if "admissionregistration.k8s.io" in groups and guarded & set(resources):

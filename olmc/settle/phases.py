@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.objects import Identity
-from olmc.model.operators import APIKey, Csv, Group, apiservice_name
+from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
@@ -193,7 +193,7 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
         return ""
     if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
-    found = cluster.stock.get(Identity("operators.coreos.com", "OperatorCondition", csv.namespace, csv.replaces))
+    found = cluster.stock.get(Identity(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
     spec = (found.object.get("spec") or {}) if found else {}
     generation = found.object["metadata"].get("generation") if found else None
     for item in spec.get("overrides") or ():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.golang import encode, role_name
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import APIKey, Csv, apiservice_name
+from olmc.model.operators import OLM_GROUP, APIKey, Csv, apiservice_name
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
@@ -65,7 +65,7 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     if not wanted:
         return
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
-    identity = ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", csv.name)
+    identity = (OLM_GROUP, "v1alpha1", "ClusterServiceVersion", csv.name)
     have = _MIN_KUBE_VERSION.match(plain)
     need = _MIN_KUBE_VERSION.match(wanted)
     if have is None:

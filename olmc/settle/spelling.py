@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest, Workspace
@@ -13,7 +14,7 @@ from olmc.profiles.resolve import profile_of
 from olmc.rules import misspelt as rules
 from olmc.settle.builtin import versions_of
 from olmc.settle.dropped import dropped_fields
-from olmc.settle.strange_kinds import OLM, name_of, strange_kind
+from olmc.settle.strange_kinds import name_of, strange_kind
 from olmc.yaml import locate
 
 _APPROVALS = ("Automatic", "Manual")
@@ -27,7 +28,7 @@ def check_spelling(workspace: Workspace, options: Options, report: Report) -> No
         group, _, version = manifest.object["apiVersion"].rpartition("/")
         if strange is not None:
             report.add(strange)
-        elif group == OLM and version in versions_of(OLM, manifest.object["kind"]):
+        elif group == OLM_GROUP and version in versions_of(OLM_GROUP, manifest.object["kind"]):
             for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
                 report.add(diagnostic)
 

@@ -10,7 +10,7 @@ from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenance, Rendered, identity
-from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.values import mapping
@@ -26,7 +26,6 @@ from olmc.yaml import locate
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
-OLM = "operators.coreos.com"
 ALWAYS_THERE = ("default", "kube-node-lease", "kube-public", "kube-system")
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -45,7 +44,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
-        if obj["apiVersion"].partition("/")[0] == OLM and kind in _TAKEN:
+        if obj["apiVersion"].partition("/")[0] == OLM_GROUP and kind in _TAKEN:
             by_kind.setdefault(kind, []).append(manifest)
         else:
             stock[identity(obj)] = _rendered(obj, manifest.source)
@@ -124,7 +123,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
         return None
     typed = known_part(typed, profile)
     typed.pop("status", None)
-    return Csv({**typed, "apiVersion": f"{OLM}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
+    return Csv({**typed, "apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 
 
 def _is_copy(obj: KubernetesObject) -> bool:

@@ -8,15 +8,13 @@ from typing import Any
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.model.operators import APIKey
+from olmc.model.operators import OLM_GROUP, APIKey
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import misspelt as rules
 from olmc.settle.builtin import builtin_kinds, is_native, removal_of, versions_of
 from olmc.yaml import locate
-
-OLM = "operators.coreos.com"
 
 _CRD = "CustomResourceDefinition"
 _GROUPS_ALIKE = 0.85
@@ -29,7 +27,7 @@ def strange_kind(
 ) -> Diagnostic | None:
     """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
     api, kind = manifest.object["apiVersion"], manifest.object["kind"]
-    found = _about_olm(manifest, profile) if api.startswith(f"{OLM}/") else _about_other(manifest, options)
+    found = _about_olm(manifest, profile) if api.startswith(f"{OLM_GROUP}/") else _about_other(manifest, options)
     if found is not None:
         group, _, version = api.rpartition("/")
         if f"{group}/{version}/{kind}" in options.apis or (group, kind) in _defined(workspace):
@@ -63,10 +61,10 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     if served:
         hint = f"Write {' or '.join(served)}."
         return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
-    kinds = [each for group, each in builtin_kinds() if group == OLM and _served(each, profile)]
+    kinds = [each for group, each in builtin_kinds() if group == OLM_GROUP and _served(each, profile)]
     meant = closest(kind, kinds)
     hint = f"Did you mean {meant}?" if meant else f"The kinds are {', '.join(kinds)}."
-    if versions_of(OLM, kind):
+    if versions_of(OLM_GROUP, kind):
         hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
     return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
 
@@ -84,7 +82,7 @@ def _served(kind: str, profile: Profile) -> tuple[str, ...]:
         "Operator": profile.operator_api,
         "OperatorCondition": profile.operatorcondition,
     }
-    versions = (f"{OLM}/{version}" for version in versions_of(OLM, kind))
+    versions = (f"{OLM_GROUP}/{version}" for version in versions_of(OLM_GROUP, kind))
     return tuple(api for api in versions if kind not in newest or api <= newest[kind])
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
-from olmc.load.bundles import CSV_KIND
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
 from olmc.load.catalogs.troubles import aggregated
 from olmc.load.refusal_words import way_out
@@ -21,6 +20,7 @@ from olmc.load.validation.object_meta import metadata_errors
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
 from olmc.model.location import Location, Place, Source
+from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules

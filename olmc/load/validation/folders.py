@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.load.bundles import CHANNELS, CSV_KIND, PACKAGE, PREFIX, is_bundle, says_csv
+from olmc.load.bundles import CHANNELS, PACKAGE, PREFIX, is_bundle, says_csv
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Source
+from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle
 from olmc.yaml import read
 

@@ -9,7 +9,6 @@ from olmc.golang.numbers import number_text, quoted
 from olmc.load.bundles import (
     ANNOTATIONS_FILE,
     CHANNELS,
-    CSV_KIND,
     DEFAULT_CHANNEL,
     PACKAGE,
     PREFIX,
@@ -18,6 +17,7 @@ from olmc.load.bundles import (
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
+from olmc.model.operators import CSV_KIND
 from olmc.rules import validation as rules
 
 REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"

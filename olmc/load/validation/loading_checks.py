@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.golang import GoTypeError, decode
-from olmc.load.bundles import CSV_KIND, is_almost_csv
+from olmc.load.bundles import is_almost_csv
 from olmc.load.catalogs.shapes import Misfit, anything, flag, list_of, struct, text
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.model.objects import KubernetesObject
+from olmc.model.operators import CSV_KIND
 from olmc.rules import validation as rules
 
 CRD_KIND = "CustomResourceDefinition"

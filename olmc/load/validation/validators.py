@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from olmc.load.bundles import CSV_KIND
 from olmc.load.validation.bundle_checks import bundle_findings, size_findings
 from olmc.load.validation.content_checks import content_findings
 from olmc.load.validation.crd_checks import crd_findings
@@ -28,6 +27,7 @@ from olmc.load.validation.optional.operatorhub import (
 from olmc.load.validation.optional.removed_apis import removed_api_findings
 from olmc.load.validation.result import Finding
 from olmc.load.validation.settings import Settings
+from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest
 
 Validator = Callable[[Bundle, Settings], Iterator[Finding]]

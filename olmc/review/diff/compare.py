@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
 from olmc.model.values import mapping
 from olmc.review.diff.access import access
@@ -20,7 +21,7 @@ from olmc.review.diff.images import WORKLOADS, image_changes, without_repetition
 from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.review.diff.matching import Pair, folded_kind, paired
 from olmc.review.diff.noise import metadata_without_noise, without_noise
-from olmc.review.diff.operators import CSV, OLM_GROUP, Operator, not_installed, operators
+from olmc.review.diff.operators import CSV, Operator, not_installed, operators
 from olmc.review.diff.permissions import permission_changes
 from olmc.review.diff.sides import Side
 from olmc.review.diff.values import deltas, identical, path_text, same

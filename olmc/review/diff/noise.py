@@ -12,10 +12,11 @@ from typing import Any
 
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject
+from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
 from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.images import IMAGE_VARIABLE, WORKLOADS
-from olmc.review.diff.operators import CSV, OLM_GROUP, Operator
+from olmc.review.diff.operators import CSV, Operator
 
 __all__ = ["SUBSCRIBED", "metadata_without_noise", "without_noise"]
 

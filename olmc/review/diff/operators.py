@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
 from olmc.model.values import mapping, mappings, text, texts
 from olmc.profiles.ownership import COPIED_FROM
 
-__all__ = ["CSV", "OLM_GROUP", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
+__all__ = ["CSV", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
 
 CSV = "ClusterServiceVersion"
-OLM_GROUP = "operators.coreos.com"
 
 _PROPERTIES = "operatorframework.io/properties"
 _COMPONENT = "operators.coreos.com/"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
+from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, of_kind
@@ -15,15 +16,13 @@ from olmc.settle.dropped import Dropped, dropped_fields
 from olmc.settle.groups import account_exists
 from olmc.yaml import locate
 
-_KIND = "ClusterServiceVersion"
-
 
 def unknown_fields(subject: Subject) -> Iterator[Diagnostic]:
     """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
     profile = profile_of(subject.options.olm_version)
     for name, bundle in sorted(subject.workspace.bundles.items()):
         alike: dict[str, list[Dropped]] = {}
-        for field in dropped_fields({**bundle.csv.object, "kind": _KIND}, profile, exact=False):
+        for field in dropped_fields({**bundle.csv.object, "kind": CSV_KIND}, profile, exact=False):
             alike.setdefault(_pattern(field), []).append(field)
         for pattern, (first, *more) in alike.items():
             rule = rules.MISSPELT_IN_BUNDLE if first.meant else rules.UNKNOWN_IN_BUNDLE
@@ -77,7 +76,7 @@ def _place(subject: Subject, csv: str, keys: tuple[str | int, ...]) -> Location 
     """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
     bundle = subject.workspace.bundles.get(csv)
     found = [bundle.csv] if bundle is not None else []
-    found += [each for each in of_kind(subject, _KIND) if each.object["metadata"]["name"] == csv]
+    found += [each for each in of_kind(subject, CSV_KIND) if each.object["metadata"]["name"] == csv]
     return locate(found[0].source, keys) if found else None
 
 
