@@ -136,7 +136,7 @@ def compile(
         settled, bundles = _settle_bundle(path, folder, options, report)
     else:
         workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)
-        if not _has_errors(report):
+        if not report.failed:
             begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
@@ -154,7 +154,7 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     workspace = of_manifests(manifests, report)
-    begun, settled = (None, None) if _has_errors(report) else _settle_workspace(workspace, options, report)
+    begun, settled = (None, None) if report.failed else _settle_workspace(workspace, options, report)
     return _compilation(workspace, workspace.bundles, begun, settled, options, report)
 
 
@@ -175,7 +175,7 @@ def _compilation(
     workspace: Workspace | None, bundles: Mapping[str, Bundle], begun: Begun | None, settled: Settled | None,
     options: Options, report: Report,
 ) -> Compilation:  # fmt: skip
-    if settled is None or _has_errors(report):
+    if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
@@ -187,8 +187,8 @@ def _compilation(
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
     diagnose(settled, bundles, options, report)
-    objects = () if _has_errors(report) else generate(settled.cluster, options, report, *changes)
-    if _has_errors(report):  # in the objects themselves
+    objects = () if report.failed else generate(settled.cluster, options, report, *changes)
+    if report.failed:  # in the objects themselves
         objects = ()
     phases = _phases(settled.cluster)
     return Compilation(
@@ -243,10 +243,6 @@ def _knows_version(options: Options, report: Report) -> bool:
         report.add(UNKNOWN_VERSION.finding(None, problem=error, hint=error.hint))
         return False
     return True
-
-
-def _has_errors(report: Report) -> bool:
-    return report.worst() is Severity.ERROR
 
 
 def _phases(cluster: Cluster) -> dict[Name, tuple[str, str]]:

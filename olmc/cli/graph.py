@@ -61,7 +61,7 @@ def graph(
     report = Report()
     shelves = shelves_at(path, report)
     tell(obeyed(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
-    if report.worst() is Severity.ERROR:
+    if report.failed:
         ctx.exit(BAD_INPUT)
     if not shelves:
         click.echo(f"olmc: no catalog and no bundle in {path}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.load.files import has_file, read_text
 from olmc.load.shape import problems
-from olmc.model.diagnostic import Report, Severity
+from olmc.model.diagnostic import Report
 from olmc.model.location import Location, Place
 from olmc.model.lock import Lock, LockedImage, LockedOperator, LockFile
 from olmc.rules import lock as rules
@@ -36,7 +36,7 @@ def read_lock(root: Path, report: Report) -> LockFile:
     for diagnostic in said:
         report.add(diagnostic)
     if len(documents) != 1:
-        if said.worst() is not Severity.ERROR:
+        if not said.failed:
             problem = f"it should hold one document, not {len(documents)}"
             report.add(rules.BAD_LOCK.finding(Location(LOCK_FILE), where="the file", problem=problem))
         return LockFile()

@@ -50,6 +50,11 @@ class Report:
         """The diagnostics, each once, sorted by place."""
         return iter(sorted(dict.fromkeys(self.found), key=Diagnostic.sort_key))
 
+    @property
+    def failed(self) -> bool:
+        """Whether anything was reported that stops the compilation."""
+        return any(d.severity is Severity.ERROR for d in self.found)
+
     def worst(self) -> Severity | None:
         """The gravest severity reported so far."""
         return max((d.severity for d in self.found), default=None)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from olmc.api import compile
 from olmc.golang import encode_plain
 from olmc.load.config import read_config
-from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.options import Options
@@ -77,7 +77,7 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     """
     report = Report()
     settings, waves = _settings(environment, report)
-    if report.worst() is Severity.ERROR:
+    if report.failed:
         return Generated((), tuple(report))
     version = full_kube_version(environment.get("KUBE_VERSION", ""))
     choice = chosen(settings, _defaults(root, environment, version))

@@ -55,18 +55,14 @@ def run(text: str) -> Outcome:
     """
     report = Report()
     given = read_list(text, report)
-    settings = {} if _failed(report) else _settings(given.function_config, report)
-    items = () if _failed(report) else _rendered(given, settings, report)
-    if _failed(report):
+    settings = {} if report.failed else _settings(given.function_config, report)
+    items = () if report.failed else _rendered(given, settings, report)
+    if report.failed:
         items = given.items
     least = Severity.INFO if settings.get("verbose") else Severity.WARNING
     told = tuple(diagnostic for diagnostic in report if diagnostic.severity >= least)
     results = [_result(diagnostic, given, settings.get("path")) for diagnostic in told]
     return Outcome(list_text(given, items, results), told)
-
-
-def _failed(report: Report) -> bool:
-    return report.worst() is Severity.ERROR
 
 
 def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from olmc.generate.passes import Rewrite
 from olmc.generate.world import Pass, World
-from olmc.model.diagnostic import Report, Severity
+from olmc.model.diagnostic import Report
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Workspace
@@ -41,7 +41,7 @@ class Proposed(NamedTuple):
 def settled_with_installs(workspace: Workspace, options: Options, report: Report) -> tuple[Begun, Settled | None]:
     """The settled cluster of a workspace with what its Installs bring; None if they can't be read."""
     begun = begin(workspace, options, report)
-    if report.worst() is Severity.ERROR:
+    if report.failed:
         return begun, None
     return begun, settle(begun.workspace, options, report, direct=begun.steps, installed=begun.installed)
 

@@ -85,7 +85,7 @@ def checked(
     lint(Subject(workspace, compiled.settled, effective), report)
     done = obeyed(root, report, config)
     told = Report(list(done.kept))
-    if report.worst() is not Severity.ERROR:
+    if not report.failed:
         written = tuple(_suppressions(root, ignored, config))
         looked_for = _looked_for(settings, effective)
         for each in _about_suppressions(root, written, done.used, looked_for):

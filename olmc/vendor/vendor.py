@@ -73,7 +73,7 @@ def vendor(root: Path, request: Request, report: Report, progress: Progress) -> 
         check_folder(root)
         config = read_config(root, report)
         lock = read_lock(root, report)
-        if report.worst() is Severity.ERROR:
+        if report.failed:
             return None
         options = options_from(config, request.options, request.given)
         return _vendored(_Work(root, request, options, config, lock), report, progress)

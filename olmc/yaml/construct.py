@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmc.model.diagnostic import Report, Severity
+from olmc.model.diagnostic import Report
 from olmc.rules import yaml as rules
 from olmc.yaml import scalars
 from olmc.yaml.document import MAX_DEPTH
@@ -47,7 +47,7 @@ def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
         pass
     for diagnostic in dict.fromkeys(found.found):
         report.add(diagnostic)
-    return None if found.worst() is Severity.ERROR else values
+    return None if found.failed else values
 
 
 def _value(node: Node, work: _Work, into: dict[str, Any] | None = None) -> Any:

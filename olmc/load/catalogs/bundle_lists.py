@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from olmc.golang.semver import parse_strict
-from olmc.load.catalogs.csv_graphs import PackageManifest, package_of, skip_range, wrapped
+from olmc.load.catalogs.csv_graphs import PackageManifest, entry, package_of, wrapped
 from olmc.load.catalogs.database_versions import Versioned, by_version, compare, versioned
 from olmc.load.catalogs.package_manifests import bundle_troubles
 from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
@@ -122,14 +122,10 @@ def _ordered(inside: Sequence[Versioned]) -> list[Versioned]:
     return ordered
 
 
-def _entry(bundle: LooseBundle, replaces: str = "", skips: tuple[str, ...] = ()) -> ChannelEntry:
-    return ChannelEntry(bundle.name, replaces, skips, skip_range(bundle), bundle.location)
-
-
 def _in_a_row(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     """Each version replaces the one before it."""
     names = ["", *(each.bundle.name for each in ordered)]
-    return tuple(_entry(each.bundle, before) for before, each in zip(names, ordered, strict=False))
+    return tuple(entry(each.bundle, before) for before, each in zip(names, ordered, strict=False))
 
 
 def _by_patch(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
@@ -138,8 +134,8 @@ def _by_patch(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     before = ""
     for _, group in groupby(ordered, key=lambda each: (each.version.major, each.version.minor)):
         *older, head = [each.bundle for each in group]
-        entries += [_entry(bundle) for bundle in older]
-        entries.append(_entry(head, before, tuple(bundle.name for bundle in older)))
+        entries += [entry(bundle) for bundle in older]
+        entries.append(entry(head, before, tuple(bundle.name for bundle in older)))
         before = head.name
     return tuple(entries)
 

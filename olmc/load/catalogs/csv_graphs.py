@@ -110,14 +110,15 @@ def _walk(
             problems.append(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}")
             break
         chain.append(replaced)
-    entries = [_entry(bundles[name], edges[name]) for name in chain]
+    entries = [entry(bundles[name], *edges[name]) for name in chain]
     others = [name for name in dict.fromkeys(skipped) if name in bundles and name not in chain]
-    entries += [_entry(bundles[name], Edges()) for name in others]
+    entries += [entry(bundles[name]) for name in others]
     return tuple(entries), problems
 
 
-def _entry(bundle: LooseBundle, edges: Edges) -> ChannelEntry:
-    return ChannelEntry(bundle.name, edges.replaces, edges.skips, skip_range(bundle), bundle.location)
+def entry(bundle: LooseBundle, replaced: str = "", skipped: tuple[str, ...] = ()) -> ChannelEntry:
+    """A bundle in a channel."""
+    return ChannelEntry(bundle.name, replaced, skipped, skip_range(bundle), bundle.location)
 
 
 def database_bundle(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
