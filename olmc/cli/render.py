@@ -92,15 +92,8 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
-    if check and output_dir is None:
-        raise click.UsageError("--check needs --output-dir.")
-    if output_dir is not None and output != "yaml" and _is_typed(ctx, "output"):
-        raise click.UsageError(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
-    if fail_on_change and (output_dir is None or check):
-        raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
-    if output_dir is not None:
-        for path in paths or (Path(),):
-            _check_folder(path, output_dir)
+    roots = paths or (Path(),)
+    _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
@@ -121,7 +114,7 @@ def render(
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
-        for path in paths or (Path(),):
+        for path in roots:
             doing(f"compiling {path}")
             done.append(compile(path, options, given=given))
     for one in done:
@@ -145,6 +138,22 @@ def render(
     else:
         differs = _to_directory(output_dir, objects, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
+
+
+def _check_usage(
+    ctx: click.Context, roots: tuple[Path, ...], output: str, output_dir: Path | None, *, check: bool,
+    fail_on_change: bool,
+) -> None:  # fmt: skip
+    """Raise UsageError for options that do not go together."""
+    if check and output_dir is None:
+        raise click.UsageError("--check needs --output-dir.")
+    if output_dir is not None and output != "yaml" and _is_typed(ctx, "output"):
+        raise click.UsageError(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
+    if fail_on_change and (output_dir is None or check):
+        raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
+    if output_dir is not None:
+        for root in roots:
+            _check_folder(root, output_dir)
 
 
 def _check_folder(root: Path, folder: Path) -> None:
