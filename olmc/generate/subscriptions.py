@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import InstallPlan, Lookup, Step, Subscription
+from olmc.model.cluster import Cluster, InstallPlan, Lookup, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import CSV_API, owner_reference
@@ -30,9 +30,15 @@ def subscriptions(world: World) -> Iterator[Rendered]:
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
 
 
+def _kept_plans(cluster: Cluster, namespace: str) -> list[InstallPlan]:
+    """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
+    plans = [plan for plan in cluster.plans if plan.namespace == namespace]
+    return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
+
+
 def _plan_of(world: World, subscription: Subscription) -> InstallPlan | None:
-    key = (subscription.name.namespace, subscription.plan)
-    return next((plan for plan in world.cluster.plans if (plan.namespace, plan.name) == key), None)
+    plans = _kept_plans(world.cluster, subscription.name.namespace)
+    return next((plan for plan in plans if plan.name == subscription.plan), None)
 
 
 def _status(world: World, s: Subscription) -> dict[str, Any]:
@@ -45,12 +51,11 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
         status["conditions"] = conditions
     if s.current:
         status["currentCSV"] = s.current
-    plan = _plan_of(world, s)
     if s.generation:
         status["installPlanGeneration"] = s.generation
-    if plan is not None:
-        ref = {"apiVersion": CSV_API, "kind": "InstallPlan", "name": plan.name}
-        status["installPlanRef"] = {**ref, "namespace": plan.namespace, "uid": ""}
+    if s.plan:
+        ref = {"apiVersion": CSV_API, "kind": "InstallPlan", "name": s.plan}
+        status["installPlanRef"] = {**ref, "namespace": s.name.namespace, "uid": ""}
         status["installplan"] = {**ref, "uuid": ""}
     if s.installed:
         status["installedCSV"] = s.installed
@@ -132,7 +137,7 @@ def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 
 
 def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
-    """R-CAT-652."""
+    """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
     plan = _plan_of(world, s)
     if plan is None and s.plan:
         yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
@@ -149,12 +154,10 @@ def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 
 def install_plans(world: World) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
-    kept: dict[str, list[InstallPlan]] = {}
-    for plan in sorted(world.cluster.plans, key=lambda p: (p.namespace, p.generation)):
-        kept.setdefault(plan.namespace, []).append(plan)
-    for plan in (plan for plans in kept.values() for plan in plans[-MAX_PLANS:]):
-        obj = plan.given if plan.given is not None else _install_plan(plan, world.profile)
-        yield rendered(obj, "install_plans", "R-CAT-600", None)
+    for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
+        for plan in _kept_plans(world.cluster, namespace):
+            obj = plan.given if plan.given is not None else _install_plan(plan, world.profile)
+            yield rendered(obj, "install_plans", "R-CAT-600", None)
 
 
 def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:
