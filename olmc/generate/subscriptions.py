@@ -90,6 +90,9 @@ def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     yield from _deprecations(world, s)
     if s.unpacking:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
+    if s.unpack_failure:
+        reason, message = s.unpack_failure
+        yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}
     if s.failure:
         reason, message = s.failure
         yield {"type": "ResolutionFailed", "status": "True", "reason": reason, "message": message}

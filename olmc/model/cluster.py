@@ -98,7 +98,8 @@ class Subscription(NamedTuple):
     """A Subscription with the parts of its status that decide what happens next (R-CAT-641 … R-CAT-656).
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
-    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked.
+    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
+    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself.
     """
 
     object: KubernetesObject
@@ -111,11 +112,17 @@ class Subscription(NamedTuple):
     generated_by: str = ""
     failure: tuple[str, str] | None = None
     unpacking: bool = False
+    unpack_failure: tuple[str, str] | None = None
 
     @property
     def name(self) -> Name:
         metadata = self.object["metadata"]
         return Name(metadata.get("namespace") or "", metadata["name"])
+
+    @property
+    def resolved(self) -> Subscription:
+        """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
+        return self._replace(failure=None, unpacking=False, unpack_failure=None)
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def _answered(
     if found.message:
         failure = (found.reason, found.message)
         return _Result({name: s._replace(failure=failure) for name, s in mine.items()}, (), question, found)
-    after = {name: s._replace(failure=None, unpacking=False) for name, s in mine.items()}
+    after = {name: s.resolved for name, s in mine.items()}
     return _Result(after, tuple(pick for pick in found.picks if is_mine(pick.candidate)), question, found)
 
 

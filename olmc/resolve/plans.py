@@ -56,7 +56,7 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     if found.message:
         failure = (found.reason, found.message)
         return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
-    mine = {name: s._replace(failure=None, unpacking=False) for name, s in mine.items()}
+    mine = {name: s.resolved for name, s in mine.items()}
     return planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
 
 
@@ -170,10 +170,10 @@ def planned(
     try:
         steps, lookups = _steps(wanted, contents, generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
-        waiting = {n: s._replace(unpacking=True) for n, s in mine.items()}
-        return Round(waiting, unreadable=(error.found,))
+        fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
+        return Round(_waiting(mine, fatal), unreadable=(error.found,))
     if missing:
-        return Round({n: s._replace(unpacking=True) for n, s in mine.items()}, missing=missing)
+        return Round(_waiting(mine, ("BundleUnpackFailed", _not_available(missing[0]))), missing=missing)
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
     plan = InstallPlan(
         namespace=namespace,
@@ -192,6 +192,16 @@ def planned(
     # The condition is taken back by the next resolution that succeeds, and some namespaces never see another one.
     unpacking = bool(lookups)
     return Round({n: s._replace(unpacking=unpacking) for n, s in updated.items()}, plan)
+
+
+def _waiting(mine: Mapping[Name, Subscription], failure: tuple[str, str] | None) -> dict[Name, Subscription]:
+    """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654)."""
+    return {name: s._replace(unpacking=True, unpack_failure=failure) for name, s in mine.items()}
+
+
+def _not_available(candidate: Candidate) -> str:
+    """What stands in the place of the unpack job's failure if a bundle is not in the workspace (R-CAT-164, D26)."""
+    return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
 
 
 def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, cluster: Cluster) -> bool:

@@ -50,12 +50,16 @@ def bundle_content(bundle: Bundle) -> Content:
 
 
 class Undecodable(NamedTuple):
-    """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it."""
+    """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it.
+
+    OLM reports what is `fatal` at the Subscriptions; anything else it tries again, and tells only its log.
+    """
 
     content: Content
     text: str
     keys: tuple[str | int, ...]
     hint: str
+    fatal: bool = False
 
 
 class UndecodableCSVError(ValueError):
@@ -83,7 +87,7 @@ def csv_object(
     name = (csv.get("metadata") or {}).get("name")
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."
-        raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint))
+        raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True))
     if ((csv.get("spec") or {}).get("install") or {}).get("strategy") != "deployment":
         text = f"could not assert strategy implementation as deployment for CSV {name}"
         hint = "Write strategy: deployment, the only strategy that there is."

@@ -85,9 +85,10 @@ def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
     for candidate in done.missing:
         place = candidate.location
         yield Line(0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place)
-    for content, text, keys, _ in done.unreadable:
-        csv = content.csv.object["metadata"]["name"]
-        yield Line(0, f"bundle {csv} can't be unpacked: {text}", at(content.csv.source, *keys))
+    for found in done.unreadable:
+        csv = found.content.csv
+        name = csv.object["metadata"]["name"]
+        yield Line(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
 
 
 def of_plan(plan: InstallPlan) -> Iterator[Line]:

@@ -62,8 +62,8 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         csv = csv_object(content, namespace, replaces, properties, profile)
         steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
-        _, text, keys, hint = error.found
-        report.add(rules.NOT_UNPACKED.finding(locate(source, keys), csv=bundle.name, text=text, hint=hint))
+        found, place = error.found, locate(source, error.found.keys)
+        report.add(rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint))
     manifests = tuple(Manifest(obj, source) for obj in objects)
     return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace)
 

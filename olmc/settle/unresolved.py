@@ -70,9 +70,10 @@ def with_places(question: Question, cluster: Cluster, *, of_fields: bool) -> Que
 def missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """The bundles that were picked and can't be unpacked, or whose content nobody has."""
     for done in settled.rounds.values():
-        for content, text, keys, hint in done.unreadable:
-            name = content.csv.object["metadata"]["name"]
-            yield rules.NOT_UNPACKED.finding(at(content.csv.source, *keys), csv=name, text=text, hint=hint)
+        for found in done.unreadable:
+            csv = found.content.csv
+            place, name = at(csv.source, *found.keys), csv.object["metadata"]["name"]
+            yield rules.NOT_UNPACKED.finding(place, csv=name, text=found.text, hint=found.hint)
         for candidate in done.missing:
             yield _without_bundle(candidate, settled.cluster, bundles)
 
