@@ -119,14 +119,15 @@ def _package(world: World, s: Subscription) -> Package | None:
 
 
 def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
-    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle."""
-    package = _package(world, s)
+    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
+    Subscription's channel (any, if it names none) doesn't have that bundle."""
+    package, channel = _package(world, s), str(s.spec.get("channel") or "")
     if package is None or not s.installed:
         return
-    if s.installed not in {e.name for c in package.channels.values() for e in c.entries}:
+    channels = [found for name, found in package.channels.items() if channel in ("", name)]
+    if s.installed not in {entry.name for found in channels for entry in found.entries}:
         return
     told = {(item.schema, item.name): item.message for item in package.deprecations}
-    channel = str(s.spec.get("channel") or "")
     wanted = (
         ("PackageDeprecated", f"olm.package/{s.package}", told.get(("olm.package", ""))),
         ("ChannelDeprecated", f"olm.channel/{channel}", told.get(("olm.channel", channel)) if channel else None),
