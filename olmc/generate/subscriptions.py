@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import Cluster, InstallPlan, Lookup, Step, Subscription
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import CSV_API, owner_reference
@@ -65,10 +65,7 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
 
 
 def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
-    """R-CAT-650: the namespace's own and the global catalogs; one that has only an address counts as healthy."""
-    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
-    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
-    found.sort(key=lambda source: source.key.namespace + source.key.name)
+    """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed 10)."""
     return [
         {
             "catalogSourceRef": {
@@ -78,10 +75,17 @@ def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
                 "namespace": source.key.namespace,
                 "uid": "",
             },
-            "healthy": True,
+            "healthy": not source.refused,
         }
-        for source in found
+        for source in _catalogs_of(world, s)
     ]
+
+
+def _catalogs_of(world: World, s: Subscription) -> list[CatalogSource]:
+    """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
+    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
+    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
+    return sorted(found, key=lambda source: source.key.namespace + source.key.name)
 
 
 def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
@@ -100,15 +104,20 @@ def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 
 
 def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
+    """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
     base = {"type": "CatalogSourcesUnhealthy"}
-    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
-    visible = {key for key in world.cluster.catalogs if key.namespace in namespaces}
-    if not visible:
+    found = {source.key: source for source in _catalogs_of(world, s)}
+    if not found:
         text = "dependency resolution requires at least one catalogsource"
         return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
-    if s.catalog not in visible:
-        text = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name} missing"
-        return {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound", "message": text}
+    target = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name}"
+    unhealthy = {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound"}
+    if s.catalog not in found:
+        return {**unhealthy, "message": f"{target} missing"}
+    if found[s.catalog].refused:
+        return {**unhealthy, "message": f"{target} unhealthy"}
+    if any(source.refused for source in found.values()):
+        return unhealthy
     text = "all available catalogsources are healthy"
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 

@@ -29,7 +29,8 @@ class Name(NamedTuple):
 class CatalogSource(NamedTuple):
     """A CatalogSource and what it serves.
 
-    `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read.
+    `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
+    message of its status if OLM does not even start to serve it.
     """
 
     key: CatalogKey
@@ -39,6 +40,7 @@ class CatalogSource(NamedTuple):
     problem: str = ""
     manifest: KubernetesObject | None = None
     source: Source | None = None
+    refused: str = ""
 
 
 class Step(NamedTuple):

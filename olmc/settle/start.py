@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
@@ -218,12 +218,13 @@ def _catalogs(
     for manifest in manifests:
         obj = manifest.object
         key = CatalogKey(obj["metadata"]["name"], obj["metadata"].get("namespace") or "")
-        spec = obj.get("spec") or {}
+        spec = mapping(obj.get("spec"))
         address = str(spec.get("address") or "")
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
         name = next((name for name in names if name in workspace.catalogs), "")
         served.add(name)
-        source = _source(key, workspace.catalogs.get(name), address)
+        refused = _refusal(spec, workspace.catalogs.get(name))
+        source = _unserved(key, refused) if refused else _source(key, workspace.catalogs.get(name), address)
         priority = int(spec.get("priority") or 0)
         found[key] = source._replace(priority=priority, manifest=obj, source=manifest.source)
     for name, catalog in workspace.catalogs.items():
@@ -233,6 +234,26 @@ def _catalogs(
                 key = CatalogKey(name, namespace)
                 found[key] = _source(key, catalog, "")
     return found
+
+
+def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
+    """Why OLM does not serve a CatalogSource at all, as the message of its status (R-CAT-161); "" if it does."""
+    kind = spec.get("sourceType")
+    if kind in ("configmap", "internal"):
+        name = spec.get("configMap")
+        if not name:
+            return f"configmap name unset: must be set for sourcetype: {kind}"
+        return "" if catalog else f'failed to get catalog config map {name}: configmap "{name}" not found'
+    if kind == "grpc":
+        given = spec.get("image") or spec.get("address")
+        return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
+    return f"unknown sourcetype: {kind}" if kind else ""
+
+
+def _unserved(key: CatalogKey, refused: str) -> CatalogSource:
+    """A CatalogSource that nothing serves, so that OLM has no client to ask it with (R-CAT-163)."""
+    problem = f"no registry client established for catalogsource {key.namespace}/{key.name}"
+    return CatalogSource(key, 0, None, problem=problem, refused=refused)
 
 
 def _source(key: CatalogKey, catalog: Catalog | None, address: str) -> CatalogSource:

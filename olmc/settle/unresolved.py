@@ -46,6 +46,9 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Clust
     if empty is None:
         return diagnostic
     name = empty.key.name
+    if empty.refused:
+        hint = f"Correct CatalogSource {name}, which OLM refuses: {empty.refused}."
+        return diagnostic._replace(location=at(empty.source, "spec") or diagnostic.location, hint=hint)
     spec = (empty.manifest or {}).get("spec") or {}
     if spec.get("image"):  # which is reported at the image
         return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
