@@ -128,6 +128,13 @@ def is_native(api: APIKey, kube_version: str) -> bool:
     return removal is not None and minor_of(kube_version) < removal.minor
 
 
+def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
+    """Whether an API server of this version serves any kind of a group and version without any CRD."""
+    minor, api_version = minor_of(kube_version), f"{group}/{version}"
+    gone = (removal.minor for (known, _), removal in _REMOVED.items() if known == api_version)
+    return (group, version) in _KINDS or any(minor < at for at in gone)
+
+
 def removal_of(api_version: str, kind: str, kube_version: str) -> Removal | None:
     """Since when an API server of this version no longer serves a kind, None if it may."""
     removal = _REMOVED.get((api_version, kind))

@@ -13,7 +13,7 @@ from olmc.model.operators import OLM_GROUP, APIKey, Csv, apiservice_name
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
-from olmc.settle.builtin import is_native
+from olmc.settle.builtin import has_native_kinds, is_native
 from olmc.settle.groups import account_exists
 from olmc.settle.permissions import Access, allowed
 
@@ -176,6 +176,19 @@ def serves_kind(
             if spec.get("group") == api.group and (spec.get("names") or {}).get("kind") == api.kind:
                 return _serves(rendered, api.version)
     return False
+
+
+def serves_version(
+    group: str, version: str, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str
+) -> bool:
+    """Whether the cluster serves any kind of a group and version, wherever that comes from (see `serves_kind`)."""
+    if has_native_kinds(group, version, kube_version) or any(api.startswith(f"{group}/{version}/") for api in extra):
+        return True
+    return any(
+        (found.object.get("spec") or {}).get("group") == group and _serves(found, version)
+        for key, found in stock.items()
+        if (key.group, key.kind) == (APIEXTENSIONS, "CustomResourceDefinition")
+    )
 
 
 def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:

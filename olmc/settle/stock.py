@@ -21,7 +21,7 @@ from olmc.settle.descoped import is_descoped
 from olmc.settle.first_check import CREATED
 from olmc.settle.known import known_part
 from olmc.settle.refusals import crd_problem, metadata_problem, refusal
-from olmc.settle.requirements import serves_kind
+from olmc.settle.requirements import serves_kind, serves_version
 
 UNSUPPORTED = "the InstallPlan contains invalid data"
 """What a plan ends with at a kind that OLM does not install (R-CAT-705)."""
@@ -112,11 +112,13 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
 
 
 def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
-    """R-CAT-704."""
+    """R-CAT-704; of optional kinds, OLM itself looks first whether the API server knows them."""
     group, _, version = step.api_version.rpartition("/")
-    api = APIKey(group, version, step.kind)
-    if serves_kind(api, cluster.stock, frozenset(target.options.apis), target.options.kube_version):
+    extra, kube_version = frozenset(target.options.apis), target.options.kube_version
+    if serves_kind(APIKey(group, version, step.kind), cluster.stock, extra, kube_version):
         return
+    if step.kind != CRD and serves_version(group, version, cluster.stock, extra, kube_version):
+        raise StepError(f"Unable to find GVK in discovery: {group} {version} {step.kind}")
     raise StepError(
         f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {group}/{version}, "
         f"Kind={step.kind} not found on the cluster. This API may have been deprecated and removed, see "
