@@ -215,7 +215,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
     status["plan"] = [
         {
             "resolving": step.resolving,
-            "resource": _resource(step, images, unpacked["fields"]),
+            "resource": _resource(step, plan.namespace, images, unpacked["fields"]),
             "status": _step_status(plan, index),
         }
         for index, step in enumerate(plan.steps)
@@ -240,12 +240,12 @@ def _step_status(plan: InstallPlan, index: int) -> str:
     return "UnsupportedResource" if unsupported else "Unknown"
 
 
-def _resource(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> dict[str, str]:
+def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Sequence[str]) -> dict[str, str]:
     group, _, version = step.api_version.rpartition("/")
     return {
         "group": group,
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
-        "manifest": _manifest(step, lookups, fields),
+        "manifest": _manifest(step, namespace, lookups, fields),
         "name": step.name,
         "sourceName": step.catalog.name,
         "sourceNamespace": step.catalog.namespace,
@@ -253,11 +253,12 @@ def _resource(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> 
     }
 
 
-def _manifest(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> str:
+def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Sequence[str]) -> str:
     """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
     lookup = lookups.get(step.resolving)
     if lookup is None or step.kind == "Subscription":
-        return json.dumps(step.object, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        obj = _as_encoded(step, namespace)
+        return json.dumps(obj, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     reference = {
         "kind": "ConfigMap",
         "name": sha256(lookup.image.encode()).hexdigest()[:63],
@@ -268,3 +269,16 @@ def _manifest(step: Step, lookups: Mapping[str, Any], fields: Sequence[str]) -> 
         **({"properties": lookup.properties} if "properties" in fields else {}),
     }
     return json.dumps(reference, separators=(",", ":"), ensure_ascii=False)
+
+
+def _as_encoded(step: Step, namespace: str) -> KubernetesObject:
+    """A step's object as Go encodes it: what OLM makes itself has no kind, and empty statuses are written (R-CAT-620,
+    R-CAT-628, R-CAT-640)."""
+    obj = {key: value for key, value in step.object.items() if not step.derived or key not in ("apiVersion", "kind")}
+    if step.kind == "Subscription":
+        return {**obj, "status": {"lastUpdated": None}}
+    if step.kind == "ClusterServiceVersion":
+        return {**obj, "status": {"cleanup": {}}}
+    if step.derived and step.kind == "ClusterRoleBinding":
+        return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
+    return obj
