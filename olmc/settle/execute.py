@@ -10,9 +10,9 @@ from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
 from olmc.settle.groups import with_targets
 from olmc.settle.permissions import access, allowed
-from olmc.settle.stock import StepError, Target, with_step
+from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
 
-_PLURALS = {
+_CORE = {
     "ClusterServiceVersion": (OLM_GROUP, "clusterserviceversions", "creating csv"),
     "Subscription": (OLM_GROUP, "subscriptions", "creating subscription"),
     "Secret": ("", "secrets", "updating secret:"),
@@ -75,7 +75,7 @@ def _run(
     """The cluster after the steps that worked, their number, the first problem, and whether it is one of rights."""
     target = Target(plan.namespace, plan.name, options)
     for done, step in enumerate(plan.steps):
-        forbidden = _forbidden(cluster, step, group)
+        forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
             return cluster, done, forbidden, True
         try:
@@ -85,14 +85,24 @@ def _run(
     return cluster, len(plan.steps), "", False
 
 
-def _forbidden(cluster: Cluster, step: Step, group: Group) -> str:
+def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
+    """The API group and resource that a step writes to, OLM's words for it, and whether it is outside of namespaces."""
+    if step.kind in _CORE:
+        return *_CORE[step.kind], is_cluster_scoped(step.kind)
+    resource, is_cluster_wide = resource_of(cluster, step.api_version, step.kind)
+    return step.api_version.rpartition("/")[0], resource, "creating unstructured object", is_cluster_wide
+
+
+def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
     account = group.spec.get("serviceAccountName")
-    if not account or step.kind not in _PLURALS:
+    if not account or step.kind == CRD or step.kind not in {*_CORE, *cluster.profile.bundle_kinds}:
         return ""
-    api_group, resource, doing = _PLURALS[step.kind]
-    scope = "" if is_cluster_scoped(step.kind) else group.namespace
+    if step.kind not in _CORE and unserved(cluster, step, target):
+        return ""  # which OLM notices before it writes
+    api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
+    scope = "" if is_cluster_wide else group.namespace
     wanted = {"verbs": ["create"], "apiGroups": [api_group], "resources": [resource]}
     if allowed(access(cluster.stock).rules(group.namespace, account, scope), wanted):
         return ""

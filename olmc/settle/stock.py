@@ -15,7 +15,7 @@ from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
-from olmc.settle.builtin import is_cluster_scoped
+from olmc.settle.builtin import is_cluster_scoped, plural_of
 from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.descoped import is_descoped
 from olmc.settle.first_check import CREATED
@@ -111,19 +111,28 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")
 
 
-def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
-    """R-CAT-704; of optional kinds, OLM itself looks first whether the API server knows them."""
+def unserved(cluster: Cluster, step: Step, target: Target) -> str:
+    """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704).
+
+    Of optional kinds, OLM itself looks first whether the API server knows them.
+    """
     group, _, version = step.api_version.rpartition("/")
     extra, kube_version = frozenset(target.options.apis), target.options.kube_version
     if serves_kind(APIKey(group, version, step.kind), cluster.stock, extra, kube_version):
-        return
+        return ""
     if step.kind != CRD and serves_version(group, version, cluster.stock, extra, kube_version):
-        raise StepError(f"Unable to find GVK in discovery: {group} {version} {step.kind}")
-    raise StepError(
+        return f"Unable to find GVK in discovery: {group} {version} {step.kind}"
+    return (
         f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {group}/{version}, "
         f"Kind={step.kind} not found on the cluster. This API may have been deprecated and removed, see "
         "https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information."
     )
+
+
+def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
+    problem = unserved(cluster, step, target)
+    if problem:
+        raise StepError(problem)
 
 
 def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
@@ -247,7 +256,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
     labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
-    if _is_cluster_scoped(cluster, step.api_version, step.kind):
+    if resource_of(cluster, step.api_version, step.kind)[1]:
         labels |= owner_labels(cluster.profile, step.resolving, target.namespace)
         metadata.pop("namespace", None)
     else:
@@ -263,11 +272,13 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     return _put(cluster, obj, step, "R-CAT-716")
 
 
-def _is_cluster_scoped(cluster: Cluster, api_version: str, kind: str) -> bool:
+def resource_of(cluster: Cluster, api_version: str, kind: str) -> tuple[str, bool]:
+    """What a kind's resource is called, and whether its objects have no namespace: as its CRD says, or R-CAT-750."""
     group = api_version.rpartition("/")[0]
     for key, rendered in cluster.stock.items():
         if key.kind == CRD:
             spec: Mapping[str, Any] = rendered.object.get("spec") or {}
-            if spec.get("group") == group and (spec.get("names") or {}).get("kind") == kind:
-                return spec.get("scope") == "Cluster"
-    return is_cluster_scoped(kind)
+            names = spec.get("names") or {}
+            if spec.get("group") == group and names.get("kind") == kind:
+                return str(names.get("plural") or ""), spec.get("scope") == "Cluster"
+    return plural_of(kind), is_cluster_scoped(kind)
