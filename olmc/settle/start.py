@@ -185,8 +185,18 @@ def _plan(obj: KubernetesObject) -> InstallPlan:
         owners=(),
         phase=str(status.get("phase") or ""),
         message=str(status.get("message") or ""),
+        condition=_installed(status),
         given=obj,
     )
+
+
+def _installed(status: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Status, reason and message of an InstallPlan's condition Installed."""
+    conditions = status.get("conditions")
+    for item in map(mapping, conditions if isinstance(conditions, list) else ()):
+        if item.get("type") == "Installed":
+            return str(item.get("status") or ""), str(item.get("reason") or ""), str(item.get("message") or "")
+    return None
 
 
 def _namespaces(
