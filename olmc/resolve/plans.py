@@ -20,6 +20,7 @@ from olmc.resolve.contents import content_of
 from olmc.resolve.present import UnreadablePropertiesError, csv_properties
 from olmc.resolve.resolve import answer
 from olmc.resolve.steps import Content, Undecodable, UndecodableCSVError, bundle_steps, csv_object, partitioned
+from olmc.resolve.unpacking import unreadable_duration
 from olmc.resolve.view import EXISTING
 from olmc.resolve.visibility import visible_catalogs
 
@@ -47,8 +48,8 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
         name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
     }
     groups = cluster.groups_in(namespace)
-    if not mine or len(groups) != 1:
-        return Round(mine)
+    if not mine or len(groups) != 1 or any(unreadable_duration(groups[0])):
+        return Round(mine)  # R-CAT-501: which no Subscription tells
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)

@@ -102,6 +102,13 @@ NO_GROUP = Rule(
     "Add an OperatorGroup to namespace {namespace}.",
     "OLM resolves a namespace only if it has exactly one OperatorGroup, and says nothing otherwise.",
 )
+BAD_DURATION = Rule(
+    "OLMC319", Severity.FAILURE, "A duration that stops the resolution of a namespace",
+    "no Subscription in namespace {namespace} is resolved: {problem}",
+    "Write a number with a unit, such as 90s, 10m or 1h30m, or remove the annotation.",
+    "OLM reads two annotations of the OperatorGroup, for how long to unpack a bundle and when to try again, before it "
+    "resolves a namespace, and says nothing if it can't (R-CAT-501).",
+)
 UNUSABLE = Rule(
     "OLMC316", Severity.FAILURE, "OLM can't use a CSV",
     "{csv} in namespace {namespace} is left untouched: a CRD that it names has no dot in its name",

@@ -10,6 +10,7 @@ from olmc.model.location import Location, Source
 from olmc.model.operators import Group
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
+from olmc.resolve.unpacking import unreadable_duration
 from olmc.resolve.visibility import needed_catalogs
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
@@ -73,6 +74,10 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
                 place = at(group.source, "spec", "targetNamespaces")
                 yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
+        key, problem = unreadable_duration(groups[0])
+        if problem and len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
+            place = at(groups[0].source, "metadata", "annotations", key)
+            yield rules.BAD_DURATION.finding(place, namespace=namespace, problem=problem)
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
             names = ", ".join(g.name for g in groups)
