@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 CATALOGS_FOLDER = "catalogs"
 INDEX_IGNORE = ".indexignore"
 
-_CATALOG_TEXT = re.compile(r"^\s*[{,]?\s*[\"']?(schema|packageName)[\"']?\s*:", re.MULTILINE)
+# A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
+# `schema` as well, with a mapping below it.
+_CATALOG_TEXT = re.compile(
+    r"""^\s*[{,]?\s*["']?(?:schema|packageName)["']?\s*:[ \t]*[^\s{\[#]|[{,]\s*["']?schema["']?\s*:\s*["']?olm\.""",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def load(
@@ -219,8 +224,9 @@ def _add_text(path: str, text: str, found: _Found, report: Report) -> None:
 
 
 def _is_catalog(value: Any) -> bool:
-    schema = value.get("schema") if isinstance(value, dict) else None
-    return isinstance(schema, str) and schema.startswith("olm.")
+    """Whether a document is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
+    items = value.items() if isinstance(value, dict) else ()
+    return any(key.casefold() == "schema" and isinstance(each, str) and each.startswith("olm.") for key, each in items)
 
 
 def _implied_catalogs(

@@ -17,7 +17,7 @@ from olmc.yaml import read
 
 _MARK = re.compile(r"""\b(?:packageName|currentCSV)["']?\s*:""", re.IGNORECASE)
 # A file-based catalog has its own checks.
-_FILE_BASED = re.compile(r"""["']?schema["']?\s*:\s*["']?olm\.""")
+_FILE_BASED = re.compile(r"""["']?schema["']?\s*:\s*["']?olm\.""", re.IGNORECASE)
 _FIELDS = frozenset({"packageName", "channels", "defaultChannel"})
 
 

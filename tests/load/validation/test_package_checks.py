@@ -80,3 +80,4 @@ def test_files_that_are_no_package(tmp_path: Path) -> None:
 def test_a_file_based_catalog_is_none_of_its_business(tmp_path: Path) -> None:
     blobs = "schema: olm.package\nname: tea\n---\nschema: olm.channel\npackage: tea\nname: stable"
     assert told(tmp_path, {"a.yaml": blobs, "b.yaml": "packageName: tea"}) == []
+    assert told(tmp_path, {"a.yaml": blobs.replace("schema", "Schema")}) == []
