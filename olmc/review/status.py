@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.operators import Csv
@@ -86,7 +86,7 @@ def untold(diagnostics: Iterable[Diagnostic], found: Iterable[Operator]) -> tupl
 def package_of(csv: Csv) -> str:
     """The package that a CSV says it is of, else its name up to the version."""
     try:
-        properties = json.loads(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
+        properties = unmarshal(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
         values = [each["value"] for each in properties if each["type"] == "olm.package"]
         return str(values[0]["packageName"])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
@@ -76,7 +76,7 @@ def _suggested(bundle: Bundle) -> str:
     if isinstance(name, str) and name:
         return name
     try:
-        template = json.loads(annotations.get(SUGGESTED_TEMPLATE) or "{}")
+        template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
         return str(template.get("metadata", {}).get("name") or "")
     except (ValueError, AttributeError, TypeError):
         return ""

@@ -8,8 +8,8 @@ from typing import Any
 
 from olmc.golang.errors import json_kind
 from olmc.golang.numbers import quoted
-from olmc.load.catalogs.properties import canonical, raw
-from olmc.load.catalogs.shapes import Shape, anything, list_of, octets, renamed, struct, text
+from olmc.load.catalogs.properties import LIST, canonical, raw
+from olmc.load.catalogs.shapes import Shape, list_of, octets, renamed, struct, text
 from olmc.load.catalogs.troubles import Keys, Trouble, aggregated
 from olmc.model.catalog import ChannelEntry, Deprecation
 from olmc.model.location import Place, Source
@@ -76,7 +76,6 @@ class Blobs:
     deprecations: list[DeprecationsBlob] = field(default_factory=list)
 
 
-_PROPERTIES = list_of(struct("property.Property", {"type": text, "value": anything}), "[]property.Property")
 _META: dict[str, Shape] = {"schema": text, "name": text, "package": text}
 _ENTRY: dict[str, Shape] = {
     "name": text,
@@ -93,17 +92,17 @@ _FIELDS: Mapping[str, dict[str, Shape]] = {
         "defaultChannel": text,
         "icon": struct("declcfg.Icon", _ICON),
         "description": text,
-        "properties": _PROPERTIES,
+        "properties": LIST,
     },
     CHANNEL: {
         **_META,
         "entries": list_of(struct("declcfg.ChannelEntry", _ENTRY), "[]declcfg.ChannelEntry"),
-        "properties": _PROPERTIES,
+        "properties": LIST,
     },
     BUNDLE: {
         **_META,
         "image": text,
-        "properties": _PROPERTIES,
+        "properties": LIST,
         "relatedImages": list_of(
             struct("declcfg.RelatedImage", {"name": text, "image": text}), "[]declcfg.RelatedImage"
         ),

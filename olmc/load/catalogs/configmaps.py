@@ -17,6 +17,7 @@ from olmc.load.catalogs.csv_graphs import (
     wrapped,
 )
 from olmc.load.catalogs.rendering import LooseBundle
+from olmc.load.catalogs.shapes import list_of, map_of, struct, text
 from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report, Severity
@@ -27,6 +28,9 @@ from olmc.yaml import read
 
 _NO_CAUSE = "%!s(<nil>)"
 """What OLM prints in these places, where it means to print an error and has none."""
+
+_METADATA = struct("v1.ObjectMeta", {"name": text, "annotations": map_of(text, "map[string]string")})
+_csvs = list_of(struct("registry.ClusterServiceVersion", {"metadata": _METADATA}), "[]registry.ClusterServiceVersion")
 
 CRDS, CSVS, PACKAGES = "customResourceDefinitions", "clusterServiceVersions", "packages"
 
@@ -76,8 +80,8 @@ def _list_in(work: _Work, key: str, what: str) -> list[dict[str, Any]]:
         work.refuse(key, f"couldn't find expected key {key} in configmap")
         raise _Stop
     found = Report()
-    text = work.data[key]
-    documents = read(work.source.path, text if isinstance(text, str) else "", found)
+    written = work.data[key]
+    documents = read(work.source.path, written if isinstance(written, str) else "", found)
     problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
     if problem:
         work.refuse(key, f"error loading {what} list: {problem}" if what else problem)
@@ -115,7 +119,12 @@ def _with_versions(crd: KubernetesObject) -> KubernetesObject:
 
 
 def _read_csvs(work: _Work) -> None:
-    for csv in _list_in(work, CSVS, "CSV"):
+    found = _list_in(work, CSVS, "CSV")
+    misfit = _csvs(found)
+    if misfit is not None:
+        work.refuse(CSVS, f"error parsing CSV list: {misfit}")
+        raise _Stop
+    for csv in found:
         bundle = LooseBundle("", (), "", csv, (csv, *_owned_crds(csv, work)), location=work.place(CSVS))
         if base_of(bundle):
             work.troubles.append(Trouble(rules.SUBSTITUTES_FOR, bundle.location))

@@ -11,7 +11,7 @@ from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.content import has_inline_content
 from olmc.load.catalogs.graph import graph_problem
 from olmc.load.catalogs.semver_checks import range_problem
-from olmc.load.catalogs.troubles import Trouble
+from olmc.load.catalogs.troubles import Trouble, below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.location import Place
 from olmc.rules import catalogs as rules
@@ -58,10 +58,6 @@ def _lines(node: _Node) -> Iterable[str]:
         yield ("└── " if last else "├── ") + first
         for line in others:
             yield ("    " if last else "│   ") + line
-
-
-def _below(place: Place | None, *keys: str | int) -> Place | None:
-    return Place(place.source, (*place.keys, *keys)) if place is not None else None
 
 
 def _package_node(package: Package) -> _Node:
@@ -137,14 +133,14 @@ def _bundle_findings(entry: ChannelEntry, bundle: CatalogBundle, unexplained: bo
     normal = f"{bundle.package}-v{bundle.version}-{release}"
     if release and bundle.name != normal:
         problem = f"name {quoted(bundle.name)} does not match normalized name {quoted(normal)}"
-        yield rules.NAME_WITHOUT_RELEASE, _below(bundle.location, "name"), problem
+        yield rules.NAME_WITHOUT_RELEASE, below(bundle.location, "name"), problem
     for index, skip in enumerate(entry.skips):
         if not skip:
-            yield rules.EMPTY_SKIP, _below(entry.location, "skips", index), f"skip[{index}] is empty"
+            yield rules.EMPTY_SKIP, below(entry.location, "skips", index), f"skip[{index}] is empty"
     cause = range_problem(entry.skip_range) if entry.skip_range else ""
     if cause:
         problem = f"invalid skipRange {quoted(entry.skip_range)}: {cause}"
-        yield rules.BAD_SKIP_RANGE, _below(entry.location, "skipRange"), problem
+        yield rules.BAD_SKIP_RANGE, below(entry.location, "skipRange"), problem
     if not bundle.image and not has_inline_content(bundle):
         yield rules.NO_BUNDLE_IMAGE, bundle.location, "bundle image must be set"
     if unexplained:

@@ -90,6 +90,9 @@ _SHAPES: Mapping[str, Shape] = {
     CSV_METADATA: _CSV_METADATA,
     "olm.channel": struct("property.Channel", {"channelName": text, "priority": integer}),
 }
+LIST = list_of(struct("property.Property", {"type": text, "value": anything}), "[]property.Property")
+"""The shape of a list of properties."""
+
 _MISSING = object()
 
 _FIELDS: Mapping[str, frozenset[str]] = {

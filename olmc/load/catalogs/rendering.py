@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.apis import Api, provided_apis, required_apis
 from olmc.load.catalogs.shapes import renamed
-from olmc.load.catalogs.troubles import Trouble, tell
+from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
@@ -19,6 +19,7 @@ from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
 _ITEM = frozenset({"type", "value"})
+_PROPERTIES = "olm.properties"
 
 
 class LooseBundle(NamedTuple):
@@ -39,9 +40,15 @@ class LooseBundle(NamedTuple):
     location: Place | None = None
 
     @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The CSV's metadata."""
+        metadata = self.csv.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
+
+    @property
     def name(self) -> str:
         """The bundle's name: that of its CSV."""
-        return str((self.csv.get("metadata") or {}).get("name") or "")
+        return str(self.metadata.get("name") or "")
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -51,7 +58,7 @@ class LooseBundle(NamedTuple):
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The CSV's annotations."""
-        return mapping((self.csv.get("metadata") or {}).get("annotations"))
+        return mapping(self.metadata.get("annotations"))
 
     @property
     def version(self) -> str:
@@ -125,19 +132,19 @@ def _package_property(package: str, version: str, release: str) -> Property:
 
 def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
     """The properties in the CSV's annotation `olm.properties` (point 3)."""
-    written = bundle.annotations.get("olm.properties")
+    written = bundle.annotations.get(_PROPERTIES)
     if not isinstance(written, str):
         return []
     try:
-        items = json.loads(written)
-        if items is None:
-            return []
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise ValueError("it is no list of mappings with type and value")
+        items = unmarshal(written)
+        cause: object = props.LIST(items)
     except ValueError as error:
-        tell([Trouble(rules.UNREAD_PROPERTIES, bundle.location, {"cause": error})], report)
+        items, cause = None, error
+    if cause is not None:
+        place = below(bundle.location, "metadata", "annotations", _PROPERTIES)
+        tell([Trouble(rules.UNREAD_PROPERTIES, place, {"cause": cause})], report)
         return []
-    return [_item(item) for item in items]
+    return [_item(item or {}) for item in items or ()]
 
 
 def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
@@ -199,7 +206,7 @@ def _sorted(properties: Iterable[Property]) -> tuple[Property, ...]:
 def related_images(bundle: LooseBundle) -> tuple[str, ...]:
     """The images that a bundle needs: those its CSV lists, its own, those of its containers (R-CAT-111)."""
     listed = bundle.spec.get("relatedImages")
-    images = [str(each.get("image") or "") for each in listed or () if isinstance(each, dict)]
+    images = [str(each.get("image") or "") for each in _list(listed) if isinstance(each, dict)]
     more = [bundle.image] if bundle.image else []
     install = bundle.spec.get("install")
     if isinstance(install, dict) and install.get("strategy") == "deployment":
@@ -210,12 +217,16 @@ def related_images(bundle: LooseBundle) -> tuple[str, ...]:
 
 def _container_images(strategy: Any) -> Iterator[str]:
     deployments = strategy.get("deployments") if isinstance(strategy, dict) else None
-    for deployment in deployments if isinstance(deployments, list) else ():
+    for deployment in _list(deployments):
         pod: Any = deployment
         for key in ("spec", "template", "spec"):
             pod = pod.get(key) if isinstance(pod, dict) else None
         for field in ("containers", "initContainers"):
             containers = pod.get(field) if isinstance(pod, dict) else None
-            for container in containers if isinstance(containers, list) else ():
+            for container in _list(containers):
                 if isinstance(container, dict) and isinstance(container.get("image"), str):
                     yield container["image"]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -33,6 +33,11 @@ class Trouble(NamedTuple):
         return self.rule.message.format(**self.values)
 
 
+def below(place: Place | None, *keys: str | int) -> Place | None:
+    """The place to which `keys` lead from `place`, None for none."""
+    return Place(place.source, (*place.keys, *keys)) if place is not None else None
+
+
 def location_of(place: Place | None) -> Location | None:
     """The line and column of a place."""
     if place is None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from olmc.golang import encode_plain
 from olmc.golang.errors import json_kind
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.views import GVK, CsvView
@@ -51,9 +51,9 @@ def _decoded(written: str) -> tuple[str, list[GVK]]:
         cause = f"invalid character at {offset}\n {read}<--(see the invalid character)"
         return result_text("invalid example", value=cause), []
     try:
-        items = json.loads(written) if written else None
+        items = unmarshal(written) if written else None
         cause = _misfit(items)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         items, cause = None, str(error)
     if cause:
         return result_text("error decoding example CustomResource", value=cause), []

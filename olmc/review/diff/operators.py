@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
@@ -119,8 +119,8 @@ def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:
     """The properties that OLM wrote into a CSV's annotation (R-CAT-621): mappings with `type` and `value`."""
     written = mapping(mapping(csv.get("metadata")).get("annotations")).get(_PROPERTIES)
     try:
-        return mappings(mapping(json.loads(text(written) or "{}")).get("properties"))
-    except (ValueError, RecursionError):
+        return mappings(mapping(unmarshal(text(written) or "{}")).get("properties"))
+    except ValueError:
         return []
 
 

@@ -145,6 +145,12 @@ def test_what_keeps_a_configmap_from_being_served(changes: dict[str, str | None]
         ("clusterServiceVersions", "x: [", "error loading CSV list: "),
         ("clusterServiceVersions", "x: 1", "error parsing CSV list: "),
         ("clusterServiceVersions", "- 1", "error parsing CSV list: "),
+        (
+            "clusterServiceVersions",
+            "- metadata: pot.v1",
+            "error parsing CSV list: json: cannot unmarshal string into Go struct field ClusterServiceVersion.metadata "
+            "of type v1.ObjectMeta",
+        ),
         ("packages", "'", "error loading package list: "),
         ("packages", "5", "error parsing package list: "),
         ("packages", "- packageName: []", "error parsing package list: json: cannot unmarshal array"),

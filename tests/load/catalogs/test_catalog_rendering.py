@@ -116,7 +116,7 @@ def test_a_label_dependency_is_warned_of() -> None:
     assert [each.code for each in report] == ["OLMC253"]
 
 
-@pytest.mark.parametrize("written", ["{}", "not json", '["a"]', '{"type":"x"}'])
+@pytest.mark.parametrize("written", ["{}", "not json", '["a"]', '{"type":"x"}', '[{"type":5}]', "[" * 9_000])
 def test_an_annotation_that_is_no_list_is_warned_of_and_ignored(written: str) -> None:
     """R-CAT-300 point 3."""
     report = Report()
@@ -166,6 +166,7 @@ def test_related_images_are_those_listed_its_own_and_those_of_its_containers() -
     }
     assert related_images(bundle("p.v1", spec=spec, image="own")) == ("b", "c", "listed", "listed", "own")
     assert related_images(bundle("p.v1", spec={**spec, "install": {"strategy": "other"}})) == ("listed", "listed")
+    assert related_images(bundle("p.v1", spec={**spec, "relatedImages": 5}, image="own")) == ("b", "c", "listed", "own")
 
 
 def _read_loose(folder: Path) -> LooseBundle | None:

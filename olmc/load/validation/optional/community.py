@@ -5,12 +5,12 @@ Of what the tools say about a label in the Dockerfile, one message stands for al
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from olmc.golang.semver import Version, VersionError, parse_tolerant, tolerant_or_none
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.catalogs.shapes import list_of, renamed, struct, text
 from olmc.load.validation.csv_checks import PROPERTIES
 from olmc.load.validation.optional.removed_apis import GUIDE, listed, removed_in_1_22
@@ -67,9 +67,9 @@ def _about_annotation(written: str, apis: str) -> _Told:
             f"the API(s) for {apis} or use the annotation"
         )
     try:
-        items = json.loads(written)
+        items = unmarshal(written)
         fits = _items(items) is None
-    except (ValueError, RecursionError):
+    except ValueError:
         items, fits = None, False
     if not fits:
         return _Told(
