@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Set
 
+from olmc.golang.unmarshal import unmarshal
+from olmc.load.catalogs.properties import LIST
+from olmc.load.catalogs.shapes import renamed, struct
 from olmc.model.catalog import Property
 from olmc.model.operators import APIKey, Csv
 from olmc.profiles.ownership import PROPERTIES
 
+_ANNOTATION = struct("projection.propertiesAnnotation", {"properties": LIST})
+
 
 class UnreadablePropertiesError(ValueError):
-    """The annotation with a CSV's properties is not the JSON that it should be."""
+    """The annotation with a CSV's properties is not the JSON that it should be, or a CRD has no name to be read."""
 
 
 def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
@@ -20,11 +24,15 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
     `packages` are the packages of the Subscriptions that have it installed. Raises UnreadablePropertiesError.
     """
     text = csv.annotations.get(PROPERTIES)
-    if text:
+    if text is not None:
         return _annotated(csv.name, text)
+    for item in (*csv.crd_descriptions("owned"), *csv.crd_descriptions("required")):
+        name = str(item.get("name") or "")
+        if "." not in name:
+            raise UnreadablePropertiesError(f"error parsing crd name: {name}")
     found = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
     for item in csv.crd_descriptions("required"):
-        group = str(item.get("name") or "").partition(".")[2]
+        group = str(item["name"]).partition(".")[2]
         key = APIKey(group, item.get("version") or "", item.get("kind") or "")
         found.append(Property("olm.gvk.required", _gvk(key)))
     for item in csv.apiservice_descriptions("required"):
@@ -40,10 +48,15 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
 def _annotated(name: str, text: str) -> tuple[Property, ...]:
     problem = f'failed to retrieve properties of csv "{name}": failed to unmarshal properties annotation: '
     try:
-        listed = (json.loads(text) or {}).get("properties") or []
-        return tuple(Property(str(item["type"]), item["value"]) for item in listed)
-    except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise UnreadablePropertiesError(problem + str(error)) from error
+        value = unmarshal(text)
+    except ValueError as error:
+        raise UnreadablePropertiesError(f"{problem}{error}") from error
+    misfit = _ANNOTATION(value)
+    if misfit is not None:
+        raise UnreadablePropertiesError(f"{problem}{misfit}")
+    listed = renamed(value or {}, frozenset({"properties"})).get("properties")
+    items = [renamed(item or {}, frozenset({"type", "value"})) for item in listed or ()]
+    return tuple(Property(item.get("type") or "", item.get("value")) for item in items)
 
 
 def _gvk(api: APIKey) -> dict[str, str]:
