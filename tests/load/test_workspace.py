@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from scenarios import write
-from small_files import CONFIG, bundle, catalog, config_map, loaded, names, namespace
+from small_files import BUNDLE, CONFIG, bundle, catalog, config_map, loaded, names, namespace
 
 import olmc
 from olmc import Diagnostic, Report, Severity
@@ -159,6 +159,39 @@ def test_a_folder_needs_manifests_and_metadata_to_be_a_bundle_r_cat_100(tmp_path
     assert list(workspace.bundles) == ["kettle.v1.0.0"]
     assert names(workspace) == ["Namespace a"]
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("text", "channels"),
+    [
+        ("{0}.channels.v1: 2.0", ("2",)),
+        ("{0}.channels.v1: true", ("true",)),
+        ("{0}.channels.v1: 10\n  {0}.other.v1: [1]", ("10",)),
+        ("{0}.package.v1: tea\n  {0}.channels.v1: null", ("",)),
+    ],
+)
+def test_annotations_are_the_texts_that_olm_reads_r_cat_102(
+    text: str, channels: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Numbers and booleans of YAML are texts; what is no text matters only where OLM looks."""
+    annotations = {"b/metadata/annotations.yaml": "annotations:\n  " + text.format(BUNDLE)}
+    workspace, said = loaded(tmp_path, bundle("b") | annotations)
+    assert said == []
+    assert workspace.bundles["kettle.v1.0.0"].channels == channels
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("annotations:\n  {0}.package.v1: tea\n  {0}.channels.v1: [stable]", "3:54"),
+        ('{{"annotations": {{"{0}.package.v1": "tea", "{0}.channels.v1": 2}}}}', "1:130"),
+    ],
+)
+def test_a_file_with_an_annotation_that_is_no_text_holds_none_r_cat_102(text: str, place: str, tmp_path: Path) -> None:
+    """OLM can't decode the file and goes on as if it were not there; in JSON a number is no text."""
+    workspace, said = loaded(tmp_path, bundle("b") | {"b/metadata/annotations.yaml": text.format(BUNDLE)})
+    assert not workspace.bundles
+    assert said == [f"error OLMC132 b/metadata/annotations.yaml:{place}"]
 
 
 def test_the_same_bundle_twice_olmc137(tmp_path: Path) -> None:

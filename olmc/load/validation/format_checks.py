@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from olmc.golang.numbers import number_text, quoted
+from olmc.golang.numbers import quoted
 from olmc.load.bundles import (
     ANNOTATIONS_FILE,
     CHANNELS,
     DEFAULT_CHANNEL,
+    NO_TEXT,
     PACKAGE,
     PREFIX,
+    annotation_texts,
     unfit_annotations,
 )
 from olmc.load.validation.folders import BundleFolder, FolderFile
@@ -19,6 +20,7 @@ from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.model.operators import CSV_KIND
 from olmc.rules import validation as rules
+from olmc.yaml import Document
 
 REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"
 
@@ -59,7 +61,7 @@ def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
         place, hint = _best_place(folder)
         yield Finding(rules.ANNOTATIONS, "Could not find annotations file", place, hint=hint)
         return
-    annotations = file.value["annotations"]
+    annotations = annotation_texts(Document(file.value, file.source)) if file.source is not None else {}
     for key in (*_REQUIRED, DEFAULT_CHANNEL):
         for text in _problems(key, annotations, kind):
             yield Finding(rules.ANNOTATIONS, text, _place(file, key if key in annotations else None))
@@ -78,9 +80,8 @@ def _wrong_value(file: FolderFile) -> str | None:
     annotations = file.value.get("annotations") if isinstance(file.value, dict) else None
     if not isinstance(annotations, dict) or file.source is None:
         return None
-    is_json = file.source.text.lstrip().startswith("{")
-    allowed = str | None if is_json else str | int | float | None
-    return next((key for key, value in annotations.items() if not isinstance(value, allowed)), "")
+    texts = annotation_texts(Document(file.value, file.source))
+    return next((key for key, text in texts.items() if text is None), "")
 
 
 def _best_place(folder: BundleFolder) -> tuple[Place | Location, str]:
@@ -90,13 +91,13 @@ def _best_place(folder: BundleFolder) -> tuple[Place | Location, str]:
     for file in files:
         key = _wrong_value(file)
         if key:
-            return _place(file, key), "Write a text as the value, in quotes if it looks like something else."
+            return _place(file, key), NO_TEXT
     meant = next((file for file in files if file.name.startswith(ANNOTATIONS_FILE)), None)
     if meant is None:
         return Location(f"{folder.directory}/metadata".lstrip("/")), "Add metadata/annotations.yaml."
     if meant.source is None:
         return meant.place, meant.hint
-    keys, hint = unfit_annotations(meant.value)
+    keys, hint = unfit_annotations(Document(meant.value, meant.source))
     return Place(meant.source, keys), hint
 
 
@@ -106,14 +107,8 @@ def _place(file: FolderFile, key: str | None) -> Place | Location:
     return Place(file.source, ("annotations",) if key is None else ("annotations", key))
 
 
-def _as_text(value: str | float | None) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value or "" if isinstance(value, str | None) else number_text(value)
-
-
-def _problems(key: str, annotations: Mapping[str, Any], kind: str) -> Iterator[str]:
-    value = _as_text(annotations.get(key))
+def _problems(key: str, annotations: Mapping[str, str | None], kind: str) -> Iterator[str]:
+    value = annotations.get(key) or ""
     if key not in annotations and key in _REQUIRED:
         yield f"Missing annotation {quoted(key)}"
     no_csv = kind == PLAIN and value == REGISTRY  # what the bundle lacks is its CSV, which is told elsewhere
