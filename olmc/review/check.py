@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.emit.messages import LineOf
-from olmc.load.catalogs.content import check_inline_objects
+from olmc.load.catalogs.content import check_content
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, obeyed
@@ -80,7 +80,7 @@ def checked(
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
-        check_inline_objects(catalog, report)
+        check_content(catalog, report)
     effective = options_from(config, options, given)
     lint(Subject(workspace, compiled.settled, effective), report)
     done = obeyed(root, report, config)

@@ -11,10 +11,9 @@ from olmc.golang.errors import json_kind
 from olmc.golang.numbers import quoted
 from olmc.load.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
 from olmc.load.catalogs.shapes import renamed
-from olmc.load.catalogs.troubles import Trouble, tell
+from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Catalog, CatalogBundle, Package
 from olmc.model.diagnostic import Report, Severity
-from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
 from olmc.rules import catalogs as rules
 from olmc.yaml import read
@@ -56,11 +55,12 @@ def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObj
     return tuple(found)
 
 
-def check_inline_objects(catalog: Catalog, report: Report) -> None:
-    """Decode every inline object of a catalog and report those that can't be; OLM does this when it loads one."""
+def check_content(catalog: Catalog, report: Report) -> None:
+    """Decode every inline object of a catalog and look for the CSV of each bundle, as OLM does when it loads one, and
+    report what can't be decoded or told."""
     for package in catalog.packages.values():
         for bundle in package.bundles.values():
-            inline_objects(bundle, report)
+            csv_of(package, bundle, report)
 
 
 def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
@@ -85,9 +85,7 @@ def _decode(value: Any, index: int) -> KubernetesObject:
 
 
 def _bad_object(bundle: CatalogBundle, index: int, problem: str) -> Trouble:
-    place = None
-    if bundle.location is not None:
-        place = Place(bundle.location.source, ("properties", index, "value"))
+    place = below(bundle.location, "properties", index, "value")
     values = {"package": quoted(bundle.package), "bundle": quoted(bundle.name), "cause": problem}
     return Trouble(rules.BAD_OBJECT, place, values)
 
@@ -100,11 +98,12 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
     for obj in inline_objects(bundle, report):
         if obj.get("kind") == "ClusterServiceVersion":
             return obj
-    found = [each.value for each in bundle.properties if each.type == CSV_METADATA]
+    found = [(index, each.value) for index, each in enumerate(bundle.properties) if each.type == CSV_METADATA]
     if len(found) > 1:
-        tell([Trouble(rules.SEVERAL_METADATA, bundle.location, {"count": len(found)})], report)
+        place = below(bundle.location, "properties", found[1][0])
+        tell([Trouble(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
         return None
-    return _made_csv(package, bundle, renamed(found[0] or {}, _METADATA_NAMES)) if found else None
+    return _made_csv(package, bundle, renamed(found[0][1] or {}, _METADATA_NAMES)) if found else None
 
 
 def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:

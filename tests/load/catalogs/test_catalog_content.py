@@ -8,7 +8,7 @@ from textwrap import indent
 import pytest
 from catalog_workshop import loaded, place
 
-from olmc.load.catalogs.content import check_inline_objects, csv_of, has_inline_content, inline_objects
+from olmc.load.catalogs.content import check_content, csv_of, has_inline_content, inline_objects
 from olmc.model.catalog import CatalogBundle, Package
 from olmc.model.diagnostic import Report
 
@@ -70,17 +70,22 @@ def test_what_can_not_be_decoded_is_reported_and_left_out(written: str, cause: s
 
 
 def test_a_whole_catalog_can_be_checked() -> None:
-    """R-CAT-122: what OLM does at load time is a check of its own."""
+    """R-CAT-122, R-CAT-123: what OLM does at load time is a check of its own."""
     text = (
         "{schema: olm.package, name: pot, defaultChannel: s}\n---\n"
-        "{schema: olm.channel, package: pot, name: s, entries: [{name: pot.v1}]}\n---\n"
+        "{schema: olm.channel, package: pot, name: s, entries: [{name: pot.v1, skips: [pot.v0]}, {name: pot.v0}]}\n"
+        "---\n"
         "schema: olm.bundle\npackage: pot\nname: pot.v1\n"
-        "properties:\n- {type: olm.package, value: {packageName: pot, version: 1.0.0}}\n" + obj(CSV) + obj("{")
+        "properties:\n- {type: olm.package, value: {packageName: pot, version: 1.0.0}}\n"
+        + obj(CSV)
+        + obj("{")
+        + "---\nschema: olm.bundle\npackage: pot\nname: pot.v0\nimage: registry.example.com/pot\n"
+        "properties:\n- {type: olm.package, value: {packageName: pot, version: 0.1.0}}\n" + metadata("") + metadata("")
     )
     catalog, report = loaded({"catalog.yaml": text})
     assert not list(report)
-    check_inline_objects(catalog, report)
-    assert [each.code for each in report] == ["OLMC251"]
+    check_content(catalog, report)
+    assert [place(each) for each in report] == ["OLMC251 11", "OLMC252 21"]
 
 
 def test_the_inline_csv_is_shown() -> None:
