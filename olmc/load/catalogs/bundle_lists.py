@@ -55,8 +55,9 @@ def _served(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
 
 def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
     ordered = [versioned(bundle) for bundle in members]
+    declared = _declared_default(ordered)
     heads = {channel: _head(channel, ordered) for channel in _channels(members)}
-    default = _default_channel(ordered, heads)
+    default = _default_channel(declared, heads)
     manifest = PackageManifest(
         name, tuple((channel, head.name) for channel, head in heads.items()), default, members[0].location
     )
@@ -78,7 +79,7 @@ def _head(channel: str, bundles: Sequence[Versioned]) -> LooseBundle:
     return highest.bundle
 
 
-def _default_channel(bundles: Sequence[Versioned], heads: Mapping[str, LooseBundle]) -> str:
+def _declared_default(bundles: Sequence[Versioned]) -> str:
     """The default channel that the highest bundle to declare one declares, in the order of the list."""
     highest = bundles[0]
     default = ""
@@ -88,6 +89,11 @@ def _default_channel(bundles: Sequence[Versioned], heads: Mapping[str, LooseBund
             default = each.bundle.default_channel or default
     if sum(not compare(each, highest) for each in bundles) > 1:
         raise _BadListError(f"more than one bundle with maximum version {highest.version}")
+    return default
+
+
+def _default_channel(default: str, heads: Mapping[str, LooseBundle]) -> str:
+    """The declared default channel if there is such a channel, else the only one."""
     if default in heads or (len(heads) == 1 and not default):
         return next(iter(heads)) if len(heads) == 1 else default
     found = " ".join(f"{channel}:{head.name}" for channel, head in sorted(heads.items()))

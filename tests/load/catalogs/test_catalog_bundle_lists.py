@@ -106,6 +106,11 @@ def test_skip_patch_mode_skips_older_patches() -> None:
         ),
         (
             "replaces",
+            [bundle("p.v1", "1.0.0"), bundle("p.v2", "1.0.0")],
+            "more than one bundle with maximum version 1.0.0",
+        ),
+        (
+            "replaces",
             [bundle("a", "1.0.0"), bundle("b", "1.0.0"), bundle("c", "2.0.0", channels="x")],
             "more than one potential channel head for stable",
         ),
