@@ -48,20 +48,27 @@ def _target(node: Node) -> Node:
 
 
 def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
-    """The node of a key, or again the item itself, and the node of its value."""
+    """The node of a key, or again the item itself, and the node of its value.
+
+    A key in another case is taken where there is none in this one, as Go's decoder takes it.
+    """
     if isinstance(key, int):
         if node.kind is Kind.SEQUENCE and 0 <= key < len(node.children):
             return node.children[key], node.children[key]
         return None
     if node.kind is not Kind.MAPPING:
         return None
-    found = None
+    found = alike = None
     for key_node, value in node.pairs():
         if is_merge(key_node):
             found = _merged(value, key) or found
-        elif _key(_target(key_node)) == key:
+            continue
+        written = _key(_target(key_node))
+        if written == key:
             found = key_node, value
-    return found
+        elif written is not None and written.casefold() == key.casefold():
+            alike = key_node, value
+    return found or alike
 
 
 def _merged(node: Node, key: str) -> tuple[Node, Node] | None:

@@ -161,6 +161,15 @@ def test_json(document: int, keys: tuple[str | int, ...], value: str, key: str, 
     assert at(JSON, *keys, document=document, of_key=True, path=path) == key
 
 
+def test_a_key_in_another_case_is_taken_where_there_is_none_in_this_one() -> None:
+    """As Go's decoder takes it (R-CAT-121); of several the last, and the right one before all."""
+    text = "Entries:\n- Name: a\n- name: b\n  NAME: c\n- Name: d\n  NAME: e\n"
+    assert at(text, "entries", 0, "name") == "2:9"
+    assert at(text, "entries", 1, "name", of_key=True) == "3:3"
+    assert at(text, "entries", 2, "name") == "6:9"
+    assert at('{"Entries": [{"NAME": 1}]}', "entries", 0, "name", path="t.json") == "1:23"
+
+
 def test_the_part_of_a_list_counts_its_keys_from_there() -> None:
     item = Source("t.yaml", "kind: List\nitems:\n- a: 1\n- b:\n    c: 2\n", 0, ("items", 1))
     assert str(locate(item, ())) == "t.yaml:4:3"
