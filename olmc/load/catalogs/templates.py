@@ -19,6 +19,7 @@ from olmc.rules.rule import Rule
 BASIC = "olm.template.basic"
 
 _FIELDS = frozenset({"schema", "entries"})
+_NAME = frozenset({"name"})
 
 
 class TemplateError(Exception):
@@ -97,10 +98,11 @@ def named_images(value: Any) -> Iterator[str]:
             yield from named_images(item)
         return
     for key, item in value.items() if isinstance(value, Mapping) else ():
-        if key == "image" and isinstance(item, str) and item:
+        field = key.casefold()
+        if field == "image" and isinstance(item, str) and item:
             yield item
-        elif key == "substitutions" and isinstance(item, list):
-            names = [each.get("name") for each in item if isinstance(each, Mapping)]
+        elif field == "substitutions" and isinstance(item, list):
+            names = [renamed(each, _NAME).get("name") for each in item if isinstance(each, Mapping)]
             yield from (name for name in names if isinstance(name, str) and name)
         else:
             yield from named_images(item)

@@ -70,6 +70,17 @@ entries:
     assert (found.image, found.objects[0]["metadata"]["name"]) == ("", "p.v1")
 
 
+def test_the_images_of_a_template_are_known_in_any_case() -> None:
+    """R-CAT-131, R-CAT-132: what `olmc vendor` has to fetch."""
+    text = (
+        "Schema: olm.semver\nStable: {Bundles: [{IMAGE: registry.example.com/tea:v1}]}\n---\n"
+        "schema: olm.template.substitutes\nentries: []\n"
+        "Substitutions: [{Name: registry.example.com/tea:v2, base: tea.v1}]\n"
+    )
+    catalog, _ = loaded({"catalog.yaml": text})
+    assert catalog.images == ("registry.example.com/tea:v1", "registry.example.com/tea:v2")
+
+
 def test_what_is_wrong_with_an_expanded_catalog_is_told_where_it_stands() -> None:
     """R-CAT-130, R-CAT-126: places lead into the template."""
     text = """\
