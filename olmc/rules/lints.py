@@ -175,3 +175,10 @@ SEVERAL_HOPS = Rule(
     "(`constraints not satisfiable: @existing/… originate from package …`) until somebody deletes them. Nobody can say "
     "beforehand whether it happens: olmc writes what OLM leaves where it gets through.",
 )
+REFUSED_SOURCE = Rule(
+    "OLMC424", Severity.FAILURE, "A CatalogSource that OLM refuses",
+    "OLM refuses CatalogSource {source} (SpecInvalidError): {problem}",
+    "Write sourceType: grpc with an image or an address, or sourceType: configmap with the name of a configMap.",
+    "OLM looks at the spec of a CatalogSource first, and what it can't use it writes into the status (R-CAT-161). "
+    "Such a catalog is never served, and a namespace that sees it resolves nothing.",
+)

@@ -21,6 +21,7 @@ from olmc.rules import load as rules
 from olmc.settle.groups import parse_apis, stored_group
 from olmc.settle.known import known_part
 from olmc.settle.scopes import placed
+from olmc.settle.sources import FROM_CONFIGMAP, spec_problem
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -248,16 +249,11 @@ def _catalogs(
 
 def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
     """Why OLM does not serve a CatalogSource at all, as the message of its status (R-CAT-161); "" if it does."""
-    kind = spec.get("sourceType")
-    if kind in ("configmap", "internal"):
-        name = spec.get("configMap")
-        if not name:
-            return f"configmap name unset: must be set for sourcetype: {kind}"
-        return "" if catalog else f'failed to get catalog config map {name}: configmap "{name}" not found'
-    if kind == "grpc":
-        given = spec.get("image") or spec.get("address")
-        return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
-    return f"unknown sourcetype: {kind}" if kind else ""
+    problem = spec_problem(spec)
+    if problem or catalog or spec.get("sourceType") not in FROM_CONFIGMAP:
+        return problem
+    name = spec.get("configMap")
+    return f'failed to get catalog config map {name}: configmap "{name}" not found'
 
 
 def _unserved(key: CatalogKey, refused: str) -> CatalogSource:

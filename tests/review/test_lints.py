@@ -297,3 +297,27 @@ def test_only_ranges_that_can_be_read_are_half_ones(tmp_path: Path) -> None:
     assert (said.code, said.message) == (
         "OLMC422", "OLM drops '<' from the skipRange '>=1.0.0 <' of kettle.v1.1.0 and reads the rest",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"sourceType": "grpc", "image": "registry.example.com/tea:v1"}, ""),
+        ({"sourceType": "grpc", "address": "tea.olm.svc:50051"}, ""),
+        ({"sourceType": "internal", "configMap": "tea"}, ""),
+        ({"sourceType": "grpc"}, "image and address unset: at least one must be set for sourcetype: grpc"),
+        (
+            {"sourceType": "grpc", "configMap": "tea", "image": ""},
+            "image and address unset: at least one must be set for sourcetype: grpc",
+        ),
+        ({"sourceType": "configmap", "image": "tea"}, "configmap name unset: must be set for sourcetype: configmap"),
+        ({"sourceType": "internal"}, "configmap name unset: must be set for sourcetype: internal"),
+        ({"sourceType": "Grpc", "image": "tea"}, "unknown sourcetype: Grpc"),
+        ({"sourceType": "", "image": "tea"}, "unknown sourcetype: "),
+    ],
+)
+def test_sources_that_olm_refuses_r_cat_161(spec: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    metadata = {"name": "tea", "namespace": "olm"}
+    source = {"apiVersion": f"{OLM}/v1alpha1", "kind": "CatalogSource", "metadata": metadata, "spec": spec}
+    said = [each.message for each in found(tmp_path, manifests=[source])]
+    assert said == ([f"OLM refuses CatalogSource olm/tea (SpecInvalidError): {problem}"] if problem else [])

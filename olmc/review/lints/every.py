@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from olmc.model.diagnostic import Report
-from olmc.review.lints import bundles, catalogs, copies, groups, objects, permissions, subscriptions
+from olmc.review.lints import bundles, catalogs, copies, groups, objects, permissions, sources, subscriptions
 from olmc.review.lints.subject import Lint, Subject
 
 LINTS: tuple[Lint, ...] = (
     *groups.LINTS,
     *subscriptions.LINTS,
+    *sources.LINTS,
     *catalogs.LINTS,
     *copies.LINTS,
     *bundles.LINTS,
