@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from olmc.model.catalog import Property
-from olmc.model.location import Location
+from olmc.model.location import Location, Place
 from olmc.model.objects import CatalogKey
 
 
@@ -14,6 +14,7 @@ class Candidate(NamedTuple):
 
     `version` is the text served, `properties` the effective list, derived `.required` ones included. One that is
     `withheld` counts for the order of its channel and can't be chosen: `olmc.lock` keeps to other versions.
+    `location` is that of the document with the entry, `bundle` where the bundle itself stands.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Candidate(NamedTuple):
     image: str = ""
     location: Location | None = None
     withheld: bool = False
+    bundle: Place | None = None
 
 
 class VisibleCatalog(NamedTuple):

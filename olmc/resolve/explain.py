@@ -47,7 +47,7 @@ def derivation(question: Question, answer: Answer, *, legacy_precedence: bool = 
         return (Line(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
         head = f"an error prevents the resolution of namespace {question.namespace}"
-        found = [Line(1, text, place) for text, place in errors] or [Line(1, answer.message)]
+        found = [Line(1, each.told or each.text, each.location) for each in errors] or [Line(1, answer.message)]
         return (Line(0, head), *dict.fromkeys(found))
     return tuple(_Story.of(question, draft, answer.conflict).told())
 

@@ -102,7 +102,8 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
     content = content_of(workspace, cluster, entry)
     manifests = [content.csv, *(manifest for _, manifest in content.others)] if content else []
     what = {
-        "entry": entry._replace(location=None, withheld=False),
+        # Without the place of the bundle at its end: the digests of locks that exist stay what they are.
+        "entry": entry._replace(location=None, withheld=False)[: Candidate._fields.index("bundle")],
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Wish
+from olmc.model.resolution import Candidate, Wish
 from olmc.resolve.channels import ChannelError, offer, ordered
 from olmc.resolve.constraints import (
     ConstraintError,
@@ -25,6 +25,7 @@ from olmc.resolve.constraints import (
 )
 from olmc.resolve.solver import Applied, Kind, Problem
 from olmc.resolve.view import Item, Shelf, View
+from olmc.yaml import locate
 
 __all__ = [
     "Draft",
@@ -38,10 +39,12 @@ __all__ = [
 
 
 class Trouble(NamedTuple):
-    """An error that stops the resolution: OLM's text and the place of what is wrong."""
+    """An error that stops the resolution: OLM's text, the place of what is wrong, and what to tell in place of the text
+    where that does not say what it is about."""
 
     text: str
     location: Location | None
+    told: str = ""
 
 
 @dataclass(slots=True)
@@ -140,7 +143,7 @@ def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
         try:
             wanted = requirements(each for each in item.properties if each.type not in draft.unheeded)
         except ConstraintError as error:
-            errors.append(Trouble(str(error), item.origin.location))
+            errors.append(_unreadable(item, str(error)))
             continue
         for predicate in wanted:
             try:
@@ -153,6 +156,14 @@ def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
             identifiers = tuple(option.identifier for option in options)
             found.append(Applied(Kind.DEPENDS, item.identifier, identifiers, text))
     return errors
+
+
+def _unreadable(item: Item, text: str) -> Trouble:
+    """That a requirement of a bundle can't be read, at the properties of the bundle."""
+    origin = item.origin
+    place = origin.bundle if isinstance(origin, Candidate) else None
+    location = locate(place.source, (*place.keys, "properties")) if place is not None else origin.location
+    return Trouble(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 
 def _own_constraints(draft: Draft, item: Item) -> Iterator[Applied]:

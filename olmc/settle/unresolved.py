@@ -34,7 +34,8 @@ def resolutions(settled: Settled) -> Iterator[Diagnostic]:
             elif done in last:
                 lines = derivation(question, done.answer)
                 if done.answer.conflict or any(line.location for line in lines):
-                    yield diagnostic._replace(hint="\n".join(map(str, lines)))
+                    way_out = () if done.answer.conflict else (diagnostic.hint,)
+                    yield diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
                 else:
                     yield _of_empty_catalog(diagnostic, question, settled.cluster)
 
@@ -46,10 +47,13 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Clust
     if empty is None:
         return diagnostic
     name = empty.key.name
+    spec = (empty.manifest or {}).get("spec") or {}
+    if spec.get("sourceType") in ("configmap", "internal") and spec.get("configMap"):
+        hint = f"Add the ConfigMap {empty.key.namespace}/{spec['configMap']}, which holds the catalog."
+        return diagnostic._replace(location=at(empty.source, "spec", "configMap") or diagnostic.location, hint=hint)
     if empty.refused:
         hint = f"Correct CatalogSource {name}, which OLM refuses: {empty.refused}."
         return diagnostic._replace(location=at(empty.source, "spec") or diagnostic.location, hint=hint)
-    spec = (empty.manifest or {}).get("spec") or {}
     if spec.get("image"):  # which is reported at the image
         return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
     field = ("spec", "address") if spec.get("address") else ("metadata", "name")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from scenarios import write
 from scenes import Scene, api, scenes
 
+import olmc
 from olmc.model.catalog import Property
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
@@ -71,7 +75,7 @@ def test_a_deprecated_bundle_and_one_that_excludes_itself() -> None:
 def test_errors_with_their_places() -> None:
     assert told(SCENES["T-CAT-53"]) == [
         "an error prevents the resolution of namespace ns",
-        '  parse olm.constraint: json: unknown field "nope" @further.yaml/p.v1',
+        '  a requirement of p.v1 can\'t be read: parse olm.constraint: json: unknown field "nope" @further.yaml/p.v1',
     ]
     assert told(SCENES["T-CAT-42"])[1].endswith('of package "p": p.v1, p.v2 @further.yaml/p.v1')
     assert told(SCENES["R-CAT-566 the same bundle twice in one catalog and channel"])[1:] == [
@@ -159,3 +163,24 @@ def test_a_bundle_that_was_told_of_is_not_told_of_again() -> None:
     assert lines.count("b.v1 (channel s, catalog cat) is a candidate, but @rules.yaml/b.v1") == 2
     assert lines.count("it is ruled out as said above") == 1
     assert sum("kind: Missing, and there is none" in line for line in lines) == 1
+
+
+def test_a_requirement_that_can_not_be_read_stands_at_its_bundle(tmp_path: Path) -> None:
+    """R-CAT-330: OLM names neither the bundle nor the place; the document with the channel is not the place."""
+    olm = "apiVersion: operators.coreos.com"
+    files = {
+        "group.yaml": f"{olm}/v1\nkind: OperatorGroup\nmetadata: {{name: og, namespace: ns}}\n",
+        "subscription.yaml": f"{olm}/v1alpha1\nkind: Subscription\nmetadata: {{name: tea, namespace: ns}}\n"
+        "spec: {name: tea, channel: stable, source: tea, sourceNamespace: olm}\n",
+        "catalogs/tea/catalog.yaml": "{schema: olm.package, name: tea, defaultChannel: stable}\n---\n"
+        "{schema: olm.channel, package: tea, name: stable, entries: [{name: tea.v1}]}\n---\n"
+        "schema: olm.bundle\npackage: tea\nname: tea.v1\nimage: registry.example.com/tea:v1\nproperties:\n"
+        "- {type: olm.package, value: {packageName: tea, version: 1.0.0}}\n"
+        "- {type: olm.constraint, value: {all: {constraints: [{gvk: {kin: Tea}}]}}}\n",
+    }
+    (said,) = (each for each in olmc.compile(write(tmp_path, files)).diagnostics if each.code == "OLMC511")
+    assert str(said.location) == "catalogs/tea/catalog.yaml:10:1"
+    _, cause, way_out = said.hint.splitlines()
+    text = 'a requirement of tea.v1 can\'t be read: parse olm.constraint: json: unknown field "kin"'
+    assert cause == f"  {text} (catalogs/tea/catalog.yaml:10:1)"
+    assert way_out.startswith("Correct the catalog; ")

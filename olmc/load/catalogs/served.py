@@ -46,6 +46,7 @@ def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...
                         entry.skip_range,
                         bundle.image,
                         _document(entry.location or bundle.location, places),
+                        bundle=bundle.location,
                     )
                 )
     return tuple(found)
