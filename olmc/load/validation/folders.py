@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from olmc.load.bundles import CHANNELS, PACKAGE, PREFIX, is_bundle, says_csv
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostic import Report, Severity
-from olmc.model.location import Location, Source
+from olmc.model.location import Location, Place, Source
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle
 from olmc.yaml import read
@@ -46,8 +46,10 @@ class FolderFile(NamedTuple):
         return kind if isinstance(kind, str) else ""
 
     @property
-    def place(self) -> Location:
-        """The file, or where reading it failed."""
+    def place(self) -> Location | Place:
+        """Where reading the file failed, or where its object says what it is."""
+        if self.source is not None:
+            return Place(self.source, ("kind",))
         return self.location or Location(self.path)
 
 
