@@ -9,13 +9,17 @@ from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.resolution import Candidate, Question
 from olmc.model.workspace import Bundle
+from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import derivation
+from olmc.resolve.present import UnreadablePropertiesError, csv_properties
 from olmc.resolve.resolve import answer
+from olmc.resolve.view import EXISTING
 from olmc.rules import load as load_rules
 from olmc.rules import settle as rules
 from olmc.settle.rest import Settled
 from olmc.yaml import at, locate
 
+_ANNOTATION_HINT = "Correct the annotation, or remove it: OLM then goes by the APIs that the CSV describes."
 _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
 
 
@@ -37,7 +41,23 @@ def resolutions(settled: Settled) -> Iterator[Diagnostic]:
                     way_out = () if done.answer.conflict else (diagnostic.hint,)
                     yield diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
                 else:
-                    yield _of_empty_catalog(diagnostic, question, settled.cluster)
+                    unreadable = _of_unreadable_csv(diagnostic, question, settled.cluster)
+                    yield unreadable or _of_empty_catalog(diagnostic, question, settled.cluster)
+
+
+def _of_unreadable_csv(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic | None:
+    """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
+    if all(each.key.name != EXISTING for each in question.catalogs):
+        return None
+    for csv in cluster.csvs_in(question.namespace):
+        try:
+            csv_properties(csv, frozenset())
+        except UnreadablePropertiesError:
+            annotated = PROPERTIES in csv.annotations
+            keys = ("metadata", "annotations", PROPERTIES) if annotated else ("spec", "customresourcedefinitions")
+            hint = _ANNOTATION_HINT if annotated else rules.UNUSABLE.hint
+            return diagnostic._replace(location=at(csv.source, *keys) or diagnostic.location, hint=hint)
+    return None
 
 
 def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic:
