@@ -364,3 +364,13 @@ def test_a_file_that_can_not_be_read_beside_the_csv_is_skipped_at_its_place_olmc
     (finding,) = reported(tmp_path, {**bundle("kettle"), "kettle/manifests/crd.yaml": "a: 'b\n"})
     assert (str(finding.location), finding.code) == ("kettle/manifests/crd.yaml:1:4", "OLMC134")
     assert finding.hint == "Close the quote."
+
+
+def test_a_bundle_that_replaces_nothing_there_is_told_where_it_says_so_r_cat_144(tmp_path: Path) -> None:
+    files = bundle("b", "2.0.0", replaces="kettle.v1.0.0") | {
+        "subscription.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        "metadata: {name: kettle, namespace: ns}\nspec: {name: kettle, source: shop, sourceNamespace: ns}\n",
+    }
+    _, said = loaded(tmp_path, files)
+    column = files["b/manifests/kettle.csv.yaml"].index('"kettle.v1.0.0"') + 1
+    assert said == [f"failure OLMC250 b/manifests/kettle.csv.yaml:1:{column}"]

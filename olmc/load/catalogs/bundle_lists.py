@@ -13,12 +13,17 @@ from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related
 from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
 from olmc.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.diagnostic import Report
+from olmc.model.location import Place
 from olmc.model.options import Indexing, IndexingMode
 from olmc.rules import catalogs as rules
 
 
 class _BadListError(ValueError):
-    """What keeps bundles from making a package, in OLM's words."""
+    """What keeps bundles from making a package, in OLM's words, and where it stands if that is known."""
+
+    def __init__(self, text: str, place: Place | None = None) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 def catalog_from_bundles(bundles: Sequence[LooseBundle], indexing: Indexing, report: Report) -> Catalog:
@@ -32,7 +37,8 @@ def catalog_from_bundles(bundles: Sequence[LooseBundle], indexing: Indexing, rep
         try:
             packages[name] = _BUILDERS[indexing.mode](name, members, report)
         except ValueError as error:
-            troubles.append(Trouble(rules.BAD_BUNDLE_LIST, members[0].location, {"cause": error}))
+            place = error.place if isinstance(error, _BadListError) else None
+            troubles.append(Trouble(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
     tell(troubles, report)
     if troubles:
         return unavailable(aggregated(each.text for each in troubles), troubles[0].place)
@@ -63,7 +69,7 @@ def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) ->
     )
     package, problems = package_of(manifest, {bundle.name: bundle for bundle in members}, _served, report)
     if problems:
-        raise _BadListError(wrapped(problems, "error loading package into db"))
+        raise _BadListError(wrapped(problems, "error loading package into db"), problems[0].place)
     return package
 
 

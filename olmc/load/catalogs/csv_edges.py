@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from olmc.load.catalogs.database_versions import by_version, compare, versioned
 from olmc.load.catalogs.rendering import LooseBundle
+from olmc.load.catalogs.troubles import below
+from olmc.model.location import Place
 
 SUBSTITUTES_FOR = "olm.substitutesFor"
 
@@ -19,13 +21,28 @@ class Edges(NamedTuple):
     skips: tuple[str, ...] = ()
 
 
+class Problem(NamedTuple):
+    """What keeps a package from being loaded: OLM's text, and where it stands."""
+
+    text: str
+    place: Place | None
+
+
+class _SubstituteError(ValueError):
+    """What is wrong with a bundle's substitution, in OLM's words."""
+
+    def __init__(self, text: str, bundle: LooseBundle) -> None:
+        super().__init__(text)
+        self.place = below(bundle.location, "metadata", "annotations", SUBSTITUTES_FOR)
+
+
 def base_of(bundle: LooseBundle) -> str:
     """The name of the bundle that this one substitutes for, "" for none."""
     return str(bundle.annotations.get(SUBSTITUTES_FOR) or "")
 
 
-def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], list[str]]:
-    """The edges of bundles, given by name, and OLM's texts for what is wrong with substitutes.
+def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], list[Problem]]:
+    """The edges of bundles, given by name, and what is wrong with substitutes.
 
     What replaces a bundle replaces the last of its substitutes instead, what skips it skips these as well, and each
     substitute skips what it stands in for.
@@ -34,7 +51,7 @@ def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], l
     try:
         chains = list(_chains(bundles))
     except ValueError as error:
-        return edges, [str(error)]
+        return edges, [Problem(str(error), error.place if isinstance(error, _SubstituteError) else None)]
     for chain in chains:
         edges = {name: _beside(own, name, chain) for name, own in edges.items()}
     return edges, []
@@ -71,14 +88,16 @@ def _chains(bundles: Mapping[str, LooseBundle]) -> Iterator[list[str]]:
             yield chain
     for bundle in bundles.values():
         if base_of(bundle) and bundle.name not in placed:
-            raise ValueError(f'cyclic substitutesFor chain detected involving "{bundle.name}"')
+            raise _SubstituteError(f'cyclic substitutesFor chain detected involving "{bundle.name}"', bundle)
 
 
 def _after(base: str, substitutes: Mapping[str, Sequence[LooseBundle]]) -> Iterator[str]:
     """The substitutes of a bundle by version, behind each those that substitute for it in turn."""
     ordered = sorted(map(versioned, substitutes.get(base, ())), key=by_version)
-    if any(not compare(one, other) for one, other in pairwise(ordered)):
-        raise ValueError("cannot determine latest substitution because of duplicate versions")
+    for one, other in pairwise(ordered):
+        if not compare(one, other):
+            text = "cannot determine latest substitution because of duplicate versions"
+            raise _SubstituteError(text, other.bundle)
     for each in ordered:
         yield each.bundle.name
         yield from _after(each.bundle.name, substitutes)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmc.load.catalogs import properties as props
-from olmc.load.catalogs.csv_edges import Edges, edges_of
+from olmc.load.catalogs.csv_edges import Edges, Problem, edges_of
 from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images
 from olmc.load.catalogs.shapes import Misfit, list_of, renamed, struct, text
-from olmc.load.catalogs.troubles import aggregated
+from olmc.load.catalogs.troubles import aggregated, below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
@@ -66,20 +66,25 @@ Serve = Callable[[LooseBundle, str, Report], CatalogBundle]
 
 def package_of(
     manifest: PackageManifest, bundles: Mapping[str, LooseBundle], serve: Serve, report: Report
-) -> tuple[Package, list[str]]:
-    """The package that a manifest and the CSVs describe, and OLM's texts for what is wrong with it (R-CAT-141).
+) -> tuple[Package, list[Problem]]:
+    """The package that a manifest and the CSVs describe, and what is wrong with it (R-CAT-141).
 
     `serve` makes the catalog's view of a bundle of a package.
     """
     heads = [
-        (name, head) for name, head in manifest.channels if head not in bundles or not is_deprecated(bundles[head])
+        (index, name, head)
+        for index, (name, head) in enumerate(manifest.channels)
+        if head not in bundles or not is_deprecated(bundles[head])
     ]
-    default = next((name for name, _ in heads if name == manifest.default_channel or len(manifest.channels) == 1), "")
+    names = (name for _, name, _ in heads)
+    default = next((name for name in names if name == manifest.default_channel or len(manifest.channels) == 1), "")
     edges, problems = edges_of(bundles)
-    problems += [] if default else [f"no default channel specified for {manifest.name}"]
+    if not default:
+        text = f"no default channel specified for {manifest.name}"
+        problems.append(Problem(text, below(manifest.place, "defaultChannel")))
     channels: dict[str, Channel] = {}
-    for name, head in heads:
-        entries, found = _walk(head, bundles, edges)
+    for index, name, head in heads:
+        entries, found = _walk(head, bundles, edges, below(manifest.place, "channels", index, "currentCSV"))
         problems += found
         channels[name] = Channel(name, manifest.name, entries, manifest.place)
     used = dict.fromkeys(entry.name for channel in channels.values() for entry in channel.entries)
@@ -88,26 +93,30 @@ def package_of(
 
 
 def _walk(
-    head: str, bundles: Mapping[str, LooseBundle], edges: Mapping[str, Edges]
-) -> tuple[tuple[ChannelEntry, ...], list[str]]:
-    """The entries of the channel with this head, down through replaces; skipped ones with content are entries too."""
+    head: str, bundles: Mapping[str, LooseBundle], edges: Mapping[str, Edges], place: Place | None
+) -> tuple[tuple[ChannelEntry, ...], list[Problem]]:
+    """The entries of the channel with this head, down through replaces; skipped ones with content are entries too.
+
+    `place` is where the channel names its head.
+    """
     if head not in bundles:
-        return (), [f"no bundle found for bundlename {head}"]
+        return (), [Problem(f"no bundle found for bundlename {head}", place)]
     chain = [head]
     skipped: list[str] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     while True:
         replaced, skips = edges[chain[-1]]
         skipped += skips
         if not replaced:
             break
+        edge = below(bundles[chain[-1]].location, "spec", "replaces")
         if replaced in chain:
-            problems.append(f"Cycle detected, {chain[-1]} replaces {replaced}")
+            problems.append(Problem(f"Cycle detected, {chain[-1]} replaces {replaced}", edge))
             break
         if is_deprecated(bundles[chain[-1]]):
             break
         if replaced not in bundles:
-            problems.append(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}")
+            problems.append(Problem(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}", edge))
             break
         chain.append(replaced)
     entries = [entry(bundles[name], *edges[name]) for name in chain]
@@ -137,6 +146,6 @@ def database_bundle(bundle: LooseBundle, package: str, report: Report) -> Catalo
     )
 
 
-def wrapped(problems: Iterable[str], prefix: str) -> str:
+def wrapped(problems: Iterable[Problem], prefix: str) -> str:
     """The errors of one package as the loaders report them."""
-    return f"{prefix}: {aggregated(problems)}"
+    return f"{prefix}: {aggregated(each.text for each in problems)}"

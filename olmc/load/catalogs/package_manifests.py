@@ -69,7 +69,7 @@ def _add_package(
     packages[manifest.name], problems = package_of(manifest, bundles, database_bundle, report)
     if problems:
         cause = wrapped(problems, "error loading package into db")
-        yield Trouble(rules.BAD_PACKAGE_MANIFESTS, place, {"cause": cause})
+        yield Trouble(rules.BAD_PACKAGE_MANIFESTS, problems[0].place, {"cause": cause})
 
 
 def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:

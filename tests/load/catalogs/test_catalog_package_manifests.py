@@ -140,18 +140,18 @@ def test_below_a_deprecated_bundle_a_channel_ends() -> None:
         (
             {"1/pot.yaml": csv("pot.v1", "1.0.0", "replaces: pot.v2")},
             "error loading package into db: Cycle detected, pot.v1 replaces pot.v2",
-            ["OLMC247 pot.package.yaml:1"],
+            ["OLMC247 1/pot.yaml:6"],
         ),
         (
             {"1/pot.yaml": None},
             "error loading package into db: [Invalid bundle pot.v2, replaces nonexistent bundle pot.v1, "
             "Invalid bundle pot.v3, replaces nonexistent bundle pot.v1]",
-            ["OLMC247 pot.package.yaml:1"],
+            ["OLMC247 2/pot.yaml:6"],
         ),
         (
             {"3/pot.yaml": None},
             "error loading package into db: no bundle found for bundlename pot.v3",
-            ["OLMC247 pot.package.yaml:1"],
+            ["OLMC247 pot.package.yaml:4"],
         ),
         (
             {"3/crd.yaml": None},
