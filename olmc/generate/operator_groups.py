@@ -14,20 +14,18 @@ from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC_V1
 from olmc.profiles.ownership import with_labels
 from olmc.profiles.resolve import filled
-from olmc.settle.groups import format_apis, parse_apis
+from olmc.settle.groups import format_apis, gets_roles, parse_apis
 from olmc.settle.start import NAME_LABEL
 
 STAGE = "operator_groups"
 SUFFIXES = ("admin", "edit", "view")
-
-_LABEL_LIMIT = 63
 
 
 def operator_groups(world: World) -> Iterator[Rendered]:
     """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18)."""
     for group in world.cluster.groups:
         yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
-        if group.problem or len(group.name) > _LABEL_LIMIT:
+        if not gets_roles(group):
             continue
         apis = _aggregated_apis(world, group)
         for suffix in SUFFIXES:
@@ -56,8 +54,9 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
 
 
 def _annotation(world: World, group: Group) -> str | None:
-    """The text of `olm.providedAPIs`; that of a static group is left as it was written (R-OG-15)."""
-    if group.is_static:
+    """The text of `olm.providedAPIs`; that of a static group, or of one that failed before, is left as it was written
+    (R-OG-5, R-OG-15)."""
+    if group.is_static or group.problem:
         return group.given_apis
     apis = world.cluster.provided.get(key_of(group))
     return None if apis is None else format_apis(apis)

@@ -7,12 +7,14 @@ from typing import Any
 
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import APIKey, Group
+from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
 from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.yaml import locate
+
+_LABEL_LIMIT = 63
 
 
 def stored_group(manifest: Manifest, profile: Profile, report: Report) -> KubernetesObject:
@@ -72,6 +74,20 @@ def with_targets(
         return Group(group.object, group.source, ("",))
     chosen = [name for name, labels in namespaces.items() if matches(selector, labels)]
     return Group(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
+
+
+def gets_roles(group: Group) -> bool:
+    """Whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the group's
+    name fits into their owner label (observed 9). Only then is its annotation pruned."""
+    return not group.problem and len(group.name) <= _LABEL_LIMIT
+
+
+def pruned(group: Group, apis: frozenset[APIKey] | None, csvs: Iterable[Csv]) -> frozenset[APIKey] | None:
+    """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
+    everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
+    if apis is None or group.is_static or not gets_roles(group):
+        return apis
+    return apis & {api.key for csv in csvs for api in csv.owned_apis}
 
 
 def account_exists(stock: Mapping[Identity, Rendered], namespace: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from olmc.model.options import Options
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.first_check import at_first_check
-from olmc.settle.groups import with_targets
+from olmc.settle.groups import pruned, with_targets
 from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
 from olmc.settle.permissions import Access, access
@@ -86,11 +86,8 @@ def _judge_all(
 
 
 def _kept_apis(cluster: Cluster, group: Group) -> frozenset[APIKey] | None:
-    """What stays of the annotation that the input gives: everything if static, else what CSVs provide (R-OG-14)."""
-    given = cluster.seeded.get(key_of(group))
-    if given is None or group.is_static:
-        return given
-    return given & {api.key for csv in cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+    """What stays of the annotation that the input gives (R-OG-14)."""
+    return pruned(group, cluster.seeded.get(key_of(group)), cluster.csvs_in(group.namespace))
 
 
 def _arrival_order(cluster: Cluster) -> list[Name]:

@@ -18,7 +18,7 @@ from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of
 from olmc.rules import load as rules
-from olmc.settle.groups import parse_apis, stored_group
+from olmc.settle.groups import parse_apis, pruned, stored_group, with_targets
 from olmc.settle.known import known_part
 from olmc.settle.scopes import placed
 from olmc.settle.sources import FROM_CONFIGMAP, spec_problem
@@ -49,7 +49,11 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
             by_kind.setdefault(kind, []).append(manifest)
         else:
             stock[identity(obj)] = _rendered(obj, manifest.source)
-    groups = [Group(stored_group(m, profile, report), m.source, ()) for m in by_kind.get("OperatorGroup", ())]
+    namespaces = _namespaces(manifests, stock, options, report)
+    groups = [
+        with_targets(Group(stored_group(m, profile, report), m.source, ()), namespaces, stock)
+        for m in by_kind.get("OperatorGroup", ())
+    ]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
     csvs = {key_of(csv): csv for csv, _ in arrived}
@@ -57,7 +61,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     return _with_approvals(
         Cluster(
             profile=profile,
-            namespaces=_namespaces(manifests, stock, options, report),
+            namespaces=namespaces,
             groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
             stock=stock,
             csvs=csvs,
@@ -88,12 +92,8 @@ def _with_approvals(cluster: Cluster) -> Cluster:
 
 def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
-    if group.given_apis is None:
-        return None
-    given = parse_apis(group.given_apis)
-    if group.is_static:
-        return given
-    return given & {api.key for n, csv in csvs.items() if n.namespace == group.namespace for api in csv.owned_apis}
+    given = None if group.given_apis is None else parse_apis(group.given_apis)
+    return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
 def _has_succeeded(obj: KubernetesObject) -> bool:
