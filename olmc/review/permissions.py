@@ -235,8 +235,17 @@ def _is_selector(value: Any) -> bool:
     labels, expressions = value.get("matchLabels") or {}, value.get("matchExpressions") or []
     return (
         isinstance(labels, Mapping)
-        and all(isinstance(each, str) for each in labels.values())
+        and _are_texts([*labels, *labels.values()])
         and isinstance(expressions, list)
-        and all(isinstance(each, Mapping) for each in expressions)
+        and all(isinstance(each, Mapping) and _is_requirement(each) for each in expressions)
         and not problem(value)
     )
+
+
+def _is_requirement(value: Mapping[str, Any]) -> bool:
+    values = value.get("values") or []
+    return isinstance(values, list) and _are_texts([value.get("key"), *values])
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)

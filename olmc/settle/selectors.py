@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from olmc.golang import is_label_value, is_qualified_name
 
 KNOWN_KEYS = frozenset({"matchLabels", "matchExpressions"})
 
@@ -14,15 +16,34 @@ def is_empty(selector: Mapping[str, Any] | None) -> bool:
 
 
 def problem(selector: Mapping[str, Any]) -> str:
-    """Kubernetes' text for a selector that can't be used, "" for one that can."""
+    """Kubernetes' text for a selector that can't be used, "" for one that can (R-OG-1)."""
+    for key, value in sorted((selector.get("matchLabels") or {}).items()):
+        wrong = _label_problem(key, [value])
+        if wrong:
+            return wrong
     for expression in selector.get("matchExpressions") or ():
         operator, values = expression.get("operator"), expression.get("values") or []
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            return f'"{operator}" is not a valid label selector operator'
         if operator in ("In", "NotIn") and not values:
             return "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
         if operator in ("Exists", "DoesNotExist") and values:
             return f"values: Invalid value: {values}: values set must be empty for exists and does not exist"
-        if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            return f'"{operator}" is not a valid label selector operator'
+        wrong = _label_problem(expression.get("key") or "", values)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _label_problem(key: str, values: Sequence[str]) -> str:
+    """What is wrong with a requirement's key, or with one of the values that it is held against."""
+    wrong = is_qualified_name(key)
+    if wrong:
+        return f'key: Invalid value: "{key}": {"; ".join(wrong)}'
+    for index, value in enumerate(values):
+        wrong = is_label_value(value)
+        if wrong:
+            return f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}'
     return ""
 
 
