@@ -10,9 +10,10 @@ from olmc.generate.config import merged_env, subscription_config, with_config
 from olmc.generate.world import World, rendered
 from olmc.golang import deployment_spec_hash
 from olmc.model.cluster import Member
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels
+from olmc.settle.collect import deleted_deployments
 from olmc.settle.install import serving_deployments
 
 STAGE = "deployments"
@@ -21,7 +22,8 @@ SPEC_HASH = "olm.deployment-spec-hash"
 
 
 def deployments(world: World) -> Iterator[Rendered]:
-    """The Deployments that were written, in the order of the strategy."""
+    """The Deployments that were written and not deleted since, in the order of the strategy."""
+    deleted = frozenset(deleted_deployments(world.cluster))
     for member, csv in world.installed():
         written = member.installation.deployments if member.installation else 0
         # Of two with one name the second overwrites the first.
@@ -29,7 +31,8 @@ def deployments(world: World) -> Iterator[Rendered]:
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
             made = _deployment(world, member, csv, member.csv.deployments[index])
-            yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
+            if identity(made) not in deleted:
+                yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
 def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mapping[str, Any]) -> KubernetesObject:

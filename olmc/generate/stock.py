@@ -10,6 +10,7 @@ from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, apiservice_name
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import managed_labels, with_labels
+from olmc.settle.collect import deleted_deployments
 
 REDACTED = "REDACTED"
 
@@ -33,7 +34,7 @@ def stock(world: World) -> Iterator[Rendered]:
 
 
 def _written_elsewhere(world: World) -> frozenset[Identity]:
-    """Manifests that OLM takes over: conditions of its CSVs, API services that it adopts, and Operators."""
+    """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
     conditions = (
         Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs
     )
@@ -43,7 +44,7 @@ def _written_elsewhere(world: World) -> frozenset[Identity]:
         for item in member.csv.apiservice_descriptions("owned")
     )
     operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == OLM_GROUP)
-    return frozenset((*conditions, *services, *operators))
+    return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
 
 
 def _group_accounts(world: World) -> frozenset[Identity]:

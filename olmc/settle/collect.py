@@ -1,6 +1,9 @@
-"""What happens when a CSV was replaced: it is deleted, and what it owned is collected (R-CSV-24, R-CAT-752)."""
+"""What OLM deletes: CSVs that were replaced, with what they owned, and Deployments of those that may not provide their
+APIs (R-CSV-13, R-CSV-24, R-CAT-752)."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import Identity, Rendered
@@ -8,6 +11,7 @@ from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.crds import without_installers
+from olmc.settle.membership import NOT_PROVIDING
 
 
 def without_replaced(cluster: Cluster) -> Cluster:
@@ -74,3 +78,11 @@ def _refers_to(ref: dict[str, object], key: Identity, gone: Name) -> bool:
     return (
         ref.get("kind") == "ClusterServiceVersion" and ref.get("name") == gone.name and key.namespace == gone.namespace
     )
+
+
+def deleted_deployments(cluster: Cluster) -> Iterator[Identity]:
+    """Whatever has the name of a Deployment of a CSV that must not provide its APIs, whoever made it (R-CSV-13)."""
+    for name, member in cluster.members.items():
+        if member.reason in NOT_PROVIDING:
+            for item in member.csv.deployments:
+                yield Identity("apps", "Deployment", name.namespace, item.get("name") or "")

@@ -12,6 +12,10 @@ from olmc.settle.groups import intersects
 
 Failure = tuple[str, str]  # reason and message
 
+STATIC, CONFLICT = "CannotModifyStaticOperatorGroupProvidedAPIs", "InterOperatorGroupOwnerConflict"
+NOT_PROVIDING = frozenset({STATIC, CONFLICT})
+"""The reasons of CSVs whose groups may not have their APIs; OLM deletes the Deployments of these (R-CSV-13)."""
+
 _NOT_CONFIGURABLE = "{mode} InstallModeType not supported, cannot configure to watch {what}"
 
 
@@ -85,10 +89,10 @@ def api_verdict(
         return Verdict(None, own)
     if group.is_static and inside == clash:
         text = "static provided api operatorgroup cannot be modified by these apis"
-        return Verdict(("CannotModifyStaticOperatorGroupProvidedAPIs", text), own)
+        return Verdict((STATIC, text), own)
     if clash:
         text = "intersecting operatorgroups provide the same apis"
-        return Verdict(("InterOperatorGroupOwnerConflict", text), have - add if inside else own)
+        return Verdict((CONFLICT, text), have - add if inside else own)
     return Verdict(None, have | add)
 
 
