@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
 from olmc.model.rbac import RBAC
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
+from olmc.settle.escalation import not_held, quoted_list
 from olmc.settle.groups import with_targets
-from olmc.settle.permissions import access, allowed
+from olmc.settle.permissions import Rule, access, allowed
 from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
 
 _CORE = {
@@ -79,9 +81,13 @@ def _run(
         if forbidden:
             return cluster, done, forbidden, True
         try:
-            cluster = with_step(cluster, step, target)
+            after = with_step(cluster, step, target)
         except StepError as error:
             return cluster, done, str(error), False
+        forbidden = _escalation(cluster, after, step, group)
+        if forbidden:
+            return cluster, done, forbidden, True
+        cluster = after
     return cluster, len(plan.steps), "", False
 
 
@@ -96,20 +102,47 @@ def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
 def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
-    account = group.spec.get("serviceAccountName")
-    if not account or step.kind == CRD or step.kind not in {*_CORE, *cluster.profile.bundle_kinds}:
+    if not group.spec.get("serviceAccountName") or step.kind == CRD:
         return ""
-    if step.kind not in _CORE and unserved(cluster, step, target):
+    if step.kind not in _CORE and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
         return ""  # which OLM notices before it writes
     api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
     scope = "" if is_cluster_wide else group.namespace
     wanted = {"verbs": ["create"], "apiGroups": [api_group], "resources": [resource]}
-    if allowed(access(cluster.stock).rules(group.namespace, account, scope), wanted):
+    if allowed(_granted(cluster, scope, group), wanted):
         return ""
     full = f"{resource}.{api_group}" if api_group else resource
     where = f'in the namespace "{scope}"' if scope else "at the cluster scope"
-    user = f"system:serviceaccount:{group.namespace}:{account}"
     return (
-        f'error {doing} {step.name}: {full} is forbidden: User "{user}" cannot create resource "{resource}" in API '
-        f'group "{api_group}" {where}'
+        f'error {doing} {step.name}: {full} is forbidden: User "{_user(group)}" cannot create resource "{resource}" in '
+        f'API group "{api_group}" {where}'
     )
+
+
+def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> str:
+    """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
+    scope = _scope(step, group)
+    key = Identity(RBAC, step.kind, scope, step.name)
+    if not group.spec.get("serviceAccountName") or key not in after.stock or key in before.stock:
+        return ""
+    missing = not_held(_granted(before, scope, group), after.stock[key].object, before.stock)
+    if not missing:
+        return ""
+    _, resource, doing = _CORE[step.kind]
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{group.namespace}", "system:authenticated")
+    return (
+        f'error {doing} {step.name}: {resource}.{RBAC} "{step.name}" is forbidden: user "{_user(group)}" '
+        f"(groups={quoted_list(groups)}) is attempting to grant RBAC permissions not currently held:\n{missing}"
+    )
+
+
+def _scope(step: Step, group: Group) -> str:
+    return "" if is_cluster_scoped(step.kind) else group.namespace
+
+
+def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[Rule, ...]:
+    return access(cluster.stock).rules(group.namespace, group.spec["serviceAccountName"], scope)
+
+
+def _user(group: Group) -> str:
+    return f"system:serviceaccount:{group.namespace}:{group.spec['serviceAccountName']}"

@@ -1,0 +1,79 @@
+"""What Kubernetes lets nobody give away: rights that the giver does not have (R-CAT-605).
+
+An account that may create Roles and bindings may put into them only what it may do itself, unless it has the verbs
+`escalate` and `bind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from olmc.golang.numbers import quoted
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.rbac import RBAC
+from olmc.settle.permissions import Rule, allowed, role_of
+
+_RESOURCES = {"Role": "roles", "ClusterRole": "clusterroles"}
+
+
+def not_held(granted: Sequence[Rule], obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> str:
+    """The rights that an account with the rules `granted` would give away with a new Role or binding without having
+    them, as Kubernetes lists them; "" if there are none."""
+    if obj["kind"] in _RESOURCES:
+        rules = () if _may(granted, "escalate", obj["kind"], "") else obj.get("rules") or ()
+    elif obj["kind"].endswith("Binding"):
+        ref = obj.get("roleRef") or {}
+        free = _may(granted, "bind", ref.get("kind") or "", ref.get("name") or "")
+        rules = () if free else role_of(obj, obj["metadata"].get("namespace") or "", stock).get("rules") or ()
+    else:
+        return ""
+    missing = [right for rule in rules for right in _rights(rule) if not allowed(granted, right)]
+    return "\n".join(sorted({_shown(rule) for rule in _compact(missing)}))
+
+
+def _may(granted: Sequence[Rule], verb: str, kind: str, name: str) -> bool:
+    wanted: dict[str, Any] = {"verbs": [verb], "apiGroups": [RBAC], "resources": [_RESOURCES.get(kind, "")]}
+    return allowed(granted, {**wanted, "resourceNames": [name]} if name else wanted)
+
+
+def _rights(rule: Rule) -> Iterator[Rule]:
+    """A rule taken apart: one verb on one resource, or on one URL, at a time."""
+    names = [[name] for name in rule.get("resourceNames") or ()] or [[]]
+    lists = (rule.get("apiGroups") or (), rule.get("resources") or (), rule.get("verbs") or (), names)
+    for group, resource, verb, some in product(*lists):
+        right = {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
+        yield {**right, "resourceNames": some} if some else right
+    for url, verb in product(rule.get("nonResourceURLs") or (), rule.get("verbs") or ()):
+        yield {"verbs": [verb], "nonResourceURLs": [url]}
+
+
+def _compact(rights: Iterable[Rule]) -> list[Rule]:
+    """The rights on one resource, and on one name of it, together."""
+    found: dict[object, dict[str, Any]] = {}
+    for index, right in enumerate(rights):
+        key = index if "nonResourceURLs" in right else str([right.get(key) for key in _WHAT])
+        known = found.setdefault(key, {**right, "verbs": []})
+        known["verbs"] += right["verbs"]
+    return list(found.values())
+
+
+_WHAT = ("apiGroups", "resources", "resourceNames")
+
+
+def _shown(rule: Rule) -> str:
+    names = {
+        "apiGroups": "APIGroups",
+        "resources": "Resources",
+        "nonResourceURLs": "NonResourceURLs",
+        "resourceNames": "ResourceNames",
+        "verbs": "Verbs",
+    }
+    parts = ((name, rule.get(key)) for key, name in names.items())
+    return "{" + ", ".join(f"{name}:{quoted_list(values)}" for name, values in parts if values) + "}"
+
+
+def quoted_list(values: Iterable[str]) -> str:
+    """Texts as Go's %q prints a list of them."""
+    return f"[{' '.join(map(quoted, values))}]"
