@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.golang import GoTypeError, decode
 from olmc.load.names import name_problems
-from olmc.load.shape import Problem, problems
+from olmc.load.shape import Problem, problems, without_nulls
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
@@ -103,8 +103,18 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
             else:
                 report.add(rules.NOT_AN_OBJECT.finding(locate(below, ()), path=source.path))
         return
+    manifest = manifest._replace(object=_stored(obj))
     if is_sound(manifest, report, judged=judged):
         yield manifest
+
+
+def _stored(obj: KubernetesObject) -> KubernetesObject:
+    """An object of OLM's without the nulls that the API server drops; any other as it is."""
+    return without_nulls(_SCHEMAS[obj["kind"]], obj) if _has_schema(obj) else obj
+
+
+def _has_schema(obj: KubernetesObject) -> bool:
+    return bool(obj["apiVersion"].startswith(OLM_GROUP + "/")) and obj["kind"] in _SCHEMAS
 
 
 def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool:
@@ -146,7 +156,7 @@ def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:
 
 def _kind_problems(obj: KubernetesObject) -> Iterable[Problem]:
     """What the API server refuses of the kinds that olmc knows."""
-    if obj["apiVersion"].startswith(OLM_GROUP + "/") and obj["kind"] in _SCHEMAS:
+    if _has_schema(obj):
         return problems(_SCHEMAS[obj["kind"]], obj)
     if obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
         return problems("customresourcedefinition", obj)

@@ -52,6 +52,30 @@ _UNDERSTOOD = {
 }  # fmt: skip
 
 
+def without_nulls(name: str, value: Any) -> Any:
+    """`value` without the nulls that the API server drops from custom resources before it looks at anything else: those
+    of fields that the schema `name` lists and that can't be null. Returns the same object if there are none."""
+    return _without_nulls(schema(name), value)
+
+
+def _without_nulls(document: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, list):
+        items = [_without_nulls(document.get("items", {}), item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if not isinstance(value, dict):
+        return value
+    listed = document.get("properties", {})
+    kept: dict[str, Any] = {}
+    for key, item in value.items():
+        if item is not None or key not in listed or _may_be_null(listed[key]):
+            kept[key] = _without_nulls(listed.get(key, {}), item)
+    return kept if len(kept) < len(value) or any(kept[key] is not value[key] for key in kept) else value
+
+
+def _may_be_null(document: Mapping[str, Any]) -> bool:
+    return "null" in document.get("type", ()) or None in document.get("enum", ())
+
+
 def problems(name: str, value: Any) -> list[Problem]:
     """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`); empty when it is valid."""
     document = schema(name)
