@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import Member
+from olmc.model.cluster import Member, Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP
 from olmc.model.profile import Profile
@@ -53,6 +53,15 @@ def copy_targets(world: World, member: Member) -> tuple[str, ...]:
         protected = world.options.protected_copied_csv_namespaces
         return tuple(n for n in existing if n in protected and world.profile.copied_disable == "global, protected")
     return tuple(existing)
+
+
+def homes_of_copies(world: World) -> dict[Name, str]:
+    """The copies that there are in the end, each with the namespace of the original."""
+    return {
+        Name(target, name.name): name.namespace
+        for name, member in world.cluster.members.items()
+        for target in copy_targets(world, member)
+    }
 
 
 def copies_disabled(world: World) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from olmc.generate.csvs import OLMCONFIG
+from olmc.generate.csvs import OLMCONFIG, homes_of_copies
 from olmc.generate.world import World, rendered
+from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import OLM_GROUP, apiservice_name
+from olmc.model.operators import CSV_KIND, OLM_GROUP, apiservice_name
 from olmc.model.profile import Profile
-from olmc.profiles.ownership import managed_labels, with_labels
+from olmc.profiles.ownership import COPIED_FROM, managed_labels, with_labels
 from olmc.settle.collect import deleted_deployments
 
 REDACTED = "REDACTED"
@@ -19,11 +20,14 @@ def stock(world: World) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown."""
     accounts = _group_accounts(world)
     others = _written_elsewhere(world)
+    csvs = {*world.cluster.csvs, *homes_of_copies(world)}
     for identity, found in world.cluster.stock.items():
         if identity == OLMCONFIG or identity in others or (identity.group, identity.kind) in (
             ("", "Namespace"),
             ("apiextensions.k8s.io", "CustomResourceDefinition"),
         ):
+            continue
+        if world.options.copied_csvs and _is_orphan(found.object, csvs):
             continue
         if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
             yield found._replace(object=_redacted(found))
@@ -31,6 +35,16 @@ def stock(world: World) -> Iterator[Rendered]:
             yield found._replace(object=_managed(found.object, world.profile))
         else:
             yield found
+
+
+def _is_orphan(obj: KubernetesObject, csvs: Collection[Name]) -> bool:
+    """Whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with them
+    (R-COPY-7)."""
+    metadata = obj["metadata"]
+    owners, namespace = metadata.get("ownerReferences") or (), metadata.get("namespace") or ""
+    if not owners or COPIED_FROM not in (metadata.get("labels") or {}):
+        return False
+    return all(ref.get("kind") == CSV_KIND and Name(namespace, ref.get("name") or "") not in csvs for ref in owners)
 
 
 def _written_elsewhere(world: World) -> frozenset[Identity]:

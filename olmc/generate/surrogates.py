@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from olmc.generate.csvs import copy_targets
+from olmc.generate.csvs import homes_of_copies
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, Rendered
@@ -38,10 +38,8 @@ def _has_copies(world: World) -> bool:
 
 def _homes(world: World) -> dict[Name, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
-    homes = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
-    for name, member in world.cluster.members.items():
-        homes |= {Name(target, name.name): name.namespace for target in copy_targets(world, member)}
-    return homes
+    given = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
+    return given | homes_of_copies(world)
 
 
 def _surrogate(profile: Profile, name: Name, home: str) -> KubernetesObject:
