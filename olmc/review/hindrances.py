@@ -94,7 +94,7 @@ def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
 def of_plan(plan: InstallPlan) -> Iterator[Line]:
     """What keeps an InstallPlan from being carried out; nothing for a complete one."""
     csvs = ", ".join(plan.csvs)
-    if plan.phase == APPROVAL:
+    if plan.phase == APPROVAL and plan.condition is None:
         yield Line(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
         first = plan.csvs[0] if plan.csvs else "all"
         yield Line(1, f"--approve {plan.namespace}/{first} shows what approving it would do")

@@ -150,7 +150,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         if plan.given is not None or plan.phase == "Complete":
             continue
         csvs = ", ".join(plan.csvs)
-        if plan.phase == "RequiresApproval":
+        if plan.phase == "RequiresApproval" and plan.condition is None:
             first = plan.csvs[0] if plan.csvs else "all"
             yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
             continue

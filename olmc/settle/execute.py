@@ -30,14 +30,14 @@ _CORE = {
 
 def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
-    if not plan.approved:
-        return _add(cluster, plan)
     group = _managing_group(cluster, plan.namespace, options)
     if group is None:
         text = "no operator group found that is managing this namespace"
-        return _add(cluster, plan._replace(phase="Installing", condition=("False", "InstallCheckFailed", text)))
+        return _add(cluster, plan._replace(condition=("False", "InstallCheckFailed", text)))
     plan = plan._replace(account=_account(group))
     cluster = _add(cluster, plan)
+    if not plan.approved:
+        return cluster
     cluster, done, problem, forbidden = _run(cluster, plan, group, options)
     if forbidden:
         text = f"retrying execution due to error: {problem}"
