@@ -51,6 +51,7 @@ def config_map(text: str, **metadata: Any) -> dict[str, Any]:
     ("spec", "effect"),
     [
         ({"targetNamespaces": []}, "the group targets all namespaces"),
+        ({"targetNamespaces": None}, "the group targets all namespaces"),
         ({"targetNamespaces": [], "selector": {"matchLabels": {"a": "b"}}}, "the selector decides"),
     ],
 )
