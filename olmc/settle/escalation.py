@@ -15,6 +15,22 @@ from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.rbac import RBAC
 from olmc.settle.permissions import Rule, allowed, role_of
 
+# What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).
+_EVERYBODY: tuple[Rule, ...] = (
+    {
+        "verbs": ["create"],
+        "apiGroups": ["authorization.k8s.io"],
+        "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    },
+    {"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]},
+    {
+        "verbs": ["get"],
+        "nonResourceURLs": [
+            *("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/"),
+            *("/healthz", "/livez", "/readyz", "/.well-known/openid-configuration", "/openid/v1/jwks"),
+        ],
+    },
+)
 _RESOURCES = {"Role": "roles", "ClusterRole": "clusterroles"}
 
 
@@ -29,7 +45,8 @@ def not_held(granted: Sequence[Rule], obj: KubernetesObject, stock: Mapping[Iden
         rules = () if free else role_of(obj, obj["metadata"].get("namespace") or "", stock).get("rules") or ()
     else:
         return ""
-    missing = [right for rule in rules for right in _rights(rule) if not allowed(granted, right)]
+    held = (*granted, *_EVERYBODY)
+    missing = [right for rule in rules for right in _rights(rule) if not allowed(held, right)]
     return "\n".join(sorted({_shown(rule) for rule in _compact(missing)}))
 
 
