@@ -149,6 +149,7 @@ class Installation(NamedTuple):
 class Member(NamedTuple):
     """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
 
+    `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
     `flapping`: OLM never settles here, and the phase is the failure that it keeps returning to.
     """
 
@@ -161,6 +162,7 @@ class Member(NamedTuple):
     installation: Installation | None = None
     flapping: bool = False
     history: tuple[tuple[str, str, str], ...] = ()
+    lacking: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def succeeded(self) -> bool:

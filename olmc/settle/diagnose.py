@@ -217,8 +217,8 @@ def _rule_for(member: Member) -> tuple[Rule, str]:
 
 
 def unmet(member: Member) -> Iterator[str]:
-    """One line for each requirement that is not met."""
-    for item in member.requirements:
+    """One line for each requirement that is not met, also after the CSV's plan has run."""
+    for item in member.lacking:
         if item["status"] not in ("Present", "DeploymentFound"):
             yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
             for dependent in item.get("dependents") or ():

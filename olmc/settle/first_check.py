@@ -17,17 +17,19 @@ CREATED = "R-CAT-720"
 """The rule that stands at a CRD that a plan made; one that it found and replaced has R-CAT-723."""
 
 _CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"
+_RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
 def at_first_check(
     csv: Csv, stock: Mapping[Identity, Rendered], plans: Iterable[InstallPlan]
 ) -> Mapping[Identity, Rendered]:
-    """The stock without the CRDs and ServiceAccounts that the CSV's own plan made after the first check, and without
-    those of its accounts that only a later plan made."""
+    """The stock without the CRDs, ServiceAccounts and RBAC that the CSV's own plan made after the first check, and
+    without those of its accounts that only a later plan made."""
     local = [plan for plan in plans if plan.namespace == csv.namespace]
     late = {(step.kind, step.name) for plan in local for step in _later_steps(csv, plan)}
     makers = {csv.name, *_later_csvs(csv, local)}
-    return {key: found for key, found in stock.items() if not _came_late(csv, key, found, late, makers)}
+    then = ((key, _at_that_time(csv, key, found, late, makers)) for key, found in stock.items())
+    return {key: found for key, found in then if found is not None}
 
 
 def _later_csvs(csv: Csv, plans: Sequence[InstallPlan]) -> Iterator[str]:
@@ -48,10 +50,24 @@ def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
     return steps[later:]
 
 
-def _came_late(csv: Csv, key: Identity, found: Rendered, late: set[tuple[str, str]], makers: set[str]) -> bool:
-    if (key.kind, key.name) not in late:
-        return False
+def _at_that_time(
+    csv: Csv, key: Identity, found: Rendered, late: set[tuple[str, str]], makers: set[str]
+) -> Rendered | None:
+    """An object as it was when the CSV was first checked; None if it was not there yet."""
+    if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
+        return found
     if key.kind == _CRD:
-        return found.provenance.rule == CREATED
-    owners = {ref.get("name") for ref in found.object["metadata"].get("ownerReferences") or ()}
-    return key.kind == _ACCOUNT and key.namespace == csv.namespace and owners <= makers
+        return None if found.provenance.rule == CREATED else found
+    if key.kind in _RBAC:
+        return None
+    return _account_before(makers, found) if key.kind == _ACCOUNT else found
+
+
+def _account_before(makers: set[str], found: Rendered) -> Rendered | None:
+    """A ServiceAccount as it was before the CSVs `makers` came to own it; None if nobody else owns it, since it was
+    made for them."""
+    metadata = found.object["metadata"]
+    others = [ref for ref in metadata.get("ownerReferences") or () if ref.get("name") not in makers]
+    if not others:
+        return None
+    return found._replace(object={**found.object, "metadata": {**metadata, "ownerReferences": others}})

@@ -156,8 +156,9 @@ def _through_phases(
     met, statuses = requirements(csv, world)
     if not met:
         seen = at_first_check(csv, cluster.stock, cluster.plans)
-        _, statuses = requirements(csv, world._replace(stock=seen))
-        return Member(csv, group, "Pending", *_NOT_MET, statuses, history=_history(("Pending", *_NOT_MET)))
+        _, shown = requirements(csv, world._replace(stock=seen, access=access(seen)))
+        history = _history(("Pending", *_NOT_MET))
+        return Member(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     if earlier is None or not earlier.succeeded:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
