@@ -10,10 +10,11 @@ from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.profile import Profile
+from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
 from olmc.settle.permissions import Access, allowed, rule_problem
-from olmc.settle.requirements import APIEXTENSIONS, predecessors
+from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
 
 _NO_RETRY = "InstallComponentFailedNoRetry"
 
@@ -26,13 +27,18 @@ class Outcome(NamedTuple):
     flapping: bool = False
 
 
-def strategy_failure(csv: Csv) -> Failure | None:
-    """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b)."""
+def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | None:
+    """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
+
+    Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
+    """
     strategy = (csv.spec.get("install") or {}).get("strategy")
     if strategy != "deployment":
         return "InvalidInstallStrategy", "install strategy invalid: unrecognized install strategy"
     for entry in csv.permissions + csv.cluster_permissions:
-        for rule in entry.get("rules") or ():
+        account = entry.get("serviceAccountName") or ""
+        usable = account_exists(stock, csv.namespace, account) and not owned_by_others(csv, account, stock)
+        for rule in entry.get("rules") or () if usable else ():
             problem = rule_problem(rule)
             if problem:
                 return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"

@@ -150,7 +150,7 @@ def _through_phases(
     refusal = _upgrade_refusal(csv, cluster)
     if refusal:
         return Member(csv, group, "Pending", "OperatorConditionNotUpgradeable", refusal, history=_history())
-    failure = strategy_failure(csv)
+    failure = strategy_failure(csv, cluster.stock)
     if failure:
         return _failed(csv, group, failure, flapping=True)
     met, statuses = requirements(csv, world)
