@@ -149,10 +149,11 @@ def _through_phases(
         return _being_replaced(earlier, successor)
     refusal = _upgrade_refusal(csv, cluster)
     if refusal:
-        return Member(csv, group, "Pending", "OperatorConditionNotUpgradeable", refusal, history=_history())
+        waiting = ("Pending", "OperatorConditionNotUpgradeable", refusal)
+        return Member(csv, group, *waiting, history=_history(waiting))
     failure = strategy_failure(csv, cluster.stock)
     if failure:
-        return _failed(csv, group, failure, flapping=True)
+        return _failed_while_pending(csv, group, failure)
     met, statuses = requirements(csv, world)
     if not met:
         seen = at_first_check(csv, cluster.stock, cluster.plans)
@@ -163,7 +164,7 @@ def _through_phases(
     if earlier is None or not earlier.succeeded:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
-        return _failed(csv, group, failure, flapping=True)._replace(requirements=statuses)
+        return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
     before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
@@ -246,6 +247,12 @@ def _is_chain(csv: Csv, owner: Name) -> bool:
 def _failed(csv: Csv, group: Group | None, failure: Failure, *, flapping: bool = False) -> Member:
     phase = ("Failed", *failure)
     return Member(csv, group, *phase, flapping=flapping, history=(phase,))
+
+
+def _failed_while_pending(csv: Csv, group: Group, failure: Failure) -> Member:
+    """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15)."""
+    failed = _failed(csv, group, failure, flapping=True)
+    return failed._replace(history=_history(*failed.history))
 
 
 def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
