@@ -101,7 +101,7 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     if annotations:
         metadata["annotations"] = annotations
     labels = {**(metadata.get("labels") or {}), **provided_labels(cluster.profile, member.csv)}
-    labels |= dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), "")
+    labels = {**dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), ""), **labels}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     metadata["finalizers"] = ["operators.coreos.com/csv-cleanup"]

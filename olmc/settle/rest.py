@@ -14,6 +14,7 @@ from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.workspace import Workspace
+from olmc.profiles.ownership import COMPONENT_PREFIX
 from olmc.resolve.steps import bundle_content, bundle_steps, strategy_steps
 from olmc.rules import settle as rules
 from olmc.settle.collect import without_replaced
@@ -101,7 +102,7 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
                 history.append(done)
                 cluster = with_plan(cluster, done.plan, options)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
-        cluster = at_rest(cluster, options) if planned else _noted(cluster)
+        cluster = at_rest(cluster, options) if planned else _noted(cluster, options)
         if not planned:
             return Settled(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
@@ -159,20 +160,23 @@ def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
 def at_rest(cluster: Cluster, options: Options) -> Cluster:
     """Phases judged, replaced CSVs gone, and what only history tells noted down."""
     while True:
-        cluster = _noted(judged(with_global_groups(cluster, options), options))
+        cluster = _noted(judged(with_global_groups(cluster, options), options), options)
         after = without_replaced(cluster)
         if after is cluster:
             return cluster
         cluster = after
 
 
-def _noted(cluster: Cluster) -> Cluster:
+def _noted(cluster: Cluster, options: Options) -> Cluster:
     """Remember what stays although nothing in a later state shows why: API roles and component labels."""
     served = dict(cluster.served)
     adopted = dict(cluster.adopted)
     for member in cluster.members.values():
         if gets_api_roles(member, cluster.profile):
             served |= {api: member.csv for api in member.csv.owned_apis if _exists(cluster, api.name, api.is_crd)}
+    for name, member in cluster.members.items():
+        if own := _component_labels(member, cluster.profile, options):
+            adopted[name] = adopted.get(name, frozenset()) | own
     for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
         name = Name(subscription.name.namespace, subscription.installed)
         if name in cluster.csvs and cluster.profile.csv_label_component:
@@ -182,6 +186,17 @@ def _noted(cluster: Cluster) -> Cluster:
         for identity in _owned_crds(member, cluster) if name in adopted else ():
             adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
     return cluster._replace(served=served, adopted=adopted)
+
+
+def _component_labels(member: Member, profile: Profile, options: Options) -> frozenset[str]:
+    """The component labels that a CSV brings along: they count as the one of its Subscription does (R-COMP-4).
+
+    With v2alpha1 only those of existing Operators count, and projecting them is another room's work (R-OPERATOR-6).
+    """
+    if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
+        return frozenset()
+    labels = member.csv.object["metadata"].get("labels") or {}
+    return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))
 
 
 def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
