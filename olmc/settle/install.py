@@ -14,7 +14,7 @@ from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
 from olmc.settle.permissions import Access, allowed, rule_problem
-from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
+from olmc.settle.requirements import APIEXTENSIONS, apiservices_by_name, owned_by_others, predecessors
 
 _NO_RETRY = "InstallComponentFailedNoRetry"
 
@@ -110,11 +110,9 @@ def serving_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
 
 def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
     """Owned and required API service descriptions by `<version>.<group>`, owned ones winning (R-CERT-1)."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for relation in ("required", "owned"):
-        for item in csv.apiservice_descriptions(relation):
-            found[apiservice_name(item)] = item
-    return tuple(found[name] for name in sorted(found))
+    return tuple(
+        apiservices_by_name((*csv.apiservice_descriptions("required"), *csv.apiservice_descriptions("owned"))).values()
+    )
 
 
 def install(

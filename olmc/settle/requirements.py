@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.golang import encode, role_name
@@ -126,22 +126,26 @@ def _serves(crd: Rendered, version: str) -> bool:
     return any(item.get("name") == version and item.get("served") for item in versions)
 
 
+def apiservices_by_name(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """API service descriptions by `<version>.<group>`, in that order; of several kinds of one the last counts."""
+    found = {apiservice_name(item): item for item in descriptions}
+    return dict(sorted(found.items()))
+
+
 def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
     """R-REQ-4."""
-    owned = {api.key for api in csv.owned_apis if not api.is_crd}
-    items = [item for item in csv.apiservice_descriptions("required") if _api_of(item) not in owned]
-    for name, item in sorted(((apiservice_name(item), item) for item in items), key=lambda pair: pair[0]):
-        present = item.get("kind") in world.apiservices.get(name, ()) or _is_extra(_api_of(item), world)
-        status = "Present" if present else "NotPresent"
-        yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
+    owned = apiservices_by_name(csv.apiservice_descriptions("owned"))
+    for name, item in apiservices_by_name(csv.apiservice_descriptions("required")).items():
+        if name not in owned:
+            present = item.get("kind") in world.apiservices.get(name, ()) or _is_extra(_api_of(item), world)
+            status = "Present" if present else "NotPresent"
+            yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
 def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
     """R-REQ-5."""
     deployments = {item.get("name") for item in csv.deployments}
-    for name, item in sorted(
-        ((apiservice_name(item), item) for item in csv.apiservice_descriptions("owned")), key=lambda pair: pair[0]
-    ):
+    for name, item in apiservices_by_name(csv.apiservice_descriptions("owned")).items():
         found = item.get("deploymentName") in deployments
         status = "DeploymentFound" if found else "DeploymentNotFound"
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
