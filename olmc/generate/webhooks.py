@@ -157,8 +157,8 @@ def crds(world: World) -> Iterator[Rendered]:
 
 
 def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
-    """The conversion of each CRD that a webhook converts, or an admission webhook says so."""
-    for member, _ in world.installed():
+    """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
+    for member, _ in reversed(list(world.installed())):
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:
             names = item.get("conversionCRDs") or ()

@@ -14,7 +14,7 @@ from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.profiles.resolve import filled
 from olmc.settle.permissions import access
-from olmc.settle.requirements import Surroundings
+from olmc.settle.requirements import Surroundings, predecessors
 
 TARGETS = "olm.targetNamespaces"
 
@@ -36,10 +36,19 @@ class World(NamedTuple):
         return self.cluster.profile
 
     def installed(self) -> Iterator[tuple[Member, KubernetesObject]]:
-        """The members whose install strategy was carried out, at least in part, with their final CSVs."""
-        for name, member in sorted(self.cluster.members.items()):
-            if member.installation is not None:
-                yield member, self.csvs[name]
+        """The members whose install strategy was carried out, at least in part, with their final CSVs.
+
+        A CSV comes before those that it replaces: what both write is as the newer one wrote it (R-DEP-1).
+        """
+        written = [(name, member) for name, member in self.cluster.members.items() if member.installation is not None]
+        for name, member in sorted(written, key=lambda each: (self._age(each[1]), each[0])):
+            yield member, self.csvs[name]
+
+    def _age(self, member: Member) -> tuple[bool, int]:
+        """Greater for a CSV that is being replaced, and the greater the fewer others that one replaces itself."""
+        if member.phase != "Replacing":
+            return False, 0
+        return True, -len(predecessors(member.csv, self.cluster.csvs))
 
 
 Pass = Callable[[World], Iterator[Rendered]]
