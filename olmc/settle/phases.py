@@ -168,12 +168,8 @@ def _through_phases(
     before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
-    mine = key_of(csv)
-    foreign = frozenset(
-        name
-        for name, api in served.items()
-        if mine not in api.owners and not any(_is_chain(csv, owner) for owner in api.owners)
-    )
+    mine = _adopted_from(csv, members)
+    foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
     outcome = install(csv, group, cluster, world.access, foreign)
@@ -214,14 +210,14 @@ def _not_upgradeable(message: object) -> str:
 
 def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]) -> Failure | None:
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
-    mine = {csv.name, csv.replaces}
-    owners = [owner_labels(cluster.profile, one, csv.namespace) for one in mine]
+    mine = _adopted_from(csv, members)
+    owners = [owner_labels(cluster.profile, one.name, one.namespace) for one in mine]
     for item in csv.apiservice_descriptions("owned"):
         name = apiservice_name(item)
         found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
         labels = (found.object["metadata"].get("labels") or {}) if found else {}
         foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
-        rivals = (m for n, m in members.items() if n.namespace != csv.namespace or n.name not in mine)
+        rivals = (member for other, member in members.items() if other not in mine)
         if foreign or any(_serves(rival, name) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
     return None
@@ -239,9 +235,10 @@ def _successor(csv: Csv, cluster: Cluster) -> str:
     return next(names, "")
 
 
-def _is_chain(csv: Csv, owner: Name) -> bool:
-    """R-API-3: an API service of the CSV that this one replaces can be adopted."""
-    return owner == Name(csv.namespace, csv.replaces)
+def _adopted_from(csv: Csv, members: Mapping[Name, Member]) -> frozenset[Name]:
+    """The CSVs whose API services are this one's to take: itself, the one it replaces, any being replaced (R-API-3)."""
+    leaving = (name for name, member in members.items() if member.phase == "Replacing")
+    return frozenset((key_of(csv), Name(csv.namespace, csv.replaces), *leaving))
 
 
 def _failed(csv: Csv, group: Group | None, failure: Failure, *, flapping: bool = False) -> Member:
