@@ -94,18 +94,18 @@ def certificates(world: World) -> Iterator[Rendered]:
         for serving in servings(world.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             for obj in _objects(world.profile, member.csv, serving):
-                if not _is_in_bundle(world, obj):
+                if not _stays(world, obj):
                     yield rendered(obj, STAGE, "R-CERT-2", member.csv.source, *keys)
     for csv in world.cluster.retired:
         for obj in _left_behind(world, csv):
             yield rendered(obj, STAGE, "R-CERT-2", csv.source)
 
 
-def _is_in_bundle(world: World, obj: KubernetesObject) -> bool:
-    """A Service that the bundle ships under the same name overwrites the one made here."""
-    return Identity("", obj["kind"], obj["metadata"].get("namespace") or "", obj["metadata"]["name"]) in (
-        world.cluster.stock
-    )
+def _stays(world: World, obj: KubernetesObject) -> bool:
+    """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
+    key = Identity("", obj["kind"], obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
+    found = world.cluster.stock.get(key)
+    return found is not None and (key.kind == "Secret" or found.provenance.stage != "manifests")
 
 
 def _left_behind(world: World, csv: Csv) -> Iterator[KubernetesObject]:

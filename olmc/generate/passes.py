@@ -23,6 +23,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, Rendered
 from olmc.model.options import Options
 
+# Of two objects with one identity the first stays: what an install writes replaces what was there.
 PASSES: tuple[Pass, ...] = (
     namespaces,
     olmconfig,
@@ -32,11 +33,11 @@ PASSES: tuple[Pass, ...] = (
     install_plans,
     csvs,
     crds,
-    stock,
     deployments,
     certificates,
     apiservices,
     webhooks,
+    stock,
     provided_apis,
     lifted_rbac,
     tenant_rbac,
