@@ -20,7 +20,11 @@ from olmc.settle.install import apiservice_descriptions, serving_deployments
 from olmc.settle.known import CONVERSION
 
 STAGE = "webhooks"
-ADMISSION = "admissionregistration.k8s.io/v1"
+_ADMISSION_GROUP = "admissionregistration.k8s.io"
+ADMISSION = f"{_ADMISSION_GROUP}/v1"
+_IDENTIFYING = frozenset(
+    ("olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.webhook-description-generate-name")
+)
 
 _KINDS = {
     "ValidatingAdmissionWebhook": "ValidatingWebhookConfiguration",
@@ -85,6 +89,7 @@ def webhooks(world: World) -> Iterator[Rendered]:
         for index, item in enumerate(member.csv.webhooks[:written]):
             if item.get("type") in _KINDS and member.group is not None:
                 obj = _configuration(world.profile, member, member.group, item)
+                obj = _updated(obj, world.cluster.stock)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -105,6 +110,20 @@ def _configuration(
     discriminator = json.dumps(obj, sort_keys=True, separators=(",", ":"))
     suffix = random_suffix(f"{ADMISSION}|{kind}||{base}-|{discriminator}")
     obj["metadata"] = {"name": f"{base}-"[:_GENERATED_NAME_BASE] + suffix, **obj["metadata"]}
+    return obj
+
+
+def _updated(obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> KubernetesObject:
+    """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
+    labels = obj["metadata"]["labels"]
+    mine = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
+    if len(mine) != len(_IDENTIFYING):
+        return obj
+    for identity, found in stock.items():
+        existing = found.object["metadata"]
+        known = existing.get("labels") or {}
+        if identity.kind == obj["kind"] and identity.group == _ADMISSION_GROUP and mine <= known.items():
+            return {**obj, "metadata": {**existing, "labels": dict(sorted({**known, **labels}.items()))}}
     return obj
 
 
