@@ -7,9 +7,10 @@ from typing import Any
 
 from olmc.generate.world import World
 from olmc.golang import decode
-from olmc.model.cluster import Member
+from olmc.model.cluster import Member, Subscription
 from olmc.model.objects import Identity
 from olmc.model.values import mapping
+from olmc.settle.requirements import predecessors
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 WIPING = "!"
@@ -21,17 +22,30 @@ Config = Mapping[str, Any]
 
 def subscription_config(world: World, member: Member) -> Config:
     """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one."""
-    for subscription in world.cluster.subscriptions.values():
-        same_namespace = subscription.name.namespace == member.csv.namespace
-        if same_namespace and subscription.installed == member.csv.name:
-            applied = {field.removesuffix(WIPING) for field in world.profile.deploy_config_applied}
-            given = subscription.spec.get("config") or {}
-            config = decode("SubscriptionConfig", given) or {}
-            config = {key: value for key, value in config.items() if key in applied}
-            # Go drops an empty map when it writes one, but the stored Subscription still has it.
-            emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
-            return {**config, "nodeSelector": {}} if emptied else config
-    return {}
+    subscription = _subscription(world, member)
+    if subscription is None:
+        return {}
+    applied = {field.removesuffix(WIPING) for field in world.profile.deploy_config_applied}
+    given = subscription.spec.get("config") or {}
+    config = decode("SubscriptionConfig", given) or {}
+    config = {key: value for key, value in config.items() if key in applied}
+    # Go drops an empty map when it writes one, but the stored Subscription still has it.
+    emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
+    return {**config, "nodeSelector": {}} if emptied else config
+
+
+def _subscription(world: World, member: Member) -> Subscription | None:
+    """The Subscription that has a CSV installed (R-DEP-5).
+
+    A CSV that is being replaced writes nothing any more: what it wrote is as the Subscription wanted it that had it
+    installed, and that has a newer CSV of the chain by now.
+    """
+    csvs, home = world.cluster.csvs, member.csv.namespace
+    names = [member.csv.name]
+    if member.phase == "Replacing":
+        names += [csv.name for csv in world.cluster.csvs_in(home) if member.csv.name in predecessors(csv, csvs)]
+    mine = (each for each in world.cluster.subscriptions.values() if each.name.namespace == home)
+    return next((each for each in mine if each.installed in names), None)
 
 
 def with_config(pod: Mapping[str, Any], config: Config, world: World) -> tuple[Pod, dict[str, str]]:
