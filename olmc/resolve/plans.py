@@ -188,11 +188,14 @@ def planned(
         owners=tuple(n.name for n in mine),
         phase="RequiresApproval" if manual else "Installing",
     )
-    for changed_name in changed:
-        updated[changed_name] = updated[changed_name]._replace(plan=name, generation=generation, state="UpgradePending")
-    # The condition is taken back by the next resolution that succeeds, and some namespaces never see another one.
+    # OLM takes the condition back from the Subscriptions that the plan does not concern. The others keep it until the
+    # next resolution that succeeds, and some namespaces never see another one.
     unpacking = bool(lookups)
-    return Round({n: s._replace(unpacking=unpacking) for n, s in updated.items()}, plan)
+    for key in changed:
+        updated[key] = updated[key]._replace(
+            plan=name, generation=generation, state="UpgradePending", unpacking=unpacking
+        )
+    return Round(updated, plan)
 
 
 def _waiting(mine: Mapping[Name, Subscription], failure: tuple[str, str] | None) -> dict[Name, Subscription]:
