@@ -65,7 +65,7 @@ def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> 
 
 
 def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[str]:
-    """The component labels of the CSVs that own an object, by reference or by labels (R-COMP-4)."""
+    """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     metadata = obj["metadata"]
     labels = metadata.get("labels") or {}
     is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
@@ -80,7 +80,8 @@ def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[
         owners.append(Name(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or ""))
     keys: set[str] = set()
     for owner in owners:
-        if owner in world.cluster.csvs:
+        csv = world.cluster.csvs.get(owner)
+        if csv is not None and not csv.counts_as_copy:
             keys |= world.cluster.adopted.get(owner, frozenset())
     return keys | world.cluster.adopted.get(identity, frozenset())
 

@@ -9,15 +9,19 @@ from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
-from olmc.profiles.ownership import csv_reference, owner_reference, with_labels
+from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_reference, with_labels
 
 STAGE = "conditions"
 
 
 def conditions(world: World) -> Iterator[Rendered]:
-    """An OperatorCondition with its Role and RoleBinding for every CSV that is no copy, whatever its phase."""
+    """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
+
+    OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed 27).
+    """
     for _, csv in sorted(world.cluster.csvs.items()):
-        for obj in () if csv.counts_as_copy else _objects(csv, world.profile):
+        is_copy = COPIED_FROM in (csv.object["metadata"].get("labels") or {})
+        for obj in () if is_copy else _objects(csv, world.profile):
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = {**existing.object, "spec": {**(existing.object.get("spec") or {}), **obj["spec"]}}

@@ -206,8 +206,9 @@ class Cluster(NamedTuple):
         return tuple(group for group in self.groups if group.namespace == namespace)
 
     def csvs_in(self, namespace: str) -> tuple[Csv, ...]:
-        """The real CSVs of a namespace, by name."""
-        return tuple(csv for name, csv in sorted(self.csvs.items()) if name.namespace == namespace)
+        """The real CSVs of a namespace, by name: not those that count as copies (R-COPY-1, R-CAT-503)."""
+        here = (csv for name, csv in sorted(self.csvs.items()) if name.namespace == namespace)
+        return tuple(csv for csv in here if not csv.counts_as_copy)
 
 
 def key_of(csv: Csv | Group) -> Name:

@@ -231,8 +231,8 @@ def _serves(member: Member, name: str) -> bool:
 
 def _successor(csv: Csv, cluster: Cluster) -> str:
     """The name of the CSV that replaces this one, "" if there is none."""
-    names = (c.name for c in cluster.csvs_in(csv.namespace) if c.replaces == csv.name and c.name != csv.name)
-    return next(names, "")
+    others = (other for name, other in sorted(cluster.csvs.items()) if name.namespace == csv.namespace)
+    return next((other.name for other in others if other.replaces == csv.name != other.name), "")
 
 
 def _adopted_from(csv: Csv, members: Mapping[Name, Member]) -> frozenset[Name]:

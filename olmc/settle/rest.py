@@ -183,7 +183,8 @@ def _noted(cluster: Cluster, options: Options) -> Cluster:
             key = component_label_key(subscription.package, name.namespace)
             adopted[name] = adopted.get(name, frozenset()) | {key}
     for name, member in cluster.members.items():
-        for identity in _owned_crds(member, cluster) if name in adopted else ():
+        passes_on = name in adopted and not member.csv.counts_as_copy
+        for identity in _owned_crds(member, cluster) if passes_on else ():
             adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
     return cluster._replace(served=served, adopted=adopted)
 
