@@ -280,7 +280,11 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
     """OLM decides by kind alone, so an object of another API with a core kind's name becomes that core object."""
     for file in bundle.files:
         obj = file.manifest.object
-        api_version = str(obj.get("apiVersion") or "")
-        if obj["kind"] in CORE_KINDS and api_version != CORE_KINDS[obj["kind"]]:
-            place = locate(file.manifest.source, ("kind",))
-            report.add(rules.CONFLICTING_KINDS.finding(place, api=api_version or "apiVersion-less", kind=obj["kind"]))
+        api, core = str(obj.get("apiVersion") or ""), CORE_KINDS.get(obj["kind"])
+        if core is None or api == core:
+            continue
+        is_sample = bool(api) and api.rpartition("/")[0] != core.rpartition("/")[0]
+        hint = "Move sample objects out of manifests/." if is_sample else f"Write apiVersion: {core}."
+        which = f"of {api}" if api else "without apiVersion"
+        place = locate(file.manifest.source, ("kind",))
+        report.add(rules.CONFLICTING_KINDS.finding(place, kind=obj["kind"], which=which, core=core, hint=hint))

@@ -143,10 +143,11 @@ SNIPPED = Rule(
 )
 CONFLICTING_KINDS = Rule(
     "OLMC142", Severity.WARNING, "Kind of another group taken for a core kind",
-    "OLM looks only at the kind: this {api} {kind} is installed as the core {kind}",
-    "Move sample objects out of manifests/.",
+    "OLM looks only at the kind: this {kind} {which} is installed as one of {core}",
+    "{hint}",
     "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
-    "the core object of that kind.",
+    "the core object of that kind; and so does an object with an old apiVersion, or with none. Move sample objects out "
+    "of manifests/, and give the others the apiVersion that they get.",
 )
 MISSING_TARGET = Rule(
     "OLMC143", Severity.WARNING, "A target namespace that does not exist",

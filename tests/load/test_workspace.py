@@ -374,3 +374,23 @@ def test_a_bundle_that_replaces_nothing_there_is_told_where_it_says_so_r_cat_144
     _, said = loaded(tmp_path, files)
     column = files["b/manifests/kettle.csv.yaml"].index('"kettle.v1.0.0"') + 1
     assert said == [f"failure OLMC250 b/manifests/kettle.csv.yaml:1:{column}"]
+
+
+@pytest.mark.parametrize(
+    ("api", "which", "hint"),
+    [
+        ("vault.example.com/v1", "of vault.example.com/v1", "Move sample objects out of manifests/."),
+        ("rbac.authorization.k8s.io/v1beta1", "of rbac.authorization.k8s.io/v1beta1", "Write apiVersion: {core}."),
+        ("", "without apiVersion", "Write apiVersion: {core}."),
+    ],
+)
+def test_what_to_do_about_an_object_that_is_installed_as_another_olmc142(
+    api: str, which: str, hint: str, tmp_path: Path
+) -> None:
+    """A sample does not belong there; an object with an old apiVersion, or with none, only lacks the right one."""
+    core = "rbac.authorization.k8s.io/v1"
+    role = {"apiVersion": api, "kind": "Role", "metadata": {"name": "pour"}}
+    text = json.dumps({key: value for key, value in role.items() if value})
+    (finding,) = reported(tmp_path, {**bundle("kettle"), "kettle/manifests/role.json": text})
+    said = f"OLM looks only at the kind: this Role {which} is installed as one of {core}"
+    assert (finding.code, finding.message, finding.hint) == ("OLMC142", said, hint.format(core=core))
