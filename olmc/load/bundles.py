@@ -29,6 +29,8 @@ _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata",
 
 _SAYS_CSV = re.compile(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
 _ALIKE = 0.85
+# Kubernetes splits a file at lines of ---: one at the very start ends nothing, but a comment before one is a document.
+_NOTHING_FIRST = re.compile(r"(?:---[ \t]*(?:#.*)?\r?\n)*(?:[ \t]*(?:#.*)?\r?\n)+---[ \t]*(?:#.*)?\r?$", re.M)
 
 
 class _Broken(NamedTuple):
@@ -128,7 +130,7 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[Bu
             continue
         for diagnostic in private:
             report.add(diagnostic)
-        document = _first_object(path, documents, report)
+        document = _first_object(path, text, documents, report)
         if document is None:
             continue
         obj = {**_with_usual_keys(document.value)}
@@ -137,13 +139,22 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[Bu
     return found, broken
 
 
-def _first_object(path: str, documents: Sequence[Document], report: Report) -> Document | None:
-    """The first document of a file that is not empty (rule 2 of R-CAT-101), None when that is no object."""
+def _first_object(path: str, text: str, documents: Sequence[Document], report: Report) -> Document | None:
+    """The first document of a file (rules 2 and 5 of R-CAT-101), None when that is empty or no object.
+
+    `documents` are those that are not empty. OLM's first one is empty when only comments or blank lines precede a ---.
+    """
     if not documents:
         return None
     first = documents[0]
+    if _NOTHING_FIRST.match(text):
+        which, hint = ", which is empty", "Remove the comments and blank lines before the first ---."
+        place = locate(first.source, ())
+        report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which=which, hint=hint))
+        return None
     if len(documents) > 1:
-        report.add(rules.SEVERAL_DOCUMENTS.finding(locate(documents[1].source, ()), path=path))
+        place, hint = locate(documents[1].source, ()), "Split the file: one object a file."
+        report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which="", hint=hint))
     usual = _with_usual_keys(first.value) if isinstance(first.value, dict) else {}
     keys: tuple[str, ...] = ()
     hint = "Move the file out of manifests/, or give it apiVersion and kind."

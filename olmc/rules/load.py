@@ -80,9 +80,11 @@ NO_ANNOTATIONS = Rule(
 )
 SEVERAL_DOCUMENTS = Rule(
     "OLMC133", Severity.WARNING, "More than one document in a bundle file",
-    "found more than one document inside {path}, using only the first one",
-    "Split the file: one object a file.",
-    "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101).",
+    "found more than one document inside {path}, using only the first one{which}",
+    "{hint}",
+    "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
+    "splits at lines of ---, so comments or blank lines before the first one are a document of their own. Write one "
+    "object a file, and nothing before the first ---.",
 )
 NOT_DECODED = Rule(
     "OLMC134", Severity.WARNING, "A bundle file that holds no object",
