@@ -290,7 +290,7 @@ def test_kinds_that_the_cluster_serves_can_be_installed(plugin: Plugin, app: Pat
     write(app, {"olmc.yaml": f"{CONFIG}spec: {{apis: [monitoring.coreos.com/v1/PrometheusRule]}}\n"})
     without = plugin.generates(app)
     assert without.code == 1
-    assert "api-server resource not found installing ServiceMonitor m" in without.stderr
+    assert "Unable to find GVK in discovery: monitoring.coreos.com v1 ServiceMonitor" in without.stderr
     served = "v1,monitoring.coreos.com/v1,monitoring.coreos.com/v1/ServiceMonitor"
     assert "ServiceMonitor/harbour/m" in plugin.generates(app, KUBE_API_VERSIONS=served).by_name
 
