@@ -1,72 +1,96 @@
-"""Custom resources against the structural schema of a CRD, in the words of the API server (R-CAT-723).
+"""Custom resources against the OpenAPI schema of a CRD, in the words of the API server (R-CAT-723).
 
-Patterns are not checked: they come from strangers, and Python's matcher can be kept busy for ever by one.
+As there, every check of a value speaks for itself, and the branch of a choice that is told about is the one with the
+most checks that held. Rules in CEL are not part of what OLM looks at. The API server lists fields in no order, and here
+they are listed by name.
 """
 
 from __future__ import annotations
 
-import json
 import operator
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from olmc.golang import encode_plain, formats, regexp
+from olmc.golang.numbers import number_text, quoted
 from olmc.model.values import mapping
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-}
-_NUMBERS = (
-    ("minimum", "exclusiveMinimum", operator.ge, "greater"),
-    ("maximum", "exclusiveMaximum", operator.le, "less"),
+_NUMBER_BOUNDS = (
+    ("minimum", "exclusiveMinimum", operator.ge, operator.gt, "greater"),
+    ("maximum", "exclusiveMaximum", operator.le, operator.lt, "less"),
 )
+_NEARLY = 1e-9
+"""How far a quotient may be from an integer, as a part of it, to count as one."""
+
+
+class _Found(NamedTuple):
+    """What is wrong with a value, and how many checks of it, and of what is in it, held."""
+
+    problems: tuple[str, ...] = ()
+    held: int = 0
+
+
+_Check = Callable[[Mapping[str, Any], Any, str], _Found]
 
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
-    properties = mapping(schema.get("properties"))
-    inner = {key: value for key, value in properties.items() if key not in ("apiVersion", "kind", "metadata")}
-    body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-    found = [f"[].{text}" for text in _problems({**schema, "properties": inner}, body, "")]
-    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
+    problems = list(dict.fromkeys(_judged(schema, obj, "").problems))
+    return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 
 
-def _problems(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
-    if value is None and schema.get("nullable") is True:
-        return
-    wanted = schema.get("type")
-    if schema.get("x-kubernetes-int-or-string") is True:
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            yield _invalid(path, value, "must be of type integer,string")
-        return
-    if isinstance(wanted, str) and not _has_type(wanted, value):
-        shown = "null" if value is None else _kind(value)
-        yield f'{path}: Invalid value: "{shown}": {path} in body must be of type {wanted}: "{shown}"'
-        return
-    choices = schema.get("enum")
-    if isinstance(choices, list) and value not in choices:
-        supported = ", ".join(json.dumps(choice) for choice in choices)
-        yield f"{path}: Unsupported value: {json.dumps(value)}: supported values: {supported}"
-    if isinstance(value, dict):
-        yield from _object_problems(schema, value, path)
+def _judged(schema: Mapping[str, Any], value: Any, path: str) -> _Found:
+    if value is None:
+        return _together([_typed(schema, value, path), _chosen(schema, value, path)])
+    checks = _checks_of(schema, value)
+    return _together([check(schema, value, path) for check in checks], len(checks) + 1)
+
+
+def _checks_of(schema: Mapping[str, Any], value: Any) -> list[_Check]:
+    """The checks that concern a value, in the order of the API server."""
+    checks: list[_Check] = [_typed] if _types(schema) or _format(schema) else []
+    checks.append(_combined)
+    if isinstance(value, str):
+        checks += [_text, _formatted] if _format(schema) else [_text]
     elif isinstance(value, list):
-        yield from _list_problems(schema, value, path)
-    elif isinstance(value, str):
-        yield from _size_problems(schema, value, path, ("minLength", "maxLength"), "be", "chars long")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from _number_problems(schema, value, path)
+        checks.append(_items)
+    elif _is_number(value):
+        checks.append(_number)
+    checks.append(_chosen)
+    if isinstance(value, dict):
+        checks.append(_fields)
+    return checks
 
 
-def _has_type(wanted: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return wanted == "boolean"
-    if wanted == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, _TYPES.get(wanted, object))
+def _together(parts: Iterable[_Found], held: int = 0) -> _Found:
+    known = tuple(parts)
+    problems = dict.fromkeys(problem for part in known for problem in part.problems)
+    return _Found(tuple(problems), held + sum(part.held for part in known))
+
+
+def _at(path: str) -> str:
+    return f"[].{path}" if path else "[]"
+
+
+def _invalid(path: str, value: Any, text: str) -> _Found:
+    return _Found((f"{_at(path)}: Invalid value: {_shown(value)}: {path} in body {text}",))
+
+
+def _too_many(path: str, number: int, most: int) -> _Found:
+    return _Found((f"{_at(path)}: Too many: {number}: must have at most {most} item{'' if most == 1 else 's'}",))
+
+
+def _composite(path: str, text: str) -> str:
+    """A problem of several schemas together, which has no place but the object's."""
+    return f'[]: Invalid value: "": {quoted(path)} must {text}'
+
+
+def _shown(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else encode_plain(value).decode()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _kind(value: Any) -> str:
@@ -74,48 +98,171 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _invalid(path: str, value: Any, text: str) -> str:
-    return f"{path}: Invalid value: {json.dumps(value, ensure_ascii=False)}: {path} in body {text}"
+def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string") is True:
+        return ("integer", "string")
+    wanted = schema.get("type")
+    return (wanted,) if isinstance(wanted, str) and wanted else ()
 
 
-def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+def _format(schema: Mapping[str, Any]) -> str:
+    name = schema.get("format")
+    return name if isinstance(name, str) and formats.supports(name) else ""
 
 
-def _object_problems(schema: Mapping[str, Any], value: dict[str, Any], path: str) -> Iterator[str]:
+def _length(schema: Mapping[str, Any], bound: str) -> int | None:
+    value = schema.get(bound)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _typed(schema: Mapping[str, Any], value: Any, path: str) -> _Found:
+    types, name, kind = _types(schema), _format(schema), _kind(value)
+    held = _Found(held=1)
+    if value is None:
+        return held if not types or schema.get("nullable") is True else _of_type(path, ",".join(types), kind)
+    is_whole = isinstance(value, float) and value.is_integer() and "integer" in types
+    if kind in types or is_whole or (kind == "integer" and "number" in types):
+        return held
+    if name and kind in ("string", "array"):
+        return held if not {"integer", "number"} & {*types} else _of_type(path, ",".join(types), kind)
+    if name:
+        return _of_type(path, name, {"integer": "int64", "number": "float64"}.get(kind, ""))
+    return _of_type(path, ",".join(types), kind)
+
+
+def _of_type(path: str, wanted: str, kind: str) -> _Found:
+    return _invalid(path, kind, f"must be of type {wanted}: {quoted(kind)}")
+
+
+def _text(schema: Mapping[str, Any], value: str, path: str) -> _Found:
+    most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
+    if most is not None and len(value) > most:
+        return _Found((f"{_at(path)}: Too long: may not be more than {most} byte{'' if most == 1 else 's'}",))
+    if least is not None and len(value) < least:
+        return _invalid(path, value, f"should be at least {least} chars long")
+    if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
+        return _invalid(path, value, f"should match '{pattern}'")
+    return _Found()
+
+
+def _formatted(schema: Mapping[str, Any], value: str, path: str) -> _Found:
+    name = _format(schema)
+    if formats.conforms(name, value):
+        return _Found()
+    return _invalid(path, value, f"must be of type {name}: {quoted(value)}")
+
+
+def _number(schema: Mapping[str, Any], value: float, path: str) -> _Found:
+    return _together([_Found(held=1), *_number_problems(schema, value, path)])
+
+
+def _number_problems(schema: Mapping[str, Any], value: float, path: str) -> Iterator[_Found]:
+    factor = schema.get("multipleOf", 0)
+    if _is_number(factor) and not _is_multiple(value, _alike(value, factor)):
+        yield _invalid(path, value, f"should be a multiple of {number_text(_alike(value, factor))}")
+    for bound_key, exclusive_key, may_equal, must_differ, words in _NUMBER_BOUNDS:
+        if _is_number(schema.get(bound_key)):
+            bound, exclusive = _alike(value, schema[bound_key]), schema.get(exclusive_key) is True
+            if not (must_differ if exclusive else may_equal)(value, bound):
+                or_equal = "" if exclusive else "or equal to "
+                yield _invalid(path, value, f"should be {words} than {or_equal}{number_text(bound)}")
+
+
+def _alike(value: float, bound: float) -> float:
+    """A bound as what the value is: for integers Go cuts off its fraction."""
+    return int(bound) if isinstance(value, int) else float(bound)
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if not factor:
+        return True
+    if isinstance(value, int):
+        return value % int(factor) == 0
+    quotient = 1 / factor * value if factor < 1 else value / factor
+    rest = abs(quotient - int(quotient))
+    return rest == 0 or rest / (abs(quotient) + abs(int(quotient))) < _NEARLY
+
+
+def _items(schema: Mapping[str, Any], value: Sequence[Any], path: str) -> _Found:
+    parts = [_Found(held=1)]
+    if isinstance(schema.get("items"), Mapping):
+        parts += [_judged(schema["items"], item, f"{path}[{index}]") for index, item in enumerate(value)]
+    least, most = _length(schema, "minItems"), _length(schema, "maxItems")
+    if least is not None and len(value) < least:
+        parts.append(_invalid(path, len(value), f"should have at least {least} items"))
+    if most is not None and len(value) > most:
+        parts.append(_too_many(path, len(value), most))
+    return _together(parts)
+
+
+def _chosen(schema: Mapping[str, Any], value: Any, path: str) -> _Found:
+    choices = schema.get("enum")
+    if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
+        return _Found()
+    supported = ", ".join(quoted(c if isinstance(c, str) else encode_plain(c).decode()) for c in choices)
+    shown = "null" if value is None else _shown(value)
+    return _Found((f"{_at(path)}: Unsupported value: {shown}: supported values: {supported}",))
+
+
+def _same(value: Any, choice: Any) -> bool:
+    return value == choice and isinstance(value, bool) == isinstance(choice, bool)
+
+
+def _fields(schema: Mapping[str, Any], value: Mapping[str, Any], path: str) -> _Found:
+    least, most = _length(schema, "minProperties"), _length(schema, "maxProperties")
+    if least is not None and len(value) < least:
+        return _invalid(path, len(value), f"should have at least {least} properties")
+    if most is not None and len(value) > most:
+        return _too_many(path, len(value), most)
+    properties, others = mapping(schema.get("properties")), schema.get("additionalProperties")
+    parts = []
+    for key, item in sorted(value.items()):
+        found = properties.get(key, others)
+        if isinstance(found, Mapping):
+            parts.append(_judged(found, item, f"{path}.{key}" if path else key))
     for key in schema.get("required") or ():
         if key not in value:
-            yield f"{_below(path, key)}: Required value"
-    properties = mapping(schema.get("properties"))
-    others = schema.get("additionalProperties")
-    for key, item in sorted(value.items()):
-        if isinstance(properties.get(key), Mapping):
-            yield from _problems(properties[key], item, _below(path, key))
-        elif key not in properties and isinstance(others, Mapping):
-            yield from _problems(others, item, _below(path, key))
+            parts.append(_Found((f"{_at(f'{path}.{key}' if path else key)}: Required value",)))
+    return _together(parts)
 
 
-def _list_problems(schema: Mapping[str, Any], value: list[Any], path: str) -> Iterator[str]:
-    yield from _size_problems(schema, value, path, ("minItems", "maxItems"), "have", "items")
-    for index, item in enumerate(value):
-        yield from _problems(mapping(schema.get("items")), item, f"{path}[{index}]")
+def _combined(schema: Mapping[str, Any], value: Any, path: str) -> _Found:
+    def judged(key: str) -> list[_Found]:
+        inner = schema.get(key)
+        return [_judged(mapping(each), value, path) for each in inner] if isinstance(inner, list) else []
+
+    parts = [_Found(held=1)]
+    parts += _any_of(judged("anyOf"), path)
+    parts += _one_of(judged("oneOf"), path)
+    parts += _all_of(judged("allOf"), path)
+    if isinstance(schema.get("not"), Mapping) and not _judged(schema["not"], value, path).problems:
+        parts.append(_Found((_composite(path, "not validate the schema (not)"),)))
+    return _together(parts)
 
 
-def _size_problems(
-    schema: Mapping[str, Any], value: Any, path: str, bounds: tuple[str, str], verb: str, unit: str
-) -> Iterator[str]:
-    least, most = (schema.get(bound) for bound in bounds)
-    if isinstance(least, int) and len(value) < least:
-        yield _invalid(path, value, f"should {verb} at least {least} {unit}")
-    if isinstance(most, int) and len(value) > most:
-        yield _invalid(path, value, f"should {verb} at most {most} {unit}")
+def _any_of(found: Sequence[_Found], path: str) -> Iterator[_Found]:
+    fitting = next((each for each in found if not each.problems), None)
+    if fitting is not None:
+        yield fitting
+    elif found:
+        yield _Found((_composite(path, "validate at least one schema (anyOf)"),))
+        yield max(found, key=lambda each: each.held)
 
 
-def _number_problems(schema: Mapping[str, Any], value: float, path: str) -> Iterator[str]:
-    for bound_key, exclusive_key, holds, words in _NUMBERS:
-        bound = schema.get(bound_key)
-        if not isinstance(bound, int | float):
-            continue
-        exclusive = schema.get(exclusive_key) is True
-        if not holds(value, bound) or (exclusive and value == bound):
-            yield _invalid(path, value, f"should be {words} than {'' if exclusive else 'or equal to '}{bound}")
+def _one_of(found: Sequence[_Found], path: str) -> Iterator[_Found]:
+    fitting = [each for each in found if not each.problems]
+    if len(fitting) == 1:
+        yield fitting[0]
+    elif found:
+        number = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
+        yield _Found((_composite(path, f"validate one and only one schema (oneOf). {number}"),))
+        if not fitting:
+            yield max(found, key=lambda each: each.held)
+
+
+def _all_of(found: Sequence[_Found], path: str) -> Iterator[_Found]:
+    yield from found
+    failed = sum(bool(each.problems) for each in found)
+    if failed:
+        none = ". None validated" if failed == len(found) else ""
+        yield _Found((_composite(path, f"validate all the schemas (allOf){none}"),))
