@@ -30,6 +30,7 @@ FIELDS = {
     "kubeVersion": "kube_version",
     "olmVersion": "olm_version",
     "globalCatalogNamespace": "global_catalog_namespace",
+    "legacyUpgradePrecedence": "legacy_precedence",
     "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
     "approve": "approve",
     "apis": "apis",

@@ -53,6 +53,7 @@ class Options(NamedTuple):
     `kube_version`: the version of the cluster, with its leading `v`.
     `olm_version`: the OLM that runs in it: a release, OpenShift's (`ocp-4.14`), or `docs` (docs/olm-versions.md).
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
+    `legacy_precedence`: upgrades may come from other catalogs where the Subscription's own has none (D17).
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `namespaces`: namespaces that exist besides those of the workspace.
@@ -80,6 +81,7 @@ class Options(NamedTuple):
     kube_version: str = "v1.36.2"
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
+    legacy_precedence: bool = False
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()

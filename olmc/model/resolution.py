@@ -79,7 +79,8 @@ class Question(NamedTuple):
 
     `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
     namespace but about all of them, and wishes are named with theirs.
-    `unheeded` are the types of properties that state a requirement, but not to this OLM.
+    `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
+    may come from other catalogs where the Subscription's own has none (D17).
     """
 
     namespace: str
@@ -90,6 +91,7 @@ class Question(NamedTuple):
     shared: frozenset[tuple[str, str]] = frozenset()
     whole_cluster: bool = False
     unheeded: frozenset[str] = frozenset()
+    legacy_precedence: bool = False
 
 
 class Pick(NamedTuple):

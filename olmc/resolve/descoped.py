@@ -61,7 +61,7 @@ def _in_namespace(
 ) -> _Result:
     if not scoped:
         return _Result({})
-    question = question_of(cluster, namespace, scoped, visible_catalogs(cluster, namespace, options))
+    question = question_of(cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options)
     return _answered(answered(question, workspace, [namespace]), scoped, lambda _: True)
 
 

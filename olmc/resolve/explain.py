@@ -33,16 +33,16 @@ class Line(NamedTuple):
         return f"{'  ' * self.depth}{self.text}{place}"
 
 
-def derivation(question: Question, answer: Answer, *, legacy_precedence: bool = False) -> tuple[Line, ...]:
+def derivation(question: Question, answer: Answer) -> tuple[Line, ...]:
     """What was asked, which candidates there were and what ruled out each; nothing for an answer without
     failure.
 
-    `answer` must be the answer to `question`, with the same `legacy_precedence`.
+    `answer` must be the answer to `question`.
     """
     if not answer.message:
         return ()
     try:
-        draft, errors = drafted(question, legacy_precedence=legacy_precedence)
+        draft, errors = drafted(question)
     except CelMissingError:
         return (Line(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
@@ -52,11 +52,11 @@ def derivation(question: Question, answer: Answer, *, legacy_precedence: bool = 
     return tuple(_Story.of(question, draft, answer.conflict).told())
 
 
-def reasons(question: Question, *, legacy_precedence: bool = False) -> tuple[str, ...]:
+def reasons(question: Question) -> tuple[str, ...]:
     """What called for each pick of a question that can be resolved, in the order of the answer's picks: a
     Subscription, or a bundle's requirement. Raises cel.CelMissingError.
     """
-    draft, errors = drafted(question, legacy_precedence=legacy_precedence)
+    draft, errors = drafted(question)
     if errors:
         return ()
     names = {subscription_variable(wish.name): f"Subscription {wish.name}" for wish in question.wishes}

@@ -53,7 +53,7 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)
-    question, found = answered(question_of(cluster, namespace, mine, visible), workspace, [namespace])
+    question, found = answered(question_of(cluster, namespace, mine, visible, options), workspace, [namespace])
     if found.message:
         failure = (found.reason, found.message)
         return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
@@ -97,7 +97,11 @@ def _fails_forward(cluster: Cluster, namespace: str) -> bool:
 
 
 def question_of(
-    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], visible: Sequence[CatalogSource]
+    cluster: Cluster,
+    namespace: str,
+    mine: Mapping[Name, Subscription],
+    visible: Sequence[CatalogSource],
+    options: Options,
 ) -> Question:
     """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
     catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
@@ -110,7 +114,10 @@ def question_of(
     wishes = tuple(wish_of(s) for s in mine.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = _fails_forward(cluster, namespace)
-    return Question(namespace, tuple(catalogs), wishes, tuple(present), fail_forward, unheeded=unheeded)
+    return Question(
+        namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
+        unheeded=unheeded, legacy_precedence=options.legacy_precedence,
+    )  # fmt: skip
 
 
 def wish_of(s: Subscription) -> Wish:
@@ -152,7 +159,7 @@ def planned(
     wanted: list[Pick] = []
     generated: dict[str, Step] = {}
     for pick in picks:
-        matching = [key for key, s in mine.items() if _follows(s, pick.candidate)]
+        matching = [key for key, s in mine.items() if _follows(s, pick, options)]
         exists = Name(namespace, pick.candidate.name) in cluster.csvs
         if matching and exists and all(mine[key].current == pick.candidate.name for key in matching):
             continue
@@ -214,12 +221,16 @@ def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, clust
     return "all" in options.approve or not names.isdisjoint({*options.approve, *cluster.approved})
 
 
-def _follows(s: Subscription, candidate: Candidate) -> bool:
+def _follows(s: Subscription, pick: Pick, options: Options) -> bool:
+    """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
+    has installed (D17)."""
+    candidate = pick.candidate
     channel = s.spec.get("channel") or candidate.channel
+    from_elsewhere = options.legacy_precedence and bool(s.installed) and pick.replaces == s.installed
     return (
         s.package == candidate.package
         and channel == candidate.channel
-        and (s.catalog == candidate.catalog or not any(s.catalog))
+        and (s.catalog == candidate.catalog or not any(s.catalog) or from_elsewhere)
     )
 
 

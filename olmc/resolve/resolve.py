@@ -23,18 +23,17 @@ NOT_SATISFIABLE = "ConstraintsNotSatisfiable"
 PREVENTED = "ErrorPreventedResolution"
 
 
-def answer(question: Question, report: Report | None = None, *, legacy_precedence: bool = False) -> Answer:
+def answer(question: Question, report: Report | None = None) -> Answer:
     """What OLM's resolver answers in a namespace: one hop for each Subscription, and the dependencies
     (R-CAT-415).
 
-    `legacy_precedence` lets upgrades come from other catalogs where the own one has none (D17). `report` gets
-    what a person should know besides: that the namespace can't be resolved, skipRanges that can't be read,
-    and CEL rules that can't be judged for want of the library.
+    `report` gets what a person should know besides: that the namespace can't be resolved, skipRanges that can't be
+    read, and CEL rules that can't be judged for want of the library.
     """
     if not question.wishes:
         return Answer()
     try:
-        draft, errors = drafted(question, legacy_precedence=legacy_precedence)
+        draft, errors = drafted(question)
     except CelMissingError as error:
         if report is not None:
             report.add(rules.CEL_MISSING.finding(None, namespace=question.namespace, cause=error))
@@ -50,7 +49,7 @@ def answer(question: Question, report: Report | None = None, *, legacy_precedenc
     return given
 
 
-def drafted(question: Question, *, legacy_precedence: bool = False) -> tuple[Draft, list[Trouble]]:
+def drafted(question: Question) -> tuple[Draft, list[Trouble]]:
     """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
     R-CAT-514).
 
@@ -62,7 +61,7 @@ def drafted(question: Question, *, legacy_precedence: bool = False) -> tuple[Dra
     errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
     if not errors:
         for wish in wishes:
-            errors += add_subscription(draft, wish, legacy_precedence=legacy_precedence)
+            errors += add_subscription(draft, wish, legacy_precedence=question.legacy_precedence)
     return draft, errors
 
 

@@ -69,6 +69,7 @@ ALL_OPTIONS = CONFIG + """\
   kubeVersion: v1.30.0
   olmVersion: ocp-4.14
   globalCatalogNamespace: openshift-marketplace
+  legacyUpgradePrecedence: true
   protectedCopiedCSVNamespaces: [kept]
   apis: [monitoring.coreos.com/v1/ServiceMonitor]
   namespaces: [team-a]
@@ -96,6 +97,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         kube_version="v1.30.0",
         olm_version="ocp-4.14",
         global_catalog_namespace="openshift-marketplace",
+        legacy_precedence=True,
         protected_copied_csv_namespaces=("kept",),
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
         namespaces=("team-a",),

@@ -25,7 +25,6 @@ class Scene:
     question: Question
     message: str
     rounds: tuple[tuple[str, ...], ...]
-    legacy: bool
 
 
 def scenes(name: str) -> list[Scene]:
@@ -37,12 +36,15 @@ def _scene(case: Mapping[str, Any], name: str) -> Scene:
     catalogs = tuple(_catalog(each, name) for each in case["catalogs"])
     wishes = tuple(_wish(each, name) for each in case["subscriptions"])
     present = tuple(_present(each, name) for each in case.get("present", ()))
-    question = Question("ns", catalogs, wishes, present, fail_forward=bool(case.get("failForward")))
+    question = Question(
+        "ns", catalogs, wishes, present, fail_forward=bool(case.get("failForward")),
+        legacy_precedence=bool(case.get("legacy")),
+    )  # fmt: skip
     expected = case["expect"]
     if isinstance(expected, str):
-        return Scene(case["id"], question, expected, (), bool(case.get("legacy")))
+        return Scene(case["id"], question, expected, ())
     rounds = tuple(tuple(each) for each in expected) or ((),)
-    return Scene(case["id"], question, "", rounds, bool(case.get("legacy")))
+    return Scene(case["id"], question, "", rounds)
 
 
 def api(kind: str) -> dict[str, str]:

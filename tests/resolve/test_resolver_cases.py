@@ -16,7 +16,7 @@ SCENES = [scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scen
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_case(scene: Scene) -> None:
     question = scene.question
-    given = answer(question, legacy_precedence=scene.legacy)
+    given = answer(question)
     assert given.message == scene.message
     assert bool(given.reason) == bool(scene.message)
     for number, expected in enumerate(scene.rounds):
@@ -25,21 +25,21 @@ def test_case(scene: Scene) -> None:
         assert all(map(matches, given.picks, expected)), got
         if number + 1 < len(scene.rounds):
             question = carried_out(question, given)
-            given = answer(question, legacy_precedence=scene.legacy)
+            given = answer(question)
             assert not given.message
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_every_case_can_be_explained(scene: Scene) -> None:
-    given = answer(scene.question, legacy_precedence=scene.legacy)
-    lines = derivation(scene.question, given, legacy_precedence=scene.legacy)
+    given = answer(scene.question)
+    lines = derivation(scene.question, given)
     if scene.message:
         assert len(lines) > 1
         assert [line.depth for line in lines][:2] == [0, 1]
         assert all(after.depth <= before.depth + 1 for before, after in pairwise(lines))
     else:
         assert lines == ()
-        assert len(reasons(scene.question, legacy_precedence=scene.legacy)) == len(given.picks)
+        assert len(reasons(scene.question)) == len(given.picks)
 
 
 def test_ids_are_unique() -> None:
