@@ -31,6 +31,7 @@ FIELDS = {
     "olmVersion": "olm_version",
     "globalCatalogNamespace": "global_catalog_namespace",
     "legacyUpgradePrecedence": "legacy_precedence",
+    "legacyCRDRules": "legacy_crd_rules",
     "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
     "approve": "approve",
     "apis": "apis",

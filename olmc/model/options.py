@@ -54,6 +54,7 @@ class Options(NamedTuple):
     `olm_version`: the OLM that runs in it: a release, OpenShift's (`ocp-4.14`), or `docs` (docs/olm-versions.md).
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
     `legacy_precedence`: upgrades may come from other catalogs where the Subscription's own has none (D17).
+    `legacy_crd_rules`: which updates of CRDs are refused is decided as OLM's documents have it (D29).
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `namespaces`: namespaces that exist besides those of the workspace.
@@ -82,6 +83,7 @@ class Options(NamedTuple):
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
     legacy_precedence: bool = False
+    legacy_crd_rules: bool = False
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()

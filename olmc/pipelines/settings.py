@@ -47,7 +47,7 @@ def by_its_name(name: str) -> str:
 
 def option_name(name: str) -> str:
     """A setting's name as the command line has it."""
-    plain = name.replace("CSVs", "Csvs")
+    plain = name.replace("CSVs", "Csvs").replace("CRD", "Crd")
     return "".join(f"-{char.lower()}" if char.isupper() else char for char in plain)
 
 

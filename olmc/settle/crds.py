@@ -17,13 +17,17 @@ class CRDError(Exception):
 
 
 def updated_crd(
-    new: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name
+    new: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
 ) -> KubernetesObject:
-    """The CRD as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written."""
+    """The CRD as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written.
+
+    `legacy`: whether it may be is decided as OLM's documents have it (D29).
+    """
     crd = as_v1(new)
     name = crd["metadata"].get("name") or ""
     if existing is not None:
-        problem = next(_update_problems(name, crd, existing.object, cluster), "")
+        judge = _legacy_problems if legacy else _update_problems
+        problem = next(judge(name, crd, existing.object, cluster, csv), "")
         if problem:
             raise CRDError(problem)
     annotations = {**(crd["metadata"].get("annotations") or {})}
@@ -38,6 +42,8 @@ def updated_crd(
     metadata |= {"annotations": annotations} if annotations else {}
     metadata.pop("namespace", None)
     stored = _stored_versions(crd, existing.object if existing else None)
+    if legacy:
+        stored = [version for version in stored if version in _version_names(crd)]
     return {**crd, "metadata": metadata, "status": {"storedVersions": stored}}
 
 
@@ -55,18 +61,39 @@ def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
     return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
 
 
+def _version_names(crd: KubernetesObject, *, served: bool = False) -> list[str]:
+    """The names of a CRD's versions, of all or of those that are served."""
+    versions = (crd.get("spec") or {}).get("versions") or ()
+    return [item.get("name") for item in versions if item.get("served") or not served]
+
+
 def _update_problems(
-    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster
+    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster, _: Name
 ) -> Iterator[str]:
     """R-CAT-723: existing objects against the new schema, then stored versions."""
     yield from _resource_problems(name, new, old, cluster)
-    versions = {item.get("name") for item in (new.get("spec") or {}).get("versions") or ()}
+    versions = _version_names(new)
     for version in _stored_versions(old, None):
         if version not in versions:
             yield (
                 f'risk of data loss updating "{name}": new CRD removes version {version} that is listed as a stored '
                 "version on the existing CRD"
             )
+
+
+def _legacy_problems(
+    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster, csv: Name
+) -> Iterator[str]:
+    """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
+    others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
+    owners = [each for each in others if any(item.get("name") == name for item in each.crd_descriptions("owned"))]
+    if len(owners) <= 1:
+        return
+    kept = _version_names(new)
+    for version in _version_names(old, served=True):
+        if version not in kept:
+            yield f"not allowing CRD ({name}) update with unincluded version {version}"
+    yield from _resource_problems(name, new, old, cluster)
 
 
 def _stored_versions(crd: KubernetesObject, before: KubernetesObject | None) -> list[str]:
@@ -89,7 +116,7 @@ def _resource_problems(
     objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
-    served_before = {v.get("name") for v in (old.get("spec") or {}).get("versions") or () if v.get("served")}
+    served_before = _version_names(old, served=True)
     for version in spec.get("versions") or ():
         if not version.get("served") or version.get("name") not in served_before:
             continue

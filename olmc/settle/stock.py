@@ -105,7 +105,8 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
         raise StepError(f"{version} crd unmarshaling failed: {problem}")
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
     try:
-        written = updated_crd(obj, existing, cluster, Name(target.namespace, step.resolving))
+        by = Name(target.namespace, step.resolving)
+        written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
         raise StepError(str(error)) from error
     return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")

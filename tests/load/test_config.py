@@ -70,6 +70,7 @@ ALL_OPTIONS = CONFIG + """\
   olmVersion: ocp-4.14
   globalCatalogNamespace: openshift-marketplace
   legacyUpgradePrecedence: true
+  legacyCRDRules: true
   protectedCopiedCSVNamespaces: [kept]
   apis: [monitoring.coreos.com/v1/ServiceMonitor]
   namespaces: [team-a]
@@ -98,6 +99,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         olm_version="ocp-4.14",
         global_catalog_namespace="openshift-marketplace",
         legacy_precedence=True,
+        legacy_crd_rules=True,
         protected_copied_csv_namespaces=("kept",),
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
         namespaces=("team-a",),

@@ -122,7 +122,7 @@ def test_every_option_of_render_is_a_setting() -> None:
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
     places = {"output", "output-dir", "check", "fail-on-change", "color", "paths", "-n", "-o", "-v"}
     assert options - places == {option_name(name) for name in known()} - {
-        "path", "apis", "namespaces", "global-catalog-namespace", "legacy-upgrade-precedence"
+        "path", "apis", "namespaces", "global-catalog-namespace", "legacy-upgrade-precedence", "legacy-crd-rules"
     }  # fmt: skip
 
 
