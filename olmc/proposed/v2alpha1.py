@@ -104,24 +104,26 @@ def rewriting(found: Followed, options: Options) -> Callable[[World, Sequence[Re
     """The function that adds Operators and Installs to the objects of a cluster, with all that they change."""
 
     def rewrite(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
-        keys = {component_key(outcome.operator.name, options): outcome for outcome in found.outcomes}
+        # Long names may be cut to the same key: the components are both Operators' then (R-OPERATOR-3).
+        keys = {component_key(outcome.operator.name, options): outcome.operator.name for outcome in found.outcomes}
         names = {outcome.operator.name for outcome in found.outcomes}
         left_out = set(_only_for_applying(found.installs)) if options.purpose == "apply" else set()
         kept = [each for each in objects if not _is_v1_operator(each, names) and each.identity not in left_out]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         mine = labelled([*kept, *installs], found.labels, frozenset(keys))
-        mine = without_copies(mine, {key: outcome.operator.name for key, outcome in keys.items()})
-        operators = [
-            _rendered(
-                operator_object(outcome, key, mine, world.cluster, outcome.operator.name in found.differing, options),
-                outcome.operator.source,
-                "R-OPERATOR-1",
-            )
-            for key, outcome in keys.items()
-        ]
+        mine = without_copies(mine, keys)
+        operators = [_operator(outcome, mine, world.cluster, found.differing, options) for outcome in found.outcomes]
         return [*mine, *operators]
 
     return rewrite
+
+
+def _operator(
+    outcome: Outcome, objects: Sequence[Rendered], cluster: Cluster, differing: Mapping[str, Any], options: Options
+) -> Rendered:
+    name = outcome.operator.name
+    obj = operator_object(outcome, component_key(name, options), objects, cluster, name in differing, options)
+    return _rendered(obj, outcome.operator.source, "R-OPERATOR-1")
 
 
 def _only_for_applying(installs: Iterable[Judged]) -> Iterator[Identity]:
