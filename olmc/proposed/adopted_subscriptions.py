@@ -12,6 +12,7 @@ from olmc.model.diagnostic import Diagnostic
 from olmc.model.objects import KubernetesObject
 from olmc.model.proposed import CatalogUpdates, Operator
 from olmc.proposed.operators import entrypoint_of
+from olmc.rules import migrate
 from olmc.rules import v2alpha1 as rules
 from olmc.yaml import locate
 
@@ -40,9 +41,13 @@ def associated(cluster: Cluster, operators: Sequence[Operator]) -> Association:
             continue
         key = (subscription.package, channel_of(cluster, subscription), subscription.catalog)
         if key not in followed:
-            made = operator_for(cluster, subscription)
-            followed[key] = made.name
-            every.append(made)
+            names = _names(cluster, subscription)
+            free = next((each for each in names if each not in {operator.name for operator in every}), "")
+            if not free:
+                refused.append(_name_taken(subscription, names[-1]))
+                continue
+            followed[key] = free
+            every.append(operator_for(cluster, subscription, free))
         found[name] = followed[key]
     return Association(tuple(sorted(every, key=lambda each: each.name)), found, tuple(refused))
 
@@ -66,12 +71,24 @@ def channel_of(cluster: Cluster, subscription: Subscription) -> str:
     return channel or (package.default_channel if package else "")
 
 
-def operator_for(cluster: Cluster, subscription: Subscription) -> Operator:
-    """The Operator that takes a Subscription's place."""
-    namespaces = [n for n, other in sorted(cluster.subscriptions.items()) if other.package == subscription.package]
-    name = subscription.package
-    if len(namespaces) > 1:
-        name = f"{subscription.package}.{subscription.name.namespace}"
+def _names(cluster: Cluster, subscription: Subscription) -> tuple[str, ...]:
+    """What the Operator in a Subscription's place may be called: the package, unless another Subscription of the
+    workspace has it, else the package and the namespace, which also helps where an Operator is called like the package.
+    """
+    given = [each for each in cluster.subscriptions.values() if each.source is not None]
+    alone = not any(each.package == subscription.package for each in given if each is not subscription)
+    longer = f"{subscription.package}.{subscription.name.namespace}"
+    return (subscription.package, longer) if alone else (longer,)
+
+
+def _name_taken(subscription: Subscription, name: str) -> Diagnostic:
+    place = locate(subscription.source, ("spec",)) if subscription.source else None
+    why = f"there is another Operator {name} already, which does not follow the same package, channel and catalog"
+    return migrate.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
+
+
+def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Operator:
+    """The Operator that takes a Subscription's place, by its name."""
     updates = CatalogUpdates(
         subscription.catalog,
         subscription.package,

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
+from olmc.load.v2alpha1 import V2ALPHA1
 
 TWO = {
     "olmc": {"descoped": True},
@@ -166,6 +167,16 @@ def test_an_operator_that_is_there_takes_over(tmp_path: Path) -> None:
     workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other)
     assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
     assert not (tmp_path / "subs.yaml").exists()
+
+
+def test_an_operator_of_another_package_takes_nothing_over(tmp_path: Path) -> None:
+    """R-OPERATOR-13: the Subscription's Operator gets another name than the one that is there already."""
+    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    other = f"apiVersion: {V2ALPHA1}\nkind: Operator\nmetadata: {{name: kettle}}\n"
+    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other)
+    assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
+    assert (tmp_path / "subs.yaml").read_text() == OPERATOR.replace("  name: kettle\n  l", "  name: kettle.aa\n  l")
+    assert (tmp_path / "ops.yaml").read_text() == other
 
 
 def test_configuration_is_not_lost(tmp_path: Path) -> None:
