@@ -109,8 +109,9 @@ def updates_available(outcome: Outcome, cluster: Cluster, options: Options) -> l
         if source.problem or not may_use(cluster, key, options):
             continue
         for entry in source.entries:
-            elsewhere = entry.package == outcome.package and entry.channel != outcome.channel
-            if elsewhere and upgrades(item_of_candidate(entry), installed):
+            # An Operator of an entrypoint alone follows no channel, so that all of them are others.
+            elsewhere = outcome.fixed or entry.channel != outcome.channel
+            if entry.package == outcome.package and elsewhere and upgrades(item_of_candidate(entry), installed):
                 found.add((key, entry.channel))
     ordered = sorted(found, key=lambda each: (each[0] != outcome.ref, each[0].name, each[0].namespace, each[1]))
     return [
