@@ -65,7 +65,8 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
     for content in contents.values():
         if content is not None:
             try:
-                steps += placed_steps(content, home, "", bundle_text(content), NO_CATALOG, known, profile)
+                found = placed_steps(content, home, "", bundle_text(content), NO_CATALOG, known, profile)
+                steps += calling(found, mapping)
             except UndecodableCSVError as error:
                 problem = str(error)
     missing = tuple(image for image, content in contents.items() if content is None)
@@ -95,6 +96,15 @@ def placed_steps(
         if known.is_namespaced(obj) and step.kind != CSV_KIND:
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
         yield step._replace(object=obj)
+
+
+def calling(steps: Iterable[Step], mapping: Mapping[str, str]) -> Iterator[Step]:
+    """The steps of a bundle, with namespaces replaced in the fields of its objects that name one (R-INSTALL-4).
+
+    The objects themselves are in the install namespace by then, as is what stems from the CSV.
+    """
+    for step in steps:
+        yield step if step.derived else step._replace(object=_with_fields(step.object, mapping))
 
 
 def content_of_image(workspace: Workspace, image: str, options: Options) -> Content | None:
@@ -143,6 +153,10 @@ def with_namespaces(obj: KubernetesObject, mapping: Mapping[str, str], known: Sc
         obj = {**obj, "metadata": {**metadata, "namespace": mapping.get(home, home)}}
     elif obj["kind"] == "Namespace" and obj["apiVersion"] == "v1":
         obj = {**obj, "metadata": {**metadata, "name": mapping.get(metadata["name"], metadata["name"])}}
+    return _with_fields(obj, mapping)
+
+
+def _with_fields(obj: KubernetesObject, mapping: Mapping[str, str]) -> KubernetesObject:
     change = _FIELDS.get(obj["kind"])
     return obj if change is None else change(obj, mapping)
 
@@ -191,9 +205,10 @@ def _at(value: Any, keys: Sequence[str], mapping: Mapping[str, str]) -> Any:
 
 
 def _replaced(value: Any, mapping: Mapping[str, str]) -> Any:
-    if not isinstance(value, dict) or value.get("namespace") not in mapping:
+    namespace = value.get("namespace") if isinstance(value, dict) else None
+    if not isinstance(namespace, str) or namespace not in mapping:
         return value
-    return {**value, "namespace": mapping[value["namespace"]]}
+    return {**value, "namespace": mapping[namespace]}
 
 
 def suggested_namespace(content: Content) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from olmc.load.catalogs.properties import properties_text
-from olmc.model.cluster import Cluster
+from olmc.model.cluster import Cluster, Step
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject, Provenance, Rendered, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install
 from olmc.model.resolution import Pick
-from olmc.proposed.content import Resolved, namespaces_of, objects_of, pinned, placed_steps
+from olmc.proposed.content import Resolved, calling, namespaces_of, objects_of, pinned, placed_steps
 from olmc.proposed.gate import Judged, Setting
 from olmc.proposed.given_installs import component_key, csv_name, namespace_object
 from olmc.proposed.outcome import Outcome, Scene
@@ -47,12 +47,14 @@ def install_for(
     cluster: Cluster,
 ) -> tuple[Install, Resolved]:  # fmt: skip
     """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
-    steps = []
+    mapping = {each: home for each in namespaces_of(contents, known) if each != home}
+    steps: list[Step] = []
     items: list[dict[str, Any]] = []
     for pick, content in zip(picks, contents, strict=True):
         candidate = pick.candidate
         text = properties_text(content.served if content.inline else candidate.properties)
-        steps += list(placed_steps(content, home, pick.replaces, text, candidate.catalog, known, cluster.profile))
+        found = placed_steps(content, home, pick.replaces, text, candidate.catalog, known, cluster.profile)
+        steps += calling(found, mapping)
         if candidate.image:
             items.append({"type": "ManifestImage", "manifestImage": candidate.image})
         else:
@@ -68,7 +70,7 @@ def install_for(
         object={"metadata": {"name": name, "labels": labels}},
         source=outcome.operator.source,
         content=tuple(ContentItem(item, str(item.get("manifestImage") or "")) for item in items),
-        namespaces=tuple((each, home) for each in namespaces_of(contents, known) if each != home),
+        namespaces=tuple(mapping.items()),
         approved=record is not None and record.approved,
         operator=outcome.operator.name,
     )
