@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
@@ -79,13 +79,26 @@ def _is_meant(listed: Any, subject: Subject, namespace: str) -> bool:
 
 
 def rules_of(role: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Iterator[Rule]:
-    """The rules of a role; for an aggregated ClusterRole, those of the ClusterRoles that it selects."""
-    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
-    if not selectors:
-        yield from role.get("rules") or ()
-        return
+    """The rules of a role; for an aggregated ClusterRole, those of the ClusterRoles that it selects, which may be
+    aggregated themselves, as `view`, `edit` and `admin` are.
+    """
+    seen: list[KubernetesObject] = []
+    waiting = [role]
+    while waiting:
+        each = waiting.pop(0)
+        if any(each is other for other in seen):
+            continue
+        seen.append(each)
+        selectors = (each.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
+        if selectors:
+            waiting += _selected(selectors, stock)
+        else:
+            yield from each.get("rules") or ()
+
+
+def _selected(selectors: Iterable[Any], stock: Mapping[Identity, Rendered]) -> Iterator[KubernetesObject]:
     for identity, found in stock.items():
-        if (identity.group, identity.kind) == (RBAC, "ClusterRole") and found.object is not role:
+        if (identity.group, identity.kind) == (RBAC, "ClusterRole"):
             labels = found.object["metadata"].get("labels") or {}
             if any(matches(selector, labels) for selector in selectors):
-                yield from found.object.get("rules") or ()
+                yield found.object
