@@ -15,7 +15,7 @@ from olmc.model.location import Source
 from olmc.model.operators import Group
 from olmc.proposed.changes import Edit, carried_out
 from olmc.proposed.migration import Migration
-from olmc.proposed.situations import Installed, installs
+from olmc.proposed.situations import Installed, installs, supports
 from olmc.rules import migrate as rules
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError
@@ -58,17 +58,12 @@ def _plan(found: Sequence[Installed]) -> _Plan | None:
     keep, *others = found
     if keep.situation == "different-versions":
         return None
-    if _supports(keep, "AllNamespaces"):
+    if supports(keep.member, "AllNamespaces"):
         return _Plan(keep, None, tuple(others))
     if others and keep.supports_multi:
         targets = sorted({name for each in found if each.member.group for name in each.member.group.targets})
         return _Plan(keep, tuple(targets), tuple(others))
     return None
-
-
-def _supports(each: Installed, wanted: str) -> bool:
-    modes = each.member.csv.spec.get("installModes") or ()
-    return any(mode.get("type") == wanted and mode.get("supported") for mode in modes)
 
 
 def _why_not(found: Sequence[Installed]) -> str:
@@ -86,10 +81,7 @@ def _blocked(cluster: Cluster, plan: _Plan) -> str:
         return "no OperatorGroup of the workspace belongs to it"
     wanted = "AllNamespaces" if plan.targets is None else "MultiNamespace"
     for name, member in sorted(cluster.members.items()):
-        modes = member.csv.spec.get("installModes") or ()
-        if name.namespace == group.namespace and not any(
-            mode.get("type") == wanted and mode.get("supported") for mode in modes
-        ):
+        if name.namespace == group.namespace and not supports(member, wanted):
             return f"{member.csv.name} shares its OperatorGroup and does not support {wanted}"
     return ""
 

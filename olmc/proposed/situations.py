@@ -52,8 +52,7 @@ class Installed(NamedTuple):
     @property
     def supports_multi(self) -> bool:
         """Whether one instance can watch several namespaces."""
-        modes = self.member.csv.spec.get("installModes") or ()
-        return any(mode.get("type") == "MultiNamespace" and mode.get("supported") for mode in modes)
+        return supports(self.member, "MultiNamespace")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -67,6 +66,12 @@ class Installed(NamedTuple):
         if self.supports_multi:
             return first, f"operator {package} supports MultiNamespace: consider migrating to a single instance"
         return (first,) if self.situation == "single" else (first, f"operator {package} requires manual clean-up")
+
+
+def supports(member: Member, mode: str) -> bool:
+    """Whether an operator supports an install mode."""
+    modes = member.csv.spec.get("installModes") or ()
+    return any(each.get("type") == mode and each.get("supported") for each in modes)
 
 
 def installs(cluster: Cluster) -> tuple[Installed, ...]:
@@ -86,7 +91,7 @@ def installs(cluster: Cluster) -> tuple[Installed, ...]:
 def _situation(member: Member, all_of_package: Sequence[Member]) -> Situation:
     if member.csv.scope == "plain":
         return "descoped"
-    if member.group is not None and member.group.is_global:
+    if member.group is not None and member.group.is_global and supports(member, "AllNamespaces"):
         return "all-namespaces"
     if len(all_of_package) == 1:
         return "single"
