@@ -14,10 +14,11 @@ from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
 from olmc.proposed import situations
+from olmc.proposed.atoms import Atom, covers
 from olmc.proposed.descoped_rbac import REQUIRED
 from olmc.rules import descoped as rules
 from olmc.settle.descoped import is_descoped
-from olmc.settle.permissions import access, allowed
+from olmc.settle.permissions import Rule, access
 from olmc.settle.requirements import APIEXTENSIONS
 from olmc.yaml import at, locate
 
@@ -86,7 +87,7 @@ def _optional_roles(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnosti
 def _status_rights(csv: Csv, cluster: Cluster) -> Iterator[Diagnostic]:
     """R-DESCOPE-7, for APIs whose resources have a status."""
     for api in _apis_with_status([csv], cluster):
-        if not _may_update_everywhere(csv, api):
+        if not _may_update(_granted_everywhere(csv), api):
             place = at(csv.source, "spec", "customresourcedefinitions", "owned")
             resource, group = api.plural, api.key.group
             yield rules.NO_STATUS.finding(place, csv=csv.name, api=api.name, resource=resource, group=group)
@@ -113,13 +114,14 @@ def _version_has_status(version: Mapping[str, Any]) -> bool:
     return "status" in (version.get("subresources") or {}) or "status" in (schema.get("properties") or {})
 
 
-def _status_rule(api: OwnedAPI) -> dict[str, list[str]]:
-    return {"verbs": ["get", "update"], "apiGroups": [api.key.group], "resources": [f"{api.plural}/status"]}
+def _may_update(rules: Iterable[Rule], api: OwnedAPI, name: str = "") -> bool:
+    """Whether Kubernetes lets rules read and update the status of an API's resources, or of the one of that name."""
+    atoms = [Atom(api.key.group, f"{api.plural}/status", verb, None, name) for verb in ("get", "update")]
+    return all(any(covers(rule, atom) for rule in rules) for atom in atoms)
 
 
-def _may_update_everywhere(csv: Csv, api: OwnedAPI) -> bool:
-    granted = [rule for entry in csv.cluster_permissions for rule in entry.get("rules") or ()]
-    return allowed(granted, _status_rule(api))
+def _granted_everywhere(csv: Csv) -> tuple[Rule, ...]:
+    return tuple(rule for entry in csv.cluster_permissions for rule in entry.get("rules") or ())
 
 
 def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
@@ -127,16 +129,16 @@ def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
     csvs = [csv for _, csv in sorted(cluster.csvs.items())]
     granted = access(cluster.stock)
     for api in _apis_with_status(csvs, cluster):
-        wanted = _status_rule(api)
         for identity, found in sorted(cluster.stock.items()):
             if (identity.group, identity.kind) != (api.key.group, api.key.kind):
                 continue
-            may = (
-                allowed(granted.rules(csv.namespace, account, identity.namespace), wanted)
+            holders = [_granted_everywhere(csv) for csv in csvs]
+            holders += [
+                granted.rules(csv.namespace, account, identity.namespace)
                 for csv in csvs
                 for account in csv.service_account_names
-            )
-            if not any(_may_update_everywhere(csv, api) for csv in csvs) and not any(may):
+            ]
+            if not any(_may_update(rules, api, identity.name) for rules in holders):
                 place = found.provenance.place
                 resource = f"{identity.namespace}/{identity.name}" if identity.namespace else identity.name
                 yield rules.NO_CONTROLLER.finding(
