@@ -35,8 +35,8 @@ class Begun(NamedTuple):
     """What the proposed APIs make of a workspace before anything settles.
 
     `workspace` has what the Installs in `judged` bring as objects; `steps` carry out the bundles among it, and
-    `installed` are its CSVs. `operators` are left to be resolved. `records` are Installs that approve generated ones,
-    by name; `given` are the manifests as they were.
+    `installed` are its CSVs, and those that Operators had installed before. `operators` are left to be resolved.
+    `records` are Installs that approve generated ones, by name; `given` are the manifests as they were.
     """
 
     workspace: Workspace
@@ -64,10 +64,19 @@ def begin(workspace: Workspace, options: Options, report: Report) -> Begun:
         for operator in found.operators
         if operator.image
     ]
-    begun = Begun(found.workspace, workspace.manifests, found.operators, (), labelled, (), frozenset())
+    there = frozenset(_installed_before(found.workspace, found.operators, options))
+    begun = Begun(found.workspace, workspace.manifests, found.operators, (), labelled, (), there)
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
+
+
+def _installed_before(workspace: Workspace, operators: Iterable[Operator], options: Options) -> Iterator[Name]:
+    """The CSVs of a workspace that Operators have installed already: they need no OperatorGroup now either."""
+    keys = {component_key(each.name, options) for each in operators if each.catalog is not None or each.image}
+    for manifest in workspace.manifests:
+        if manifest.object["kind"] == CSV_KIND and keys & set(manifest.object["metadata"].get("labels") or ()):
+            yield csv_name(manifest.object)
 
 
 def _of_image(operator: Operator, workspace: Workspace, record: Install | None, options: Options) -> Install:
