@@ -12,17 +12,16 @@ from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.model.proposed import CatalogUpdates, Operator
+from olmc.model.proposed import CatalogUpdates, Install, Operator
 from olmc.model.resolution import Candidate, Pick, Question, Wish
 from olmc.proposed.atoms import Atom
-from olmc.proposed.content import (
-    suggested_namespace,
-)
+from olmc.proposed.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.gate import Judged, judged, required, service_account
 from olmc.proposed.generated_installs import apply, install_for, known_kinds, setting_of, with_objects
 from olmc.proposed.given_installs import component_key
 from olmc.proposed.grants import grants_of, person
 from olmc.proposed.outcome import Outcome, Scene
+from olmc.proposed.scopes import Scopes
 from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
 from olmc.resolve.resolve import NOT_SATISFIABLE, answer
@@ -99,25 +98,36 @@ _ZERO = tolerant_or_none("0.0.0")
 
 
 def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
-    """The Install that an installed CSV came by, as far as the catalog still has it."""
+    """The Install that an installed CSV came by: that of the workspace, else what the catalog still has of it."""
+    given = scene.records.get(outcome.installed)
+    key = component_key(outcome.operator.name, scene.options)
+    if given is not None and key in (given.object["metadata"].get("labels") or ()):
+        content = resolved(given, scene.workspace, scene.options)
+        if not (content.missing or content.problem):
+            known = known_kinds(cluster, ())
+            return _approved(given._replace(operator=outcome.operator.name), content, scene, cluster, outcome, known)
     source = cluster.catalogs.get(outcome.ref)
     entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
     entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
     home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
     csv = cluster.csvs.get(Name(home, outcome.installed))
-    content = content_of(scene.workspace, cluster, entries[0]) if entries else None
-    if csv is None or content is None:
+    bundle = content_of(scene.workspace, cluster, entries[0]) if entries else None
+    if csv is None or bundle is None:
         return None
-    known = known_kinds(cluster, [content])
+    known = known_kinds(cluster, [bundle])
     try:
-        made = install_for(scene, outcome, [Pick(entries[0], csv.replaces)], [content], home, known, cluster)
+        made = install_for(scene, outcome, [Pick(entries[0], csv.replaces)], [bundle], home, known, cluster)
     except UndecodableCSVError:
         return None
-    install, resolved = made
-    setting = setting_of(scene, cluster, outcome, known)
-    approvals = frozenset(required(resolved, known))
-    by = service_account(install, resolved, setting)
-    return Judged(install, resolved, by, (), True, True, (), approvals)
+    return _approved(*made, scene, cluster, outcome, known)
+
+
+def _approved(
+    install: Install, content: Resolved, scene: Scene, cluster: Cluster, outcome: Outcome, known: Scopes
+) -> Judged:
+    """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
+    by = service_account(install, content, setting_of(scene, cluster, outcome, known))
+    return Judged(install, content, by, (), True, True, (), frozenset(required(content, known)))
 
 
 def _question(scene: Scene, cluster: Cluster, outcomes: Iterable[Outcome]) -> Question:
