@@ -36,7 +36,7 @@ _COMMENT = re.compile(r"(?:^|\s)(#.*?)\s*$")
 def migrate(cluster: Cluster, operators: Sequence[Operator]) -> Migration:
     """The changes to the files of a workspace, given by its first state and the Operators that it has already."""
     association = associated(cluster, operators)
-    there = {operator.name for operator in operators}
+    written = {operator.name for operator in operators}
     made = {operator.name: operator for operator in association.operators}
     edits: list[Edit] = []
     remarks = list(association.refused)
@@ -45,7 +45,7 @@ def migrate(cluster: Cluster, operators: Sequence[Operator]) -> Migration:
         subscription = cluster.subscriptions[name]
         if subscription.source is None:
             continue
-        change = without_document if operator in there else _as_operator(made[operator].object)
+        change = without_document if operator in written else _as_operator(made[operator].object)
         try:
             carried_out([*edits, Edit(subscription.source, change)])
         except EditError as error:
@@ -53,6 +53,7 @@ def migrate(cluster: Cluster, operators: Sequence[Operator]) -> Migration:
             continue
         edits.append(Edit(subscription.source, change))
         moved.add(name)
+        written.add(operator)
     for group in cluster.groups:
         if group.source is None or not _is_needless(cluster, group, moved):
             continue

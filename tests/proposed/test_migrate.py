@@ -179,6 +179,16 @@ def test_an_operator_of_another_package_takes_nothing_over(tmp_path: Path) -> No
     assert (tmp_path / "ops.yaml").read_text() == other
 
 
+def test_several_that_ask_for_the_same_become_one(tmp_path: Path) -> None:
+    """R-OPERATOR-13: the first Subscription to a package, channel and catalog becomes the Operator, the others go."""
+    workspace(tmp_path, {**TWO, "olmc": {}}, groups=GROUPS, subs=f"{subscription('aa')}---\n{subscription('bb')}")
+    assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
+    text = (tmp_path / "subs.yaml").read_text()
+    assert (text.count("kind: Operator"), text.count("kind: Subscription")) == (1, 0)
+    assert "# For aa." in text
+    assert "name: kettle.aa\n" in text
+
+
 def test_configuration_is_not_lost(tmp_path: Path) -> None:
     """R-OPERATOR-13: what an Operator can't say keeps a Subscription, and its group, where it is."""
     case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
