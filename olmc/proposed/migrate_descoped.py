@@ -75,7 +75,10 @@ def _why_not(found: Sequence[Installed]) -> str:
 
 
 def _blocked(cluster: Cluster, plan: _Plan) -> str:
-    """Why the group of the instance to keep can't get other targets, "" if it can."""
+    """Why the instance to keep can't take over, or its group can't get other targets; "" if both can be."""
+    fields = sorted({field for each in plan.remove for field in _differing(plan.keep, each)})
+    if fields:
+        return f"its Subscriptions differ in {', '.join(fields)}, and somebody has to choose"
     group = plan.keep.member.group
     if group is None or group.source is None:
         return "no OperatorGroup of the workspace belongs to it"
@@ -84,6 +87,12 @@ def _blocked(cluster: Cluster, plan: _Plan) -> str:
         if name.namespace == group.namespace and not supports(member, wanted):
             return f"{member.csv.name} shares its OperatorGroup and does not support {wanted}"
     return ""
+
+
+def _differing(keep: Installed, gone: Installed) -> Iterator[str]:
+    """The fields in which two Subscriptions differ, without the one that only said where to begin."""
+    one, other = keep.subscription.spec, gone.subscription.spec
+    yield from (field for field in {*one, *other} - {"startingCSV"} if one.get(field) != other.get(field))
 
 
 def _left_alone(package: str, first: Installed, why: str) -> Diagnostic:

@@ -96,6 +96,17 @@ def test_what_needs_a_decision_is_left_alone(tmp_path: Path, modes: list[str]) -
     assert (tmp_path / "groups.yaml").read_text() == GROUPS
 
 
+def test_no_configuration_goes_with_an_instance(tmp_path: Path) -> None:
+    """R-DESCOPE-10: instances whose Subscriptions say different things don't become one without a decision."""
+    configured = subscription("bb").replace(": olm}", ": olm, config: {nodeSelector: {a: b}}}")
+    subs = f"{subscription('aa')}---\n{configured}"
+    workspace(tmp_path, TWO, groups=GROUPS, subs=subs, ns=NAMESPACES)
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 1
+    assert "operator kettle is left as it is: its Subscriptions differ in config" in result.output
+    assert ((tmp_path / "subs.yaml").read_text(), (tmp_path / "groups.yaml").read_text()) == (subs, GROUPS)
+
+
 def test_json_is_left_alone(tmp_path: Path) -> None:
     """What olmc can't edit without touching anything else stays, and is named."""
     write_workspace(tmp_path, {**TWO, "groups": {"aa/og": "own", "bb/og": "own"}})
