@@ -72,7 +72,8 @@ def components(question: Question) -> tuple[Question, ...]:
     """The parts of a question that have nothing to do with each other, by their lowest wish; the rest is left out.
 
     Bundles belong together that share a package or an API, or of which one could meet a requirement of the other. A
-    requirement that only CEL can judge may be met by any bundle, so it holds everything together.
+    requirement that only CEL can judge may be met by any bundle, so it holds everything together. What a wish has
+    installed belongs to it, even if the CSV does not say of which package it is (R-CAT-310).
     """
     graph = _Graph()
     entries = [item_of_candidate(entry) for catalog in question.catalogs for entry in catalog.entries]
@@ -87,6 +88,8 @@ def components(question: Question) -> tuple[Question, ...]:
     for item, key in needs:
         if key in graph:
             graph.join(item.identifier, key)
+    for wish in question.wishes:
+        graph.join(_wanted(wish), *(item.identifier for item in existing if item.name == wish.installed))
     found: dict[Hashable, list[Wish]] = defaultdict(list)
     for wish in sorted(question.wishes, key=lambda each: each.name):
         found[graph.root(_wanted(wish))].append(wish)
