@@ -11,7 +11,9 @@ from olmc.generate.world import World, rendered
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
+from olmc.model.values import mapping
 from olmc.profiles.ownership import CSV_API, owner_reference
+from olmc.settle.given_plans import installed_condition
 from olmc.settle.stock import UNSUPPORTED
 
 if TYPE_CHECKING:
@@ -169,8 +171,26 @@ def install_plans(world: World) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
     for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
         for plan in _kept_plans(world.cluster, namespace):
-            obj = plan.given if plan.given is not None else _install_plan(plan, world.profile)
-            yield rendered(obj, "install_plans", "R-CAT-600", None)
+            yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
+
+
+def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+    """A plan as it is in the end; of one that lies in the workspace, what OLM does not change stays as it is there."""
+    if plan.given is None:
+        return _install_plan(plan, profile)
+    if not plan.resumed:
+        return plan.given
+    made = _install_plan(plan, profile)
+    if plan.owners:  # made again, since its steps were not there
+        return {**made, "metadata": {**made["metadata"], **plan.given["metadata"]}}
+    before, after = mapping(plan.given.get("status")), made["status"]
+    steps = zip(before["plan"], after["plan"], strict=True)
+    kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
+    after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
+    if before.get("conditions") and installed_condition(before) == plan.condition:
+        after["conditions"] = before["conditions"]
+    spec = {**mapping(plan.given.get("spec")), "approved": plan.approved}
+    return {**plan.given, "spec": spec, "status": after}
 
 
 def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:

@@ -76,7 +76,7 @@ class InstallPlan(NamedTuple):
     `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
     carried out.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
-    of the workspace for a plan that was there from the start.
+    of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it.
     """
 
     namespace: str
@@ -93,6 +93,7 @@ class InstallPlan(NamedTuple):
     condition: tuple[str, str, str] | None = None
     executed: int = 0
     given: KubernetesObject | None = None
+    resumed: bool = False
     account: Mapping[str, str] | None = None
 
 
@@ -178,9 +179,9 @@ class Cluster(NamedTuple):
     `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
-    `approved`: CSVs, as `namespace/name`, whose waiting plan the workspace approves. `copies`: copied CSVs that the
-    workspace has, with the namespace each is from. `installed`: CSVs that came by an Install, which need no
-    group. CSVs stand in the order in which they arrived.
+    `approved`: plans of the workspace that are approved, but have no steps, so that they are made again. `copies`:
+    copied CSVs that the workspace has, with the namespace each is from. `installed`: CSVs that came by an Install and
+    need no group. CSVs stand in the order in which they arrived.
     """
 
     profile: Profile
@@ -192,7 +193,7 @@ class Cluster(NamedTuple):
     catalogs: Mapping[CatalogKey, CatalogSource]
     plans: tuple[InstallPlan, ...] = ()
     seeded: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
-    approved: frozenset[str] = frozenset()
+    approved: tuple[InstallPlan, ...] = ()
     members: Mapping[Name, Member] = MappingProxyType({})
     provided: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
     adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})

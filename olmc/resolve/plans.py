@@ -151,10 +151,8 @@ def planned(
     options: Options,
 ) -> Round:  # fmt: skip
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
-    generation = 1 + max(
-        [s.generation for s in mine.values()] + [p.generation for p in cluster.plans if p.namespace == namespace],
-        default=0,
-    )
+    there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
+    generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
     updated = dict(mine)
     wanted: list[Pick] = []
     generated: dict[str, Step] = {}
@@ -172,7 +170,9 @@ def planned(
     changed = [key for key in mine if updated[key] is not mine[key]]
     if not changed or not wanted:
         return Round(mine)
-    name = "install-" + random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
+    reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
+    suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
+    name = reused.name if reused else f"install-{suffix}"
     contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in wanted}
     missing = tuple(pick.candidate for pick in wanted if contents[pick.candidate.name] is None)
     try:
@@ -194,6 +194,8 @@ def planned(
         lookups=lookups,
         owners=tuple(n.name for n in mine),
         phase="RequiresApproval" if manual else "Installing",
+        given=reused.given if reused else None,
+        resumed=reused is not None,
     )
     # OLM takes the condition back from the Subscriptions that the plan does not concern. The others keep it until the
     # next resolution that succeeds, and some namespaces never see another one.
@@ -218,7 +220,8 @@ def _not_available(candidate: Candidate) -> str:
 def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, cluster: Cluster) -> bool:
     """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
     names = {f"{namespace}/{pick.candidate.name}" for pick in wanted}
-    return "all" in options.approve or not names.isdisjoint({*options.approve, *cluster.approved})
+    given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
+    return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
 
 
 def _follows(s: Subscription, pick: Pick, options: Options) -> bool:

@@ -147,7 +147,7 @@ def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Dia
 
 def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
     for plan in cluster.plans:
-        if plan.given is not None or plan.phase == "Complete":
+        if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
             continue
         csvs = ", ".join(plan.csvs)
         if plan.phase == "RequiresApproval" and plan.condition is None:

@@ -10,6 +10,7 @@ from olmc.model.rbac import RBAC
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
 from olmc.settle.escalation import not_held, quoted_list
+from olmc.settle.given_plans import INSTALLING, is_approved
 from olmc.settle.groups import with_targets
 from olmc.settle.permissions import Rule, access, allowed
 from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
@@ -45,7 +46,21 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     if problem:
         condition = ("False", "InstallComponentFailed", problem)
         return _add(cluster, plan._replace(phase="Failed", message=problem, condition=condition, executed=done))
-    return _add(cluster, plan._replace(phase="Complete", condition=("True", "", ""), executed=done))
+    return _add(cluster, plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=done))
+
+
+def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
+    """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
+    ready = [
+        plan
+        for plan in sorted(cluster.plans, key=lambda plan: (plan.namespace, plan.generation))
+        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
+    ]
+    for plan in ready:
+        begun = plan._replace(approved=True, resumed=True, message="", condition=None)
+        cluster = with_plan(cluster, begun, options)
+    names = {(plan.namespace, plan.name) for plan in ready}
+    return cluster, tuple(plan for plan in cluster.plans if (plan.namespace, plan.name) in names)
 
 
 def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
@@ -76,7 +91,7 @@ def _run(
 ) -> tuple[Cluster, int, str, bool]:
     """The cluster after the steps that worked, their number, the first problem, and whether it is one of rights."""
     target = Target(plan.namespace, plan.name, options)
-    for done, step in enumerate(plan.steps):
+    for done, step in enumerate(plan.steps[plan.executed :], plan.executed):
         forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
             return cluster, done, forbidden, True

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang import component_label_key
-from olmc.model.cluster import Cluster, Member, Name, Step
+from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Step
 from olmc.model.diagnostic import Report
 from olmc.model.objects import CatalogKey, Identity
 from olmc.model.operators import Csv
@@ -20,7 +20,7 @@ from olmc.rules import settle as rules
 from olmc.settle.collect import without_replaced
 from olmc.settle.copies import gets_api_roles
 from olmc.settle.descoped import with_global_groups
-from olmc.settle.execute import with_plan
+from olmc.settle.execute import resumed, with_plan
 from olmc.settle.phases import judged
 from olmc.settle.start import first_state
 from olmc.settle.stock import StepError, Target, with_step
@@ -75,9 +75,21 @@ def settle(
             report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
             stopped.add(step.resolving)
     cluster = at_rest(cluster, options)
+    beginning = cluster
+    cluster, plans = resumed(cluster, options)
+    cluster = at_rest(cluster, options) if plans else cluster
     if not cluster.subscriptions:
-        return Settled(cluster, cluster)
-    return _upgraded(workspace, cluster, options, report)
+        return Settled(cluster, beginning)
+    done = _upgraded(workspace, cluster, options, report)
+    return done._replace(beginning=beginning, history=(*_rounds_of(plans), *done.history))
+
+
+def _rounds_of(plans: Sequence[InstallPlan]) -> Iterator[Round]:
+    """What made the plans of the workspace, of which nothing else is known."""
+    from olmc.resolve.plans import Round
+
+    for plan in plans:
+        yield Round({}, plan)
 
 
 def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> Settled:

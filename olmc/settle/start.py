@@ -18,6 +18,7 @@ from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of
 from olmc.rules import load as rules
+from olmc.settle.given_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.settle.groups import parse_apis, pruned, stored_group, with_targets
 from olmc.settle.known import known_part
 from olmc.settle.scopes import placed
@@ -58,36 +59,37 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
     csvs = {key_of(csv): csv for csv, _ in arrived}
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, report))}
-    return _with_approvals(
-        Cluster(
-            profile=profile,
-            namespaces=namespaces,
-            groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
-            stock=stock,
-            csvs=csvs,
-            subscriptions=subscriptions,
-            catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
-            plans=tuple(_plan(m.object) for m in by_kind.get("InstallPlan", ())),
-            seeded={key_of(group): _seeded(group, csvs) for group in groups},
-            members={
-                key_of(csv): Member(csv, None, "Succeeded", "", "") for csv, obj in arrived if _has_succeeded(obj)
-            },
-            copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
-        )
+    cluster = Cluster(
+        profile=profile,
+        namespaces=namespaces,
+        groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
+        stock=stock,
+        csvs=csvs,
+        subscriptions=subscriptions,
+        catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
+        plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
+        seeded={key_of(group): _seeded(group, csvs) for group in groups},
+        members={key_of(csv): Member(csv, None, "Succeeded", "", "") for csv, obj in arrived if _has_succeeded(obj)},
+        copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
+    return _with_approvals(with_steps(workspace, cluster), options)
 
 
-def _with_approvals(cluster: Cluster) -> Cluster:
-    """The cluster in which plans that wait, but that the workspace approves, are still to be made (R-CAT-607)."""
-    approved = [p for p in cluster.plans if p.given is not None and p.approved and p.phase in ("", "RequiresApproval")]
+def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with the plans that are approved, but whose steps the workspace does not have, noted down: they are
+    made again (R-CAT-607)."""
+    waiting = [plan for plan in cluster.plans if plan.phase in ("", WAITING) and not plan.steps]
+    approved = tuple(plan for plan in waiting if is_approved(plan, options) and not _is_installed(plan, cluster))
     subscriptions = dict(cluster.subscriptions)
     for plan in approved:
         for name, s in subscriptions.items():
             if (name.namespace, s.plan) == (plan.namespace, plan.name):
                 subscriptions[name] = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
-    names = frozenset(f"{plan.namespace}/{csv}" for plan in approved for csv in plan.csvs)
-    plans = tuple(plan for plan in cluster.plans if plan not in approved)
-    return cluster._replace(subscriptions=subscriptions, plans=plans, approved=names)
+    return cluster._replace(subscriptions=subscriptions, approved=approved)
+
+
+def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
+    return bool(plan.csvs) and all(Name(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
 
 
 def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
@@ -168,36 +170,6 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
         generation=generation if isinstance(generation, int) else 0,
         generated_by=annotations.get("olm.generated-by") or "",
     )
-
-
-def _plan(obj: KubernetesObject) -> InstallPlan:
-    """An InstallPlan that was there from the start: kept as it is."""
-    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
-    generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
-    return InstallPlan(
-        namespace=obj["metadata"].get("namespace") or "",
-        name=obj["metadata"]["name"],
-        generation=generation if isinstance(generation, int) else 0,
-        approval=str(spec.get("approval") or ""),
-        approved=bool(spec.get("approved")),
-        csvs=tuple(str(name) for name in names) if isinstance(names, list) else (),
-        steps=(),
-        lookups=(),
-        owners=(),
-        phase=str(status.get("phase") or ""),
-        message=str(status.get("message") or ""),
-        condition=_installed(status),
-        given=obj,
-    )
-
-
-def _installed(status: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """Status, reason and message of an InstallPlan's condition Installed."""
-    conditions = status.get("conditions")
-    for item in map(mapping, conditions if isinstance(conditions, list) else ()):
-        if item.get("type") == "Installed":
-            return str(item.get("status") or ""), str(item.get("reason") or ""), str(item.get("message") or "")
-    return None
 
 
 def _namespaces(
