@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Step, Subscription
+from olmc.model.cluster import CatalogSource, InstallPlan, Lookup, Step, Subscription
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
 from olmc.model.values import mapping
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Package
 
 STAGE = "subscriptions"
-MAX_PLANS = 5
-"""How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
 
 
 def subscriptions(world: World) -> Iterator[Rendered]:
@@ -32,14 +30,8 @@ def subscriptions(world: World) -> Iterator[Rendered]:
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
 
 
-def _kept_plans(cluster: Cluster, namespace: str) -> list[InstallPlan]:
-    """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
-    plans = [plan for plan in cluster.plans if plan.namespace == namespace]
-    return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
-
-
 def _plan_of(world: World, subscription: Subscription) -> InstallPlan | None:
-    plans = _kept_plans(world.cluster, subscription.name.namespace)
+    plans = world.cluster.kept_plans(subscription.name.namespace)
     return next((plan for plan in plans if plan.name == subscription.plan), None)
 
 
@@ -170,7 +162,7 @@ def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
 def install_plans(world: World) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
     for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
-        for plan in _kept_plans(world.cluster, namespace):
+        for plan in world.cluster.kept_plans(namespace):
             yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
 
 

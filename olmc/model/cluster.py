@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from olmc.model.resolution import Candidate
 
 
+MAX_PLANS = 5
+"""How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
+
+
 class Name(NamedTuple):
     """The namespace and name of an object whose kind is known."""
 
@@ -179,9 +183,10 @@ class Cluster(NamedTuple):
     `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
-    `approved`: plans of the workspace that are approved, but have no steps, so that they are made again. `copies`:
-    copied CSVs that the workspace has, with the namespace each is from. `installed`: CSVs that came by an Install and
-    need no group. CSVs stand in the order in which they arrived.
+    `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
+    approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has, with the
+    namespace each is from. `installed`: CSVs that came by an Install and need no group. CSVs stand in the order in
+    which they arrived.
     """
 
     profile: Profile
@@ -210,6 +215,11 @@ class Cluster(NamedTuple):
         """The real CSVs of a namespace, by name: not those that count as copies (R-COPY-1, R-CAT-503)."""
         here = (csv for name, csv in sorted(self.csvs.items()) if name.namespace == namespace)
         return tuple(csv for csv in here if not csv.counts_as_copy)
+
+    def kept_plans(self, namespace: str) -> list[InstallPlan]:
+        """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
+        plans = [plan for plan in self.plans if plan.namespace == namespace]
+        return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
 
 
 def key_of(csv: Csv | Group) -> Name:

@@ -84,7 +84,7 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
         return s
     if Name(s.name.namespace, s.current) in cluster.csvs:
         return s._replace(state="AtLatestKnown", installed=s.current)
-    plan = next((p for p in cluster.plans if (p.namespace, p.name) == (s.name.namespace, s.plan)), None)
+    plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
     if s.plan and plan is None:
         return s._replace(plan="", current="", state="")  # R-CAT-652: the plan that was pending is gone
     failed = plan is not None and plan.phase == "Failed" and _fails_forward(cluster, s.name.namespace)

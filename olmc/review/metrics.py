@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from olmc.generate.subscriptions import MAX_PLANS
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.settle.rest import Settled
 
@@ -88,7 +87,7 @@ def _subscription_labels(subscription: Subscription, *, legacy: bool) -> Labels:
 
 def _kept_plans(cluster: Cluster) -> int:
     """R-CAT-606."""
-    return sum(min(count, MAX_PLANS) for count in Counter(plan.namespace for plan in cluster.plans).values())
+    return sum(len(cluster.kept_plans(namespace)) for namespace in {plan.namespace for plan in cluster.plans})
 
 
 def _changes(name: Name, settled: Settled) -> int:
