@@ -40,7 +40,7 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
     health = _catalog_health(world, s)
     if health:
         status["catalogHealth"] = health
-    conditions = list(_conditions(world, s))
+    conditions = sorted(_conditions(world, s), key=lambda item: _rank(s, item["type"]))
     if conditions:
         status["conditions"] = conditions
     if s.current:
@@ -56,6 +56,11 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
     if s.state:
         status["state"] = s.state
     return status
+
+
+def _rank(s: Subscription, kind: str) -> int:
+    """OLM changes a condition where it stands, and appends new ones."""
+    return s.told.index(kind) if kind in s.told else len(s.told)
 
 
 def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:

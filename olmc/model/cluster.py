@@ -106,7 +106,8 @@ class Subscription(NamedTuple):
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
     `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
-    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself.
+    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself. `told` are the
+    types of the conditions that it has in the workspace, whose order stays.
     """
 
     object: KubernetesObject
@@ -120,6 +121,7 @@ class Subscription(NamedTuple):
     failure: tuple[str, str] | None = None
     unpacking: bool = False
     unpack_failure: tuple[str, str] | None = None
+    told: tuple[str, ...] = ()
 
     @property
     def name(self) -> Name:
@@ -129,7 +131,9 @@ class Subscription(NamedTuple):
     @property
     def resolved(self) -> Subscription:
         """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
-        return self._replace(failure=None, unpacking=False, unpack_failure=None)
+        gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
+        told = tuple(kind for kind in self.told if kind not in gone)
+        return self._replace(failure=None, unpacking=False, unpack_failure=None, told=told)
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -179,9 +179,9 @@ def planned(
         steps, lookups = _steps(wanted, contents, generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
         fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
-        return Round(_waiting(mine, fatal), unreadable=(error.found,))
+        return Round(_waiting(mine, cluster, fatal), unreadable=(error.found,))
     if missing:
-        return Round(_waiting(mine, ("BundleUnpackFailed", _not_available(missing[0]))), missing=missing)
+        return Round(_waiting(mine, cluster, ("BundleUnpackFailed", _not_available(missing[0]))), missing=missing)
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
     plan = InstallPlan(
         namespace=namespace,
@@ -202,14 +202,23 @@ def planned(
     unpacking = bool(lookups)
     for key in changed:
         updated[key] = updated[key]._replace(
-            plan=name, generation=generation, state="UpgradePending", unpacking=unpacking
+            plan=name,
+            generation=generation,
+            state="UpgradePending",
+            unpacking=unpacking,
+            told=cluster.subscriptions[key].told if unpacking else updated[key].told,
         )
     return Round(updated, plan)
 
 
-def _waiting(mine: Mapping[Name, Subscription], failure: tuple[str, str] | None) -> dict[Name, Subscription]:
+def _waiting(
+    mine: Mapping[Name, Subscription], cluster: Cluster, failure: tuple[str, str] | None
+) -> dict[Name, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654)."""
-    return {name: s._replace(unpacking=True, unpack_failure=failure) for name, s in mine.items()}
+    before = cluster.subscriptions
+    return {
+        name: s._replace(unpacking=True, unpack_failure=failure, told=before[name].told) for name, s in mine.items()
+    }
 
 
 def _not_available(candidate: Candidate) -> str:

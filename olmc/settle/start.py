@@ -160,6 +160,7 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
     status = mapping(obj.get("status"))
     annotations = obj["metadata"].get("annotations") or {}
     generation = status.get("installPlanGeneration")
+    told = _told(status)
     return Subscription(
         {key: value for key, value in obj.items() if key != "status"},
         manifest.source,
@@ -169,7 +170,23 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
         plan=str(mapping(status.get("installPlanRef")).get("name") or ""),
         generation=generation if isinstance(generation, int) else 0,
         generated_by=annotations.get("olm.generated-by") or "",
+        failure=told.get("ResolutionFailed"),
+        unpacking="BundleUnpacking" in told,
+        unpack_failure=told.get("BundleUnpackFailed"),
+        told=tuple(told),
     )
+
+
+def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The types of a Subscription's conditions in their order, with reason and message; of those that tell a failure,
+    only those that hold."""
+    conditions = status.get("conditions")
+    found = [mapping(item) for item in conditions] if isinstance(conditions, list) else []
+    return {
+        str(item.get("type") or ""): (str(item.get("reason") or ""), str(item.get("message") or ""))
+        for item in found
+        if item.get("status") == "True" or item.get("type") == "CatalogSourcesUnhealthy"
+    }
 
 
 def _namespaces(
