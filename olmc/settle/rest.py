@@ -21,6 +21,7 @@ from olmc.settle.collect import without_replaced
 from olmc.settle.copies import gets_api_roles
 from olmc.settle.descoped import with_global_groups
 from olmc.settle.execute import resumed, with_plan
+from olmc.settle.given_plans import INSTALLING, written_steps
 from olmc.settle.phases import judged
 from olmc.settle.start import first_state
 from olmc.settle.stock import StepError, Target, with_step
@@ -139,20 +140,32 @@ def _namespace_of(step: Step) -> str:
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
-    """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it."""
+    """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it.
+
+    A plan of the workspace that got stuck says itself what it has written.
+    """
     for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
         name = Name(subscription.name.namespace, subscription.installed)
         csv = cluster.csvs.get(name)
         if csv is None:
             continue
         target = Target(name.namespace, subscription.plan, options)
+        stuck = next((plan for plan in cluster.plans if _is_stuck(plan, name)), None)
+        written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
-            if not _is_there(cluster, step, target):
+            was_written = written is None or (step.kind, step.name) in written
+            if was_written and not _is_there(cluster, step, target):
                 try:
                     cluster = with_step(cluster, step, target)
                 except StepError:
                     break
     return cluster
+
+
+def _is_stuck(plan: InstallPlan, csv: Name) -> bool:
+    """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
+    is_its_plan = plan.namespace == csv.namespace and csv.name in plan.csvs
+    return is_its_plan and plan.phase in (INSTALLING, "Failed")
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
