@@ -35,8 +35,16 @@ def judged(cluster: Cluster, options: Options) -> Cluster:
         members, provided = _judge_all(cluster, options, granted, served)
         again = _apiservices(cluster, members)
         if again == served:
+            members = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
             return cluster._replace(members=members, provided=provided)
         served = again
+
+
+def _with_list(member: Member, earlier: Member | None) -> Member:
+    """A CSV with the list of requirements that it has: OLM writes it again only along with a change of phase, reason or
+    message (observed 17)."""
+    same = earlier is not None and earlier[2:5] == member[2:5]
+    return member._replace(requirements=earlier.requirements) if same and earlier and earlier.requirements else member
 
 
 class ServedAPI(NamedTuple):

@@ -69,7 +69,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
         plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
         seeded={key_of(group): _seeded(group, csvs) for group in groups},
-        members={key_of(csv): Member(csv, None, "Succeeded", "", "") for csv, obj in arrived if _has_succeeded(obj)},
+        members={key_of(csv): _pictured(csv, mapping(obj.get("status"))) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -98,9 +98,12 @@ def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
     return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
-def _has_succeeded(obj: KubernetesObject) -> bool:
-    """Whether a manifest is the picture of a CSV that had succeeded when it was taken."""
-    return mapping(obj.get("status")).get("phase") == "Succeeded"
+def _pictured(csv: Csv, status: Mapping[str, Any]) -> Member:
+    """A CSV as it was when its manifest was taken from a cluster."""
+    phase, reason, message = (str(status.get(key) or "") for key in ("phase", "reason", "message"))
+    listed = status.get("requirementStatus")
+    items = tuple(mapping(item) for item in listed) if isinstance(listed, list) else ()
+    return Member(csv, None, phase, reason, message, items)
 
 
 _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
