@@ -7,11 +7,23 @@ from collections.abc import Iterator
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import Csv
+from olmc.model.operators import Csv, apiservice_name
 from olmc.model.profile import Profile
-from olmc.profiles.ownership import owner_labels
+from olmc.profiles.ownership import COPIED_FROM, owner_labels
 from olmc.settle.crds import without_installers
 from olmc.settle.membership import NOT_PROVIDING
+
+_OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
+_LABELLED = frozenset(
+    {
+        "APIService",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    }
+)
+"""What has no owner but in its labels, by which OLM deletes it (R-CAT-752)."""
 
 
 def without_replaced(cluster: Cluster) -> Cluster:
@@ -48,9 +60,11 @@ def _successor(name: Name, cluster: Cluster) -> Name | None:
 def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
     csvs = {key: value for key, value in cluster.csvs.items() if key != name}
     members = {key: value for key, value in cluster.members.items() if key != name}
+    served = {apiservice_name(item) for each in csvs.values() for item in each.apiservice_descriptions("owned")}
     stock: dict[Identity, Rendered] = {}
     for key, rendered in cluster.stock.items():
-        kept = _without_owner(key, rendered, name, cluster.profile)
+        adopted = key.kind == "APIService" and key.name in served
+        kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
         if kept is not None:
             stock[key] = kept
     return cluster._replace(csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
@@ -60,13 +74,14 @@ def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profi
     """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
     metadata = rendered.object["metadata"]
     labels = metadata.get("labels") or {}
-    if key.kind in ("ClusterRole", "ClusterRoleBinding"):
+    if key.kind in _LABELLED:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
         return None if is_own else rendered
     if key.kind == "CustomResourceDefinition":
         return rendered._replace(object=without_installers(rendered.object, gone))
     refs = metadata.get("ownerReferences") or []
-    left = [ref for ref in refs if not _refers_to(ref, key, gone)]
+    home = labels.get(COPIED_FROM) or key.namespace  # a copy of the CSV goes with it, and what belongs to the copy
+    left = [ref for ref in refs if not _refers_to(ref, home, gone)]
     if len(left) == len(refs):
         return rendered
     if not left:
@@ -74,10 +89,9 @@ def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profi
     return rendered._replace(object={**rendered.object, "metadata": {**metadata, "ownerReferences": left}})
 
 
-def _refers_to(ref: dict[str, object], key: Identity, gone: Name) -> bool:
-    return (
-        ref.get("kind") == "ClusterServiceVersion" and ref.get("name") == gone.name and key.namespace == gone.namespace
-    )
+def _refers_to(ref: dict[str, object], home: str, gone: Name) -> bool:
+    """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
+    return ref.get("kind") in _OWNERS and ref.get("name") == gone.name and home == gone.namespace
 
 
 def deleted_deployments(cluster: Cluster) -> Iterator[Identity]:
