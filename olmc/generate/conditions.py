@@ -9,6 +9,7 @@ from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
+from olmc.model.values import mapping
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_reference, with_labels
 
 STAGE = "conditions"
@@ -24,7 +25,7 @@ def conditions(world: World) -> Iterator[Rendered]:
         for obj in () if is_copy else _objects(csv, world.profile):
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
-                obj = {**existing.object, "spec": {**(existing.object.get("spec") or {}), **obj["spec"]}}
+                obj = {**existing.object, "spec": {**mapping(existing.object.get("spec")), **obj["spec"]}}
             yield rendered(obj, STAGE, "R-OC-1", csv.source)
 
 

@@ -184,6 +184,8 @@ def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
     refs = metadata.get("ownerReferences") or []
     if not isinstance(refs, list) or not all(isinstance(ref, dict) for ref in refs):
         yield "metadata", "ownerReferences must be a list of references"
+    elif not all(isinstance(ref.get(key) or "", str) for ref in refs for key in ("apiVersion", "kind", "name")):
+        yield "metadata", "ownerReferences: apiVersion, kind and name must be strings"
     for field in ("labels", "annotations"):
         values = metadata.get(field)
         if values is None:

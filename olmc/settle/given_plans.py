@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
-from olmc.model.values import mapping
+from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Workspace
 from olmc.settle.builtin import is_cluster_scoped
 
@@ -49,8 +49,7 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
 
 def installed_condition(status: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """Status, reason and message of an InstallPlan's condition Installed."""
-    conditions = status.get("conditions")
-    for item in map(mapping, conditions if isinstance(conditions, list) else ()):
+    for item in mappings(status.get("conditions")):
         if item.get("type") == "Installed":
             return str(item.get("status") or ""), str(item.get("reason") or ""), str(item.get("message") or "")
     return None
@@ -88,8 +87,7 @@ def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> In
 
 
 def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:
-    found = mapping((plan.given or {}).get("status")).get("plan")
-    return [mapping(item) for item in found] if isinstance(found, list) else []
+    return mappings(mapping((plan.given or {}).get("status")).get("plan"))
 
 
 def _entries(plan: InstallPlan) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -165,8 +163,7 @@ def _content(
     found = content_of(workspace, cluster, candidate) if candidate else None
     if found is not None:
         return found
-    lookups = mapping((plan.given or {}).get("status")).get("bundleLookups")
-    lookups = [mapping(item) for item in lookups] if isinstance(lookups, list) else []
+    lookups = mappings(mapping((plan.given or {}).get("status")).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None

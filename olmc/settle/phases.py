@@ -9,6 +9,7 @@ from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group, apiservice_name
 from olmc.model.options import Options
+from olmc.model.values import mapping, mappings
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.first_check import at_first_check
@@ -197,13 +198,13 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
     if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
     found = cluster.stock.get(Identity(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
-    spec = (found.object.get("spec") or {}) if found else {}
+    spec = mapping(found.object.get("spec")) if found else {}
     generation = found.object["metadata"].get("generation") if found else None
-    for item in spec.get("overrides") or ():
+    for item in mappings(spec.get("overrides")):
         if item.get("type") == "Upgradeable":
             forbidden = item.get("status") == "False"
             return _not_upgradeable(item.get("message")) if forbidden else ""
-    for item in spec.get("conditions") or ():
+    for item in mappings(spec.get("conditions")):
         if item.get("type") == "Upgradeable" and item.get("observedGeneration", generation) != generation:
             text = f'the operatorcondition status "Upgradeable"="{item.get("status")}" is outdated'
             return f"operator is not upgradeable: {text}"

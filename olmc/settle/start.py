@@ -13,7 +13,7 @@ from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenanc
 from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
+from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of
@@ -101,9 +101,7 @@ def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
 def _pictured(csv: Csv, status: Mapping[str, Any]) -> Member:
     """A CSV as it was when its manifest was taken from a cluster."""
     phase, reason, message = (str(status.get(key) or "") for key in ("phase", "reason", "message"))
-    listed = status.get("requirementStatus")
-    items = tuple(mapping(item) for item in listed) if isinstance(listed, list) else ()
-    return Member(csv, None, phase, reason, message, items)
+    return Member(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
 
 
 _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
@@ -183,11 +181,9 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
 def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The types of a Subscription's conditions in their order, with reason and message; of those that tell a failure,
     only those that hold."""
-    conditions = status.get("conditions")
-    found = [mapping(item) for item in conditions] if isinstance(conditions, list) else []
     return {
         str(item.get("type") or ""): (str(item.get("reason") or ""), str(item.get("message") or ""))
-        for item in found
+        for item in mappings(status.get("conditions"))
         if item.get("status") == "True" or item.get("type") == "CatalogSourcesUnhealthy"
     }
 

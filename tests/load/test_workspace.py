@@ -89,6 +89,22 @@ def test_an_object_needs_a_name_olmc126(metadata: str, column: int, problem: str
     assert (found.message, found.hint) == (f"this ConfigMap {problem}", hint)
 
 
+@pytest.mark.parametrize(
+    ("references", "problem"),
+    [
+        ("kettle", "ownerReferences must be a list of references"),
+        ("[kettle]", "ownerReferences must be a list of references"),
+        ("[{kind: {a: b}, name: kettle}]", "ownerReferences: apiVersion, kind and name must be strings"),
+        ("[{kind: Kettle, name: [a]}]", "ownerReferences: apiVersion, kind and name must be strings"),
+    ],
+)
+def test_owner_references_are_texts_olmc129(references: str, problem: str, tmp_path: Path) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, ownerReferences: {references}}}\n"
+    (found,) = reported(tmp_path, {"a.yaml": text})
+    assert found.code == "OLMC129"
+    assert problem in found.message
+
+
 SUBDOMAIN = "a lowercase RFC 1123 subdomain must consist of"
 LABEL = "a lowercase RFC 1123 label must consist of"
 
