@@ -12,7 +12,7 @@ from typing import Any
 
 from olmc.golang.numbers import quoted
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.rbac import RBAC
+from olmc.model.rbac import RBAC, has_name, has_resource, has_url, has_value
 from olmc.settle.permissions import Rule, allowed, role_of
 
 # What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).
@@ -46,7 +46,7 @@ def not_held(granted: Sequence[Rule], obj: KubernetesObject, stock: Mapping[Iden
     else:
         return ""
     held = (*granted, *_EVERYBODY)
-    missing = [right for rule in rules for right in _rights(rule) if not allowed(held, right)]
+    missing = [right for rule in rules for right in _rights(rule) if not any(_covers(one, right) for one in held)]
     return "\n".join(sorted({_shown(rule) for rule in _compact(missing)}))
 
 
@@ -64,6 +64,19 @@ def _rights(rule: Rule) -> Iterator[Rule]:
         yield {**right, "resourceNames": some} if some else right
     for url, verb in product(rule.get("nonResourceURLs") or (), rule.get("verbs") or ()):
         yield {"verbs": [verb], "nonResourceURLs": [url]}
+
+
+def _covers(rule: Rule, right: Rule) -> bool:
+    """Whether a rule gives a right. Kubernetes reads `*/log` as the logs of everything, as OLM does not (R-PERM-3)."""
+    if not has_value(rule.get("verbs"), right["verbs"][0]):
+        return False
+    if "nonResourceURLs" in right:
+        return has_url(rule.get("nonResourceURLs"), right["nonResourceURLs"][0])
+    return (
+        has_value(rule.get("apiGroups"), right["apiGroups"][0])
+        and has_resource(rule.get("resources"), right["resources"][0])
+        and has_name(rule.get("resourceNames"), right.get("resourceNames", [""])[0])
+    )
 
 
 def _compact(rights: Iterable[Rule]) -> list[Rule]:
