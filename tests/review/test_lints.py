@@ -100,6 +100,8 @@ def test_an_upgrade_over_several_versions_can_get_stuck(tmp_path: Path) -> None:
     )
     manual = subscribed(startingCSV="kettle.v1.0.0", installPlanApproval="Manual")["operators"]
     assert codes(tmp_path / "manual", groups={"ns/og": "own"}, operators=[*manual, more]) == []
+    all_approved = {"olmc.yaml": "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {approve: [all]}\n"}
+    assert codes(tmp_path / "approved", groups={"ns/og": "own"}, operators=[*manual, more], files=all_approved) == []
     assert codes(tmp_path / "head", groups={"ns/og": "own"}, operators=["kettle.v1.0.0", UPGRADE[1], more]) == []
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
+from olmc.resolve.plans import MANUAL
 from olmc.review.graph import Lane, upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.review.pins import channel_entries, obstacle
@@ -31,7 +32,7 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
                 yield rules.PIN_OUT_OF_REACH.finding(
                     place, name=name, starting=starting, why=why, installed=before.installed, package=before.package
                 )
-        elif after.installed not in ("", starting) and before.spec.get("installPlanApproval") != "Manual":
+        elif after.installed not in ("", starting) and before.spec.get("installPlanApproval") != MANUAL:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
 
@@ -71,13 +72,14 @@ def stranded(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def several_hops(subject: Subject) -> Iterator[Diagnostic]:
-    """Upgrades over at least one version in between, which OLM replaces at once (R-CAT-590)."""
+    """Upgrades over at least one version in between, which OLM replaces at once (R-CAT-590) if nobody approves them."""
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
+    approved = {Name(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs}
     for name, subscription in sorted(cluster.subscriptions.items()):
         first, *between = _replaced(cluster, name.namespace, subscription.installed)
-        if len(between) > 1:
+        if len(between) > 1 and Name(name.namespace, subscription.installed) not in approved:
             last = between.pop()
             yield rules.SEVERAL_HOPS.finding(
                 at(subscription.source, "spec"), name=name, first=first, between=", ".join(between), last=last
