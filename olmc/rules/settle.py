@@ -53,11 +53,17 @@ TWO_GROUPS = Rule(
     "Keep one of them; until then no Subscription in the namespace is resolved.",
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
 )
+FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
+UNMANAGED_HINT = (
+    "Let the OperatorGroup target a namespace that exists, and name a ServiceAccount that exists, if any; until then "
+    "no step of the plan is carried out."
+)
 PLAN_FAILED = Rule(
     "OLMC308", Severity.FAILURE, "An InstallPlan fails",
     "the InstallPlan for {csvs} in namespace {namespace} would end {phase}: {text}",
-    "Correct the object that stops it; later steps of the plan are not carried out.",
-    "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator.",
+    "{hint}",
+    "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator. It runs "
+    "none where the namespace's OperatorGroup has no targets, or can't be processed.",
 )
 NOT_UNPACKED = Rule(
     "OLMC309", Severity.FAILURE, "A bundle can't be unpacked",

@@ -155,13 +155,23 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
-        place = failed_step(plan)
-        yield rules.PLAN_FAILED.finding(place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text)
+        place, hint = failed_step(plan), rules.FAILED_STEP_HINT
+        if _is_unmanaged(plan):
+            groups = cluster.groups_in(plan.namespace)
+            place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
+        yield rules.PLAN_FAILED.finding(
+            place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
+        )
+
+
+def _is_unmanaged(plan: InstallPlan) -> bool:
+    """Whether a plan is not carried out because of the OperatorGroup of its namespace (R-CAT-604)."""
+    return plan.condition is not None and plan.condition[1] == "InstallCheckFailed"
 
 
 def failed_step(plan: InstallPlan) -> Location | None:
     """The place of the object at which an InstallPlan stopped."""
-    if plan.condition and plan.condition[1] == "InstallCheckFailed":
+    if _is_unmanaged(plan):
         return None
     step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
     return at(step.source) if step is not None else None
