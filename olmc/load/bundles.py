@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.golang.numbers import number_text
+from olmc.load.annotations import (
+    ANNOTATIONS_FILE,
+    CHANNELS,
+    DEFAULT_CHANNEL,
+    PACKAGE,
+    annotations_of,
+    unfit_annotations,
+)
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
 from olmc.model.alike import close
@@ -18,11 +25,6 @@ from olmc.model.workspace import Bundle, BundleFile, Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate, read
-
-PREFIX = "operators.operatorframework.io.bundle."
-PACKAGE = PREFIX + "package.v1"
-CHANNELS = PREFIX + "channels.v1"
-DEFAULT_CHANNEL = PREFIX + "channel.default.v1"
 
 # Go's decoder takes these in any case, and some real bundles have them so.
 _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata", "spec": "spec"}
@@ -187,60 +189,11 @@ def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any
         if not isinstance(value, Mapping):
             continue
         if roles["annotations"] is None and isinstance(value.get("annotations"), Mapping):
-            roles["annotations"] = _annotations(documents[0])
+            roles["annotations"] = annotations_of(documents[0])
         for role in ("dependencies", "properties"):
             if roles[role] is None and isinstance(value.get(role), list) and value[role]:
                 roles[role] = value[role]
     return roles
-
-
-_ROLE_KEYS = (PACKAGE, CHANNELS, DEFAULT_CHANNEL)
-"""The annotations that make a file that of the annotations; OLM decodes no others."""
-
-
-def _annotations(document: Document) -> Mapping[str, str] | None:
-    """The annotations of a file as texts; None where one that counts is no text, or all of those are empty."""
-    found = annotation_texts(document)
-    wanted = [found.get(key, "") for key in _ROLE_KEYS]
-    if None in wanted or not any(wanted):
-        return None
-    return {key: text for key, text in found.items() if text is not None}
-
-
-def annotation_texts(document: Document) -> dict[str, str | None]:
-    """The values below `annotations` as the texts that Go reads, None for those that it refuses: in YAML a number or a
-    boolean is the text that it stands for, in JSON it is none."""
-    is_json = document.source.text.lstrip().startswith("{")
-    return {str(key): _text(value, is_json=is_json) for key, value in document.value["annotations"].items()}
-
-
-def _text(value: Any, *, is_json: bool) -> str | None:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if is_json or not isinstance(value, int | float):
-        return None
-    return str(value).lower() if isinstance(value, bool) else number_text(value)
-
-
-NO_TEXT = "Write a text as the value, in quotes if it looks like something else."
-"""What to do about the value of an annotation that is no text."""
-
-ANNOTATIONS_FILE = "annotations"
-"""How the names of the files begin that hold a bundle's annotations by custom."""
-
-
-def unfit_annotations(document: Document) -> tuple[tuple[str, ...], str]:
-    """What is wrong with the content of a file that was meant to hold a bundle's annotations: keys and the way out."""
-    value = document.value
-    if not isinstance(value, Mapping) or "annotations" not in value:
-        return (), "Write the annotations as a mapping below the key annotations."
-    if not isinstance(value["annotations"], Mapping):
-        return ("annotations",), "Write a mapping below annotations: lines of `key: value`."
-    texts = annotation_texts(document)
-    wrong = next((key for key in _ROLE_KEYS if key in texts and texts[key] is None), None)
-    if wrong is not None:
-        return ("annotations", wrong), NO_TEXT
-    return ("annotations",), f"Add {PACKAGE} and {CHANNELS}: at least one of them has to be there, with a value."
 
 
 def _no_annotations(root: Path, metadata: Folder) -> Diagnostic:

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.load.bundles import PREFIX as BUNDLE
+from olmc.load.annotations import PREFIX as BUNDLE
 from olmc.model.lock import ImageKind
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.load.bundles import CHANNELS, PACKAGE, PREFIX, is_bundle, says_csv
+from olmc.load.annotations import CHANNELS, PACKAGE, PREFIX
+from olmc.load.bundles import is_bundle, says_csv
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from olmc.golang.numbers import quoted
-from olmc.load.bundles import (
+from olmc.load.annotations import (
     ANNOTATIONS_FILE,
     CHANNELS,
     DEFAULT_CHANNEL,
