@@ -31,8 +31,10 @@ _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata",
 
 _SAYS_CSV = re.compile(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
 _ALIKE = 0.85
-# Kubernetes splits a file at lines of ---: one at the very start ends nothing, but a comment before one is a document.
-_NOTHING_FIRST = re.compile(r"(?:---[ \t]*(?:#.*)?\r?\n)*(?:[ \t]*(?:#.*)?\r?\n)+---[ \t]*(?:#.*)?\r?$", re.M)
+# Kubernetes ends a document at every line of --- before which any line stands, be it a comment, blank, or --- itself.
+_NOTHING_FIRST = re.compile(
+    r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE
+)
 
 
 class _Broken(NamedTuple):
@@ -144,13 +146,14 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[Bu
 def _first_object(path: str, text: str, documents: Sequence[Document], report: Report) -> Document | None:
     """The first document of a file (rules 2 and 5 of R-CAT-101), None when that is empty or no object.
 
-    `documents` are those that are not empty. OLM's first one is empty when only comments or blank lines precede a ---.
+    `documents` are those that are not empty. OLM's first one is empty when nothing but comments, blank lines and
+    one more --- precede a ---.
     """
     if not documents:
         return None
     first = documents[0]
     if _NOTHING_FIRST.match(text):
-        which, hint = ", which is empty", "Remove the comments and blank lines before the first ---."
+        which, hint = ", which is empty", "Begin the file with the object, or with a single line of ---."
         place = locate(first.source, ())
         report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which=which, hint=hint))
         return None

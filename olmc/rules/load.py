@@ -83,8 +83,8 @@ SEVERAL_DOCUMENTS = Rule(
     "found more than one document inside {path}, using only the first one{which}",
     "{hint}",
     "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
-    "splits at lines of ---, so comments or blank lines before the first one are a document of their own. Write one "
-    "object a file, and nothing before the first ---.",
+    "splits at lines of ---, so comments or blank lines before the first one are a document of their own, and so is "
+    "what stands between two of them. Write one object a file, and nothing before it but a single line of ---.",
 )
 NOT_DECODED = Rule(
     "OLMC134", Severity.WARNING, "A bundle file that holds no object",
