@@ -12,6 +12,7 @@ _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6}
 _NANOSECONDS |= {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
 _PART = re.compile(r"(?P<number>\d+\.?\d*|\.\d+)(?P<unit>[^\d.]*)", re.ASCII)
 _LONGEST = 2**63
+_DIGITS = len(str(_LONGEST))
 
 
 def duration_problem(text: str) -> str:
@@ -29,7 +30,10 @@ def duration_problem(text: str) -> str:
             return f"time: missing unit in duration {quoted(text)}"
         if part["unit"] not in _NANOSECONDS:
             return f"time: unknown unit {quoted(part['unit'])} in duration {quoted(text)}"
-        total += Fraction(part["number"].rstrip(".")) * _NANOSECONDS[part["unit"]]
+        whole, _, fraction = part["number"].partition(".")
+        if len(whole.lstrip("0")) > _DIGITS:
+            return invalid
+        total += Fraction(f"{whole[-_DIGITS:]}.{fraction[:_DIGITS]}0") * _NANOSECONDS[part["unit"]]
         at = part.end()
     is_too_long = total > _LONGEST - (0 if text.startswith("-") else 1)
     return invalid if not rest or is_too_long else ""

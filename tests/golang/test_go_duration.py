@@ -35,3 +35,10 @@ def test_invalid(text: str) -> None:
 )
 def test_units(text: str, problem: str) -> None:
     assert duration_problem(text) == problem
+
+
+def test_numbers_of_any_length() -> None:
+    """More digits than Python makes a number of."""
+    many = "0" * 5000
+    assert duration_problem(f"{many}1.{many}1s") == ""
+    assert duration_problem(f"1{many}s") == f'time: invalid duration "1{many}s"'
