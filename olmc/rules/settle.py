@@ -54,6 +54,9 @@ TWO_GROUPS = Rule(
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
+FORBIDDEN_HINT = (
+    "Give ServiceAccount {account} the rights that it lacks; until then no further step of the plan is carried out."
+)
 UNMANAGED_HINT = (
     "Let the OperatorGroup target a namespace that exists, and name a ServiceAccount that exists, if any; until then "
     "no step of the plan is carried out."

@@ -159,6 +159,8 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         if _is_unmanaged(plan):
             groups = cluster.groups_in(plan.namespace)
             place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
+        elif plan.phase == "Installing" and plan.account is not None:  # only what is forbidden is tried for ever (D23)
+            hint = rules.FORBIDDEN_HINT.format(account=f"{plan.namespace}/{plan.account['name']}")
         yield rules.PLAN_FAILED.finding(
             place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
         )
