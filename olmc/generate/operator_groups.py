@@ -54,11 +54,12 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
 
 
 def _annotation(world: World, group: Group) -> str | None:
-    """The text of `olm.providedAPIs`; that of a static group, or of one that failed before, is left as it was written
-    (R-OG-5, R-OG-15)."""
-    if group.is_static or group.problem:
-        return group.given_apis
-    apis = world.cluster.provided.get(key_of(group))
+    """The text of `olm.providedAPIs`; left as it was written in a static group, and in one whose sync does not get as
+    far as pruning unless CSVs have changed it (R-OG-5, R-OG-15)."""
+    given, apis = group.given_apis, world.cluster.provided.get(key_of(group))
+    unchanged = given is not None and apis == parse_apis(given)
+    if group.is_static or (unchanged and not gets_roles(group)):
+        return given
     return None if apis is None else format_apis(apis)
 
 
