@@ -48,7 +48,9 @@ class Rendered(NamedTuple):
 
 
 def identity(obj: KubernetesObject) -> Identity:
-    """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`)."""
+    """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`), in texts whatever is
+    written there: objects of a bundle are looked at before anybody refuses them."""
     metadata = obj.get("metadata") or {}
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
-    return Identity(group, obj.get("kind") or "", metadata.get("namespace") or "", metadata.get("name") or "")
+    namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+    return Identity(group, obj.get("kind") or "", namespace, name)

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 from olmc.model.rbac import has_name, has_resource, has_url, has_value
+from olmc.model.values import texts
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -31,13 +32,12 @@ class Atom(NamedTuple):
 
 def atoms_of(rule: Mapping[str, Any], namespace: str | None) -> Iterator[Atom]:
     """The atoms that a PolicyRule stands for, granted in a namespace or (None) in the whole cluster."""
-    verbs = rule.get("verbs") or ()
-    for url, verb in product(rule.get("nonResourceURLs") or (), verbs):
+    verbs = texts(rule.get("verbs"))
+    for url, verb in product(texts(rule.get("nonResourceURLs")), verbs):
         yield Atom("", "", verb, None, url=url)
-    names = rule.get("resourceNames") or [""]
-    for group, resource, verb, name in product(
-        rule.get("apiGroups") or (), rule.get("resources") or (), verbs, names
-    ):
+    names = texts(rule.get("resourceNames")) or [""]
+    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
+    for group, resource, verb, name in product(groups, resources, verbs, names):
         yield Atom(group, resource, verb, namespace, name)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.values import text
 from olmc.proposed.gate import Judged
 
 Labels = Mapping[Identity, frozenset[str]]
@@ -148,7 +149,7 @@ def abnormal(obj: KubernetesObject) -> list[dict[str, Any]]:
 
 
 def _is_abnormal(condition: Mapping[str, Any]) -> bool:
-    return (condition.get("type") in _NORMAL_WHEN_TRUE) != (condition.get("status") == "True")
+    return (text(condition.get("type")) in _NORMAL_WHEN_TRUE) != (condition.get("status") == "True")
 
 
 def _abnormal_phase(status: Mapping[str, Any]) -> list[dict[str, Any]]:

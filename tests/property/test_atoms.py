@@ -124,3 +124,8 @@ def test_groups_of_service_accounts() -> None:
         "system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated",
     }  # fmt: skip
     assert person("system:serviceaccount:ns:sa", ("x",)).groups == account("ns", "sa").groups | {"x"}
+
+
+def test_what_is_no_text_in_a_rule_grants_nothing() -> None:
+    odd = {"verbs": ["get", None], "apiGroups": [""], "resources": [None, 1, "pods"], "nonResourceURLs": 5}
+    assert list(atoms_of(odd, "a")) == [Atom("", "pods", "get", "a")]
