@@ -198,7 +198,7 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
     if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
     found = cluster.stock.get(Identity(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
-    spec = mapping(found.object.get("spec")) if found else {}
+    spec = mapping(found.object.get("spec") if found else None)
     generation = found.object["metadata"].get("generation") if found else None
     for item in mappings(spec.get("overrides")):
         if item.get("type") == "Upgradeable":
