@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -147,7 +148,7 @@ def _json_starts(text: str) -> tuple[int, ...]:
 def _chunk(text: str, number: int) -> tuple[str, int]:
     """A part of a stream with the document in it, at its line, and the document's number in that part."""
     starts = _yaml_starts(text)
-    if starts is None or number >= len(starts):
+    if number >= len(starts):
         return text, number
     offset, line = starts[number]
     end = starts[number + 1][0] if number + 1 < len(starts) else len(text)
@@ -155,13 +156,29 @@ def _chunk(text: str, number: int) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _yaml_starts(text: str) -> tuple[tuple[int, int], ...] | None:
-    """The offset and the line, from 0, of each document of a stream; None when it takes a parser to tell."""
+def _yaml_starts(text: str) -> tuple[tuple[int, int], ...]:
+    """The offset and the line, from 0, of each document of a stream."""
     if text.startswith(("...", "%")) or any(sign in text for sign in _HARD_TO_SPLIT):
-        return None
+        return _parsed_starts(text)
     markers = [match.start() for match in _MARKER.finditer(text)]
     first = _CONTENT.search(text)
     if first and (not markers or first.start() < markers[0]):
         markers.insert(0, 0)
     lines = accumulate(text.count("\n", start, end) for start, end in pairwise([0, *markers]))
     return tuple(zip(markers, lines, strict=True))
+
+
+def _parsed_starts(text: str) -> tuple[tuple[int, int], ...]:
+    """As _yaml_starts, where it takes a parser to tell; only those before what can't be read."""
+    starts: list[tuple[int, int]] = []
+
+    def collect(events: Iterator[Any]) -> None:
+        starts.clear()
+        for event in events:
+            if type(event) is DocumentStartEvent:
+                mark = event.start_mark
+                starts.append((mark.index - mark.column, mark.line))
+
+    with suppress(*PARSE_ERRORS):
+        parse(text, collect)
+    return tuple(starts)

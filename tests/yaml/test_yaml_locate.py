@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from olmc.model.diagnostic import Report
@@ -115,6 +117,7 @@ def test_every_document_of_a_stream_is_found_where_it_was_read() -> None:
         "%YAML 1.1\n---\na: 1\n",
         "\ufeff---\na\n---\nb\n",
         "---   # c\n# d\n\na: 1\n---\n|\n x\n",
+        "# c\n  a: 1\n  b: 2\n...\n# c\n%TAG ! tag:example.com,2000:\n--- {a: b}\n---\n   b: 'é\u2028'\n",
     ]
     for text in texts:
         lines = text.removeprefix("\ufeff").splitlines()
@@ -125,6 +128,17 @@ def test_every_document_of_a_stream_is_found_where_it_was_read() -> None:
             rest = lines[place.line - 1][place.column - 1 :] if place.line <= len(lines) else ""
             begins = {dict: ("a", "b", "f", "{"), list: ("-",), str: ("a", "b", "|"), type(None): ("", "-")}
             assert rest.startswith(begins[type(document.value)]), (text, document.source.document, place)
+
+
+@pytest.mark.parametrize(("end", "more"), [("\n", ""), ("\r\n", ""), ("\n", "...\n")])
+def test_places_in_a_long_stream_are_found_in_time(end: str, more: str) -> None:
+    """A stream is not read again from its beginning for each of its documents."""
+    text = ("a:\n  b: 1\n---\n" * 2000 + more).replace("\n", end)
+    before = time.process_time()
+    for document in range(2000):
+        assert at(text, "a", "b", document=document) == f"{document * 3 + 2}:6"
+        assert at(text, document=document) == f"{document * 3 + 1}:1"
+    assert time.process_time() - before < 5
 
 
 @pytest.mark.parametrize(
