@@ -10,6 +10,7 @@ from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options
+from olmc.model.values import mappings, text
 from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.profiles.resolve import profile_of
 from olmc.resolve.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
@@ -86,8 +87,7 @@ def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
-    modes = _modes(bundle)
-    supported = {mode.get("type") for mode in modes if isinstance(mode, dict) and mode.get("supported") is True}
+    supported = {text(mode.get("type")) for mode in mappings(_modes(bundle)) if mode.get("supported") is True}
     if "AllNamespaces" in supported or not supported:
         return ()
     if "OwnNamespace" in supported:

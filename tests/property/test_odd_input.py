@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from building import write_workspace
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import olmc
@@ -121,3 +121,17 @@ def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any, v
         made = olmc.compile(root, olmc.Options(purpose=purpose, olm_version=version))
     # Without any manifest there is nothing to say and nothing to make.
     assert made.objects or made.diagnostics or place[1] == ("items",)
+
+
+BUNDLE = "bundles/kettle.v1.0.0"
+IN_BUNDLE = [place for place in PLACES if place[0].startswith(BUNDLE)]
+MODE = (f"{BUNDLE}/manifests/kettle.clusterserviceversion.yaml", ("spec", "installModes", 0, "type"))
+
+
+@CALM
+@given(st.sampled_from(IN_BUNDLE), st.sampled_from(JUNK), st.booleans())
+@example(MODE, {"a": None}, False)
+def test_no_bundle_by_itself_is_too_odd(place: tuple[str, Keys], junk: Any, descoped: bool) -> None:
+    with odd_workspace(place, junk) as root:
+        made = olmc.compile(root / BUNDLE, olmc.Options(descoped=descoped))
+    assert made.objects or made.diagnostics
