@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -11,6 +12,9 @@ from ruamel.yaml.parser import Parser
 from ruamel.yaml.scanner import Scanner
 
 BYTE_ORDER_MARK = "\ufeff"
+
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What the parser counts as the end of a line."""
 
 PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
 """What iterating events raises for a text that is not YAML (the second: it holds a lone surrogate)."""

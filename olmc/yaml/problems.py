@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.rules.yaml import YAML_SYNTAX
+from olmc.yaml.events import LINE_BREAK
 from olmc.yaml.unclosed import Unclosed, unclosed
 
 _REFUSED = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _TAB_INDENT = re.compile(r" *\t")
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
 _NO_SPACE = re.compile(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
@@ -56,7 +56,7 @@ class _Trouble(NamedTuple):
 
 def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) -> Diagnostic:
     """The diagnostic for an error of PARSE_ERRORS that parsing `text` raised, with the same `pure`."""
-    lines = _BREAK.split(text)
+    lines = LINE_BREAK.split(text)
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return _refused_character(path, text)
@@ -86,7 +86,7 @@ def _refused_character(path: str, text: str) -> Diagnostic:
         return YAML_SYNTAX.finding(
             Location(path), problem="the reader gave up", hint="Save the file as plain UTF-8."
         )
-    before = _BREAK.split(text[: match.start()])
+    before = LINE_BREAK.split(text[: match.start()])
     return YAML_SYNTAX.finding(
         Location(path, len(before), len(before[-1]) + 1),
         problem=f"the character U+{ord(match[0]):04X} is not allowed",

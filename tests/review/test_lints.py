@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,54 @@ def test_flux_may_be_told_to_leave_an_object_alone(tmp_path: Path) -> None:
     for number, field in enumerate(("labels", "annotations")):
         root = tmp_path / str(number)
         assert codes(root, manifests=[config_map("${A}", **{field: exempt})]) == []
+
+
+SEVERAL = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: ns, labels: {kustomize.toolkit.fluxcd.io/substitute: disabled}}
+data: {a: "${ONE}"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: ns}
+data:
+  # whoever wants another ${TWO} or ${THREE}
+  a: |
+    $${TWO}
+    echo ${TWO} ${THREE}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: ns}
+data: {b: b, "a-${FOUR}": "${FIVE}", }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: d, namespace: ns}
+data:
+  b: b
+  a: "\\x24{SIX} ${SEVEN:=\\xe9}"
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_variable_is_shown_where_its_object_has_it(end: str, tmp_path: Path) -> None:
+    """Not in another object of the file, not in a comment; where it is written with escapes, where its text begins."""
+    said = found(tmp_path, files={"several.yaml": SEVERAL.replace("\n", end)})
+    assert [(each.message.split()[0], str(each.location)) for each in said] == [
+        ("${TWO}", "several.yaml:13:10"),
+        ("${FOUR}", "several.yaml:18:17"),
+        ("${SIX}", "several.yaml:25:6"),
+    ]
+
+
+def test_the_variables_of_many_objects_are_found_in_time(tmp_path: Path) -> None:
+    """A file is not looked through again for each of its objects."""
+    text = "---\n".join(SEVERAL.split("---\n")[1].replace("name: b", f"name: b{number}") for number in range(3000))
+    before = time.process_time()
+    assert len(found(tmp_path, files={"several.yaml": text})) == 3000
+    assert time.process_time() - before < 10
 
 
 def test_without_a_substituting_kustomization_it_is_a_remark(tmp_path: Path) -> None:

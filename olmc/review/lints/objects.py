@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from olmc.load.validation.content_checks import SUPPORTED
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location
+from olmc.model.location import Location, Source
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
-from olmc.yaml import at
+from olmc.yaml import at, locate
+from olmc.yaml.events import LINE_BREAK
 
 LIMIT = 262_144
 """How many bytes the annotations of an object may have, keys and values together."""
@@ -28,6 +31,8 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
 _OPTIONS, _WAVE = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"
 _NOT_CLIENT_SIDE = re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
 _INTEGER = re.compile("[+-]?[0-9]+")
+
+Keys = tuple[str | int, ...]
 
 
 class _Held(NamedTuple):
@@ -86,20 +91,56 @@ def not_installable(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def variables(subject: Subject) -> Iterator[Diagnostic]:
-    """The first `${…}` of a file: a certain loss where a Kustomization of the workspace substitutes what it applies."""
+    """The first `${…}` of an object: a certain loss where a Kustomization of the workspace substitutes variables."""
     applied = subject.options.purpose == "apply"
     flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)
-    for manifest, bundle in _held(subject):
-        source, obj = manifest.source, manifest.object
-        found = _VARIABLE.search(source.text)
-        if found is None or _is_exempt(obj) or _VARIABLE.search(json.dumps(obj, default=str)) is None:
+    held = list(_held(subject))
+    # Most files have none; and many objects may share one, which is looked through once.
+    suspects = {text for text in {each.manifest.source.text for each in held} if "${" in text}
+    for manifest, bundle in held:
+        if manifest.source.text not in suspects or _is_exempt(manifest.object):
             continue
-        place = _location(source.path, source.text, found.start())
+        first = next(_variables_in(manifest.object), None)
+        if first is None:
+            continue
+        found, keys, of_key = first
+        place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), found[0])
         if flux is None or (bundle is not None and not applied):
             yield rules.SUBSTITUTABLE.finding(place, text=found[0])
         else:
             name = f"Kustomization {flux['metadata']['name']}"
             yield rules.SUBSTITUTED.finding(place, text=found[0], name=found[1], kustomization=name)
+
+
+def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], Keys, bool]]:
+    """The first `${…}` of each text in a value, the keys that lead to the text, and whether it is a key itself."""
+    if isinstance(value, str):
+        found = _VARIABLE.search(value)
+        if found:
+            yield found, keys, False
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _variables_in(item, (*keys, index))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from ((found, (*keys, key), True) for found, _, _ in _variables_in(key))
+            yield from _variables_in(item, (*keys, key))
+
+
+def _written(source: Source, start: Location, variable: str) -> Location:
+    """Where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
+    lines = _line_starts(source.text)
+    offset = lines[start.line - 1] + start.column - 1
+    found = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
+    if found is None:
+        return start
+    line = bisect(lines, found.start())
+    return Location(source.path, line, found.start() - lines[line - 1] + 1)
+
+
+@lru_cache(maxsize=2)
+def _line_starts(text: str) -> tuple[int, ...]:
+    return (0, *(end.end() for end in LINE_BREAK.finditer(text)))
 
 
 def _substitutes(obj: KubernetesObject) -> bool:
@@ -119,10 +160,6 @@ def _annotations(obj: KubernetesObject) -> dict[str, str]:
     metadata = obj.get("metadata")
     found = metadata.get("annotations") if isinstance(metadata, dict) else None
     return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
-
-
-def _location(path: str, text: str, offset: int) -> Location:
-    return Location(path, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 LINTS: tuple[Lint, ...] = (sizes, waves, not_installable, variables)
