@@ -12,6 +12,7 @@ from olmc.model.location import Source
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
+from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Bundle
 from olmc.proposed import situations
 from olmc.proposed.atoms import Atom, covers
@@ -106,12 +107,12 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
     crd = cluster.stock.get(Identity(APIEXTENSIONS, CRD, "", api.name))
-    return crd is None or any(map(_version_has_status, (crd.object.get("spec") or {}).get("versions") or ()))
+    return crd is None or any(map(_version_has_status, mappings(mapping(crd.object.get("spec")).get("versions"))))
 
 
 def _version_has_status(version: Mapping[str, Any]) -> bool:
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return "status" in (version.get("subresources") or {}) or "status" in (schema.get("properties") or {})
+    schema = mapping(mapping(version.get("schema")).get("openAPIV3Schema"))
+    return "status" in mapping(version.get("subresources")) or "status" in mapping(schema.get("properties"))
 
 
 def _may_update(rules: Iterable[Rule], api: OwnedAPI, name: str = "") -> bool:

@@ -9,11 +9,12 @@ from typing import Any
 
 import yaml
 from building import write_workspace
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from test_odd_input import CALM, JUNK, Keys, paths
+from test_odd_input import BUNDLE, CALM, IN_BUNDLE, JUNK, Keys, odd_workspace, paths
 
 import olmc
+from olmc.api import migrate
 
 WORKSPACE = yaml.safe_load("""
 namespaces: {ns: {}, a: {}}
@@ -122,6 +123,19 @@ def test_junk_in_bundles(field: str, junk: Any, which: int) -> None:
     case = copy.deepcopy(WORKSPACE)
     case["operators"][which]["csv"] = {"spec": {field: junk}}
     compiles(case, OPTIONS)
+
+
+CRD = f"{BUNDLE}/manifests/kettles.kettle.example.com.crd.yaml"
+
+
+@CALM
+@given(st.sampled_from(IN_BUNDLE), st.sampled_from(JUNK))
+@example((CRD, ("spec", "versions", 0)), {"name": "v1", "served": True, "storage": True, "subresources": 7})
+def test_junk_in_a_bundle_that_migrates(place: tuple[str, Keys], junk: Any) -> None:
+    """Junk in CSVs and CRDs, which the findings of descoping look into."""
+    with odd_workspace(place, junk) as root:
+        migrated = migrate(root, "descoped")
+    assert isinstance(migrated.remarks, tuple)
 
 
 def compiles(case: dict[str, Any], options: olmc.Options) -> None:
