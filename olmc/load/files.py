@@ -48,6 +48,8 @@ def no_folder(path: Path) -> str:
         return "does not exist"
     except OSError as error:
         return f"can't be read: {error.strerror or error}"
+    except ValueError:  # there is a NUL in it, as a path in a file may have
+        return "does not exist"
     return "" if stat.S_ISDIR(mode) else "is a file and not a directory"
 
 

@@ -259,6 +259,7 @@ def test_a_finding_about_an_item_names_it_and_its_file() -> None:
     ("config", "code", "told"),
     [
         (render(path="nowhere"), "OLMC120", "nowhere does not exist"),
+        (render(path="no\0where"), "OLMC120", "no\0where does not exist"),
         (render(path="own-namespace", fore="apply"), "OLMC601", "Did you mean for?"),
         (render(path="own-namespace", **{"for": "fun"}), "OLMC601", "'fun' is not one of"),
         (render(path="bare-bundle", watch="a"), "OLMC601", "'a' is a text, not a list"),
