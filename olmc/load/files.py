@@ -149,18 +149,22 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
 
 
 def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
-    lines = list(ignored)
+    lines = [(Location("olmc.yaml"), pattern) for pattern in ignored]
     if has_file(root, IGNORE_FILE):
-        lines += (read_text(root, IGNORE_FILE, report) or "").splitlines()
+        own = (read_text(root, IGNORE_FILE, report) or "").splitlines()
+        lines += [(Location(IGNORE_FILE, number), pattern) for number, pattern in enumerate(own, 1)]
     if not lines:
         return None
     from pathspec import GitIgnoreSpec
 
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
-        report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE), cause=error))
-        return None
+    usable = []
+    for place, pattern in lines:
+        try:
+            GitIgnoreSpec.from_lines([pattern])
+            usable.append(pattern)
+        except ValueError as error:
+            report.add(rules.BAD_IGNORE.finding(place, path=place.path, cause=error))
+    return GitIgnoreSpec.from_lines(usable)
 
 
 def read_text(root: Path, path: str, report: Report) -> str | None:

@@ -55,6 +55,16 @@ def test_what_is_ignored_may_be_broken(tmp_path: Path) -> None:
     assert said == []
 
 
+def test_a_pattern_that_can_t_be_used_is_shown_where_it_stands(tmp_path: Path) -> None:
+    write(tmp_path, {".olmcignore": "# c\n!\nb.yaml\n!\n", "olmc.yaml": CONFIG + "  ignore: ['!']\n"})
+    found = [(d.code, str(d.location), d.message.split(":")[0]) for d in olmc.compile(tmp_path).diagnostics]
+    assert found == [
+        ("OLMC144", ".olmcignore:2", ".olmcignore"),
+        ("OLMC144", ".olmcignore:4", ".olmcignore"),
+        ("OLMC144", "olmc.yaml", "olmc.yaml"),
+    ]
+
+
 def test_a_link_inside_of_the_workspace_is_followed(tmp_path: Path) -> None:
     write(tmp_path, {"shared/a.yaml": namespace("a"), ".hidden/b.yaml": namespace("b")})
     (tmp_path / "b.yaml").symlink_to(".hidden/b.yaml")
