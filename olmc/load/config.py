@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.load.files import has_file, read_text
+from olmc.load.gitignore import spec_of
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
@@ -65,7 +66,31 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
             report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
             continue
         report.add(rules.BAD_CONFIG.finding(place, where=problem.where or "the document", problem=problem.text))
-    return {} if found or not _is_known(document, report) else dict(document.value.get("spec") or {})
+    if found or not _is_known(document, report) or not _has_usable_patterns(document, report):
+        return {}
+    return dict(document.value.get("spec") or {})
+
+
+def _has_usable_patterns(document: Document, report: Report) -> bool:
+    """Whether all patterns of files can be used: those of what is left out, and of where findings are accepted."""
+    spec = document.value.get("spec") or {}
+    patterns: dict[tuple[str | int, ...], str] = {
+        **{("spec", "ignore", number): each for number, each in enumerate(spec.get("ignore") or ())},
+        **{
+            ("spec", "suppress", number, "path"): each["path"]
+            for number, each in enumerate(spec.get("suppress") or ())
+            if "path" in each
+        },
+    }
+    usable = True
+    for keys, pattern in patterns.items():
+        try:
+            spec_of([pattern])
+        except ValueError as error:
+            where = ".".join(map(str, keys))
+            report.add(rules.BAD_CONFIG.finding(locate(document.source, keys), where=where, problem=error))
+            usable = False
+    return usable
 
 
 def _is_known(document: Document, report: Report) -> bool:

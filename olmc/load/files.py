@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from olmc.load.gitignore import spec_of
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location
 from olmc.rules import load as rules
@@ -149,22 +150,15 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
 
 
 def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
-    lines = [(Location("olmc.yaml"), pattern) for pattern in ignored]
-    if has_file(root, IGNORE_FILE):
-        own = (read_text(root, IGNORE_FILE, report) or "").splitlines()
-        lines += [(Location(IGNORE_FILE, number), pattern) for number, pattern in enumerate(own, 1)]
-    if not lines:
-        return None
-    from pathspec import GitIgnoreSpec
-
-    usable = []
-    for place, pattern in lines:
+    text = read_text(root, IGNORE_FILE, report) if has_file(root, IGNORE_FILE) else None
+    usable = list(ignored)
+    for number, pattern in enumerate((text or "").splitlines(), 1):
         try:
-            GitIgnoreSpec.from_lines([pattern])
+            spec_of([pattern])
             usable.append(pattern)
         except ValueError as error:
-            report.add(rules.BAD_IGNORE.finding(place, path=place.path, cause=error))
-    return GitIgnoreSpec.from_lines(usable)
+            report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE, number), cause=error))
+    return spec_of(usable) if usable else None
 
 
 def read_text(root: Path, path: str, report: Report) -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.load.files import has_file, read_text
+from olmc.load.gitignore import spec_of
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 
@@ -117,6 +118,4 @@ def _matches(pattern: str, path: str) -> bool:
         return True
     if not path:
         return False
-    from pathspec import GitIgnoreSpec  # takes its time to import, and hardly any run needs it
-
-    return GitIgnoreSpec.from_lines([pattern]).match_file(path)
+    return spec_of([pattern]).match_file(path)

@@ -159,7 +159,7 @@ MISSING_TARGET = Rule(
 )
 BAD_IGNORE = Rule(
     "OLMC144", Severity.ERROR, "A pattern of .olmcignore can't be used",
-    "{path}: {cause}",
+    ".olmcignore: {cause}",
     "Write patterns as in .gitignore.",
     "A pattern that can't be read would let in what it was meant to leave out.",
 )

@@ -26,6 +26,11 @@ from olmc.model.options import Indexing
         ("apiVersion: olmc.dev/v1\nkind: Config\n", "olmc.yaml:1:13", "'olmc.dev/v1' is not olmc.dev/v1alpha1"),
         ("kind: Config\n", "olmc.yaml:1:1", "apiVersion is missing"),
         ("- 1\n", "olmc.yaml:1:1", "[1] is a list, not a mapping"),
+        (CONFIG + "  ignore: [a, '!']\n", "olmc.yaml:4:15", "spec.ignore.1: Invalid git pattern"),
+        (
+            CONFIG + "  suppress:\n  - {code: OLMC270, reason: x, path: '[[:digit:]]'}\n",
+            "olmc.yaml:5:38", "spec.suppress.0.path: '[[:digit:]]' has a class of characters by name",
+        ),
         (CONFIG + "  certs: certmanager\n", "olmc.yaml:4:10", "did you mean cert-manager?"),
         (CONFIG + "  kubeVersion: 1.36\n", "olmc.yaml:4:16", "1.36 is a number, not a text; put it in quotes"),
         (CONFIG + "  kubeVersion: latest\n", "olmc.yaml:4:16", "as it reports it itself, such as v1.36.2"),

@@ -61,8 +61,20 @@ def test_a_pattern_that_can_t_be_used_is_shown_where_it_stands(tmp_path: Path) -
     assert found == [
         ("OLMC144", ".olmcignore:2", ".olmcignore"),
         ("OLMC144", ".olmcignore:4", ".olmcignore"),
-        ("OLMC144", "olmc.yaml", "olmc.yaml"),
+        ("OLMC138", "olmc.yaml:4:12", "olmc.yaml"),
     ]
+
+
+def test_brackets_in_patterns(tmp_path: Path) -> None:
+    """A bracket in brackets is a bracket; a class by name, which git has, is refused, since it would match nothing."""
+    files = {"a[b.yaml": namespace("a"), "ab.yaml": namespace("b"), ".olmcignore": "a[[]b.yaml\n"}
+    report = Report()
+    assert names(olmc.load(write(tmp_path, files), report)) == ["Namespace b"]
+    assert list(report) == []
+    write(tmp_path, {".olmcignore": "[[:alpha:]].yaml\n"})
+    (diagnostic, *_) = olmc.compile(tmp_path).diagnostics
+    assert (diagnostic.code, str(diagnostic.location)) == ("OLMC144", ".olmcignore:1")
+    assert "write ranges, such as [a-z]" in diagnostic.message
 
 
 def test_a_link_inside_of_the_workspace_is_followed(tmp_path: Path) -> None:
