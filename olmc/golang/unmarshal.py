@@ -1,4 +1,4 @@
-"""JSON in a text, as annotations carry it."""
+"""JSON of strangers: in annotations, and in what registries answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["unmarshal"]
 
 
-def unmarshal(text: str) -> Any:
+def unmarshal(text: str | bytes) -> Any:
     """The value of a JSON text; ValueError for a text that is none, which one nested too deep to be read counts as."""
     try:
         return json.loads(text, parse_constant=_no_number)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from olmc.api import compile
 from olmc.golang import encode_plain
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.kube_version import full_kube_version
@@ -145,7 +146,7 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     """The parameters that an Application sets, in order; announced defaults are not among them."""
     hint = "Argo CD sets it from spec.source.plugin.parameters of the Application."
     try:
-        listed = (json.loads(text) if text.strip() else None) or []
+        listed = (unmarshal(text) if text.strip() else None) or []
     except ValueError as error:
         report.add(_bad(_PARAMETERS, f"it is no JSON: {error}", hint))
         return

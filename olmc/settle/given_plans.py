@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
@@ -121,7 +121,7 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
 
 def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        manifest = json.loads(str(resource.get("manifest") or ""))
+        manifest = unmarshal(str(resource.get("manifest") or ""))
     except ValueError as error:
         raise _MissingContentError from error
     if not isinstance(manifest, dict):

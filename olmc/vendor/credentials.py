@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.model.values import mapping
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError
@@ -53,7 +53,7 @@ def read_auth_files(paths: Sequence[Path], *, required: bool = False) -> tuple[A
 
 def _read(path: Path) -> AuthFile:
     try:
-        value = json.loads(path.read_bytes())
+        value = unmarshal(path.read_bytes())
         if not isinstance(value, dict):
             raise ValueError("it is no JSON mapping")
     except (OSError, ValueError) as error:
@@ -138,7 +138,7 @@ def _from_helper(file: AuthFile, helper: str, registry: str) -> Credential | Non
             return None
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=program, cause=text or "it failed")
     try:
-        value = json.loads(done.stdout)
+        value = unmarshal(done.stdout)
         user, secret = str(value["Username"]), str(value["Secret"])
     except (ValueError, TypeError, KeyError) as error:
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=program, cause="its answer is no JSON") from error

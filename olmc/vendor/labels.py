@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.load.annotations import PREFIX as BUNDLE
 from olmc.model.lock import ImageKind
 from olmc.rules import vendor as rules
@@ -46,8 +46,8 @@ def content_folders(config: bytes, kind: ImageKind, image: str) -> dict[str, str
 
 def _labels(config: bytes) -> Mapping[str, str]:
     try:
-        value = json.loads(config)
-    except (ValueError, RecursionError):
+        value = unmarshal(config)
+    except ValueError:
         return {}
     inner: Any = value.get("config") if isinstance(value, dict) else None
     labels = inner.get("Labels") if isinstance(inner, dict) else None

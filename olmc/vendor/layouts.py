@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import SourceError, VendorError
 from olmc.vendor.manifests import Descriptor, descriptor
@@ -101,7 +101,7 @@ def _document(opener: Callable[[str], BinaryIO | None], name: str) -> Mapping[st
     if stream is None:
         raise ValueError(f"it has no {name}")
     with stream:
-        value = json.loads(stream.read(_MAX_INDEX_BYTES))
+        value = unmarshal(stream.read(_MAX_INDEX_BYTES))
     if not isinstance(value, dict):
         raise ValueError(f"{name} is no mapping")
     return value

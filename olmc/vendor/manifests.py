@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from olmc.golang.unmarshal import unmarshal
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
@@ -60,8 +61,8 @@ def decoded(data: bytes, media_type: str = "") -> Manifest | Index:
     `media_type` is what it was served as, which counts where it does not say itself what it is.
     """
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        value = unmarshal(data)
+    except ValueError as error:
         raise ValueError(f"it is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError("it is no mapping")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from urllib3.exceptions import HTTPError
 
+from olmc.golang.unmarshal import unmarshal
 from olmc.rules import vendor as rules
 from olmc.vendor.credentials import Credential, credential_for
 from olmc.vendor.errors import SourceError
@@ -119,7 +119,7 @@ def _get(network: Network, image: str, location: Location, path: str, headers: M
 def _told(network: Network, response: Response) -> str:
     """The reason in the body of a refusal, "" if it gives none."""
     try:
-        value = json.loads(read_body(network, response, MAX_ANSWER_BYTES))
+        value = unmarshal(read_body(network, response, MAX_ANSWER_BYTES))
         first = value["errors"][0]
         return f" ({first['code']}: {first.get('message') or ''})".replace(": )", ")")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, TransientError, FinalError):
@@ -207,7 +207,7 @@ def _token(
         told = _told(network, response)
         raise _denied(network, image, location, f"its token service answers {response.status}{told}")
     try:
-        value = json.loads(read_body(network, response, MAX_ANSWER_BYTES))
+        value = unmarshal(read_body(network, response, MAX_ANSWER_BYTES))
         token = value.get("token") or value.get("access_token")
     except (ValueError, AttributeError) as error:
         raise FinalError("its token service sends no JSON") from error
