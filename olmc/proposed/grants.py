@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.rbac import RBAC, account_of
+from olmc.model.values import mapping
 from olmc.proposed.atoms import Atom, covers
 from olmc.settle.permissions import EVERYTHING, Rule, role_of
-from olmc.settle.selectors import matches
+from olmc.settle.selectors import is_selector, matches
 
 
 class Subject(NamedTuple):
@@ -89,14 +90,15 @@ def rules_of(role: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Iter
         if any(each is other for other in seen):
             continue
         seen.append(each)
-        selectors = (each.get("aggregationRule") or {}).get("clusterRoleSelectors") or ()
+        selectors = mapping(each.get("aggregationRule")).get("clusterRoleSelectors")
         if selectors:
-            waiting += _selected(selectors, stock)
+            usable = [item for item in selectors if is_selector(item)] if isinstance(selectors, list) else []
+            waiting += _selected(usable, stock)
         else:
             yield from each.get("rules") or ()
 
 
-def _selected(selectors: Iterable[Any], stock: Mapping[Identity, Rendered]) -> Iterator[KubernetesObject]:
+def _selected(selectors: Sequence[Mapping[str, Any]], stock: Mapping[Identity, Rendered]) -> Iterator[KubernetesObject]:
     for identity, found in stock.items():
         if (identity.group, identity.kind) == (RBAC, "ClusterRole"):
             labels = found.object["metadata"].get("labels") or {}

@@ -11,7 +11,7 @@ from olmc.model.rbac import RBAC, account_of
 from olmc.model.values import mapping
 from olmc.review.builtin_roles import STAGE, builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
-from olmc.settle.selectors import matches, problem
+from olmc.settle.selectors import is_selector, matches
 
 ACCOUNT = "ServiceAccount"
 
@@ -226,26 +226,4 @@ def _selectors(found: Rendered) -> list[Mapping[str, Any]]:
     """The selectors of an aggregated role, without those that the API server would refuse."""
     rule = found.object.get("aggregationRule")
     listed = rule.get("clusterRoleSelectors") if isinstance(rule, Mapping) else None
-    return [each for each in listed if _is_selector(each)] if isinstance(listed, list) else []
-
-
-def _is_selector(value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    labels, expressions = value.get("matchLabels") or {}, value.get("matchExpressions") or []
-    return (
-        isinstance(labels, Mapping)
-        and _are_texts([*labels, *labels.values()])
-        and isinstance(expressions, list)
-        and all(isinstance(each, Mapping) and _is_requirement(each) for each in expressions)
-        and not problem(value)
-    )
-
-
-def _is_requirement(value: Mapping[str, Any]) -> bool:
-    values = value.get("values") or []
-    return isinstance(values, list) and _are_texts([value.get("key"), *values])
-
-
-def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
+    return [each for each in listed if is_selector(each)] if isinstance(listed, list) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from olmc.golang import is_label_value, is_qualified_name
@@ -45,6 +45,29 @@ def _label_problem(key: str, values: Sequence[str]) -> str:
         if wrong:
             return f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(wrong)}'
     return ""
+
+
+def is_selector(value: Any) -> bool:
+    """Whether a value that nobody has looked at yet is a selector that the API server takes."""
+    if not isinstance(value, Mapping):
+        return False
+    labels, expressions = value.get("matchLabels") or {}, value.get("matchExpressions") or []
+    return (
+        isinstance(labels, Mapping)
+        and _are_texts([*labels, *labels.values()])
+        and isinstance(expressions, list)
+        and all(isinstance(each, Mapping) and _is_requirement(each) for each in expressions)
+        and not problem(value)
+    )
+
+
+def _is_requirement(value: Mapping[str, Any]) -> bool:
+    values = value.get("values") or []
+    return isinstance(values, list) and _are_texts([value.get("key"), *values])
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

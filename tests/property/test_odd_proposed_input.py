@@ -105,6 +105,8 @@ MINE = [path for path in paths(WORKSPACE["manifests"]) if len(path) > 1]
 
 @CALM
 @given(st.sampled_from(MINE), st.sampled_from(JUNK), st.booleans())
+@example((1, "aggregationRule", "clusterRoleSelectors"), [None], False)
+@example((1, "aggregationRule"), "x", False)
 def test_junk_in_manifests(path: Keys, junk: Any, migrating: bool) -> None:
     """Junk anywhere in Operators, Installs and RBAC."""
     case = copy.deepcopy(WORKSPACE)
