@@ -9,11 +9,12 @@ from olmc.generate.certificates import certificates
 from olmc.generate.conditions import conditions
 from olmc.generate.csvs import copied_csvs, csvs, olmconfig
 from olmc.generate.deployments import deployments
+from olmc.generate.install_plans import install_plans
 from olmc.generate.operator_groups import namespaces, operator_groups
 from olmc.generate.provided_apis import provided_apis
 from olmc.generate.rbac import lifted_rbac, tenant_rbac
 from olmc.generate.stock import catalog_sources, stock
-from olmc.generate.subscriptions import install_plans, subscriptions
+from olmc.generate.subscriptions import subscriptions
 from olmc.generate.surrogates import owned_by_surrogates, surrogates
 from olmc.generate.unserved import report_unserved
 from olmc.generate.webhooks import apiservices, crds, webhooks

@@ -26,8 +26,8 @@ from olmc.resolve.constraints import (
     Some,
     requirements,
 )
-from olmc.resolve.plans import present_of
 from olmc.resolve.present import UnreadablePropertiesError
+from olmc.resolve.questions import present_of
 from olmc.resolve.view import EXISTING, Item, item_of_candidate, item_of_present
 
 CLUSTER = "cluster"

@@ -13,7 +13,8 @@ from olmc.model.resolution import Answer, Candidate, Pick, Question, Wish
 from olmc.model.workspace import Workspace
 from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
-from olmc.resolve.plans import Round, answered, planned, question_of, refreshed, resolve_namespace, wish_of
+from olmc.resolve.plans import Round, answered, planned, refreshed, resolve_namespace
+from olmc.resolve.questions import question_of, wish_of
 from olmc.resolve.visibility import visible_catalogs
 
 Resolver = Callable[[Workspace, Cluster, str, Options], Round]

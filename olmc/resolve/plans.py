@@ -7,21 +7,18 @@ from typing import NamedTuple
 
 from olmc.golang import random_suffix
 from olmc.load.catalogs.properties import properties_text
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Lookup, Name, Step, Subscription
-from olmc.model.objects import CatalogKey, KubernetesObject
-from olmc.model.operators import Csv
+from olmc.model.cluster import Cluster, InstallPlan, Lookup, Name, Step, Subscription
+from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
+from olmc.model.resolution import Answer, Candidate, Pick, Question
 from olmc.model.workspace import Workspace
 from olmc.profiles.ownership import CSV_API
-from olmc.resolve.constraints import REQUIREMENTS
 from olmc.resolve.contents import content_of
-from olmc.resolve.present import UnreadablePropertiesError, csv_properties
+from olmc.resolve.questions import fails_forward, question_of
 from olmc.resolve.resolve import answer
 from olmc.resolve.steps import Content, Undecodable, UndecodableCSVError, bundle_steps, csv_object, partitioned
 from olmc.resolve.unpacking import unreadable_duration
-from olmc.resolve.view import EXISTING
 from olmc.resolve.visibility import visible_catalogs
 
 MANUAL, AUTOMATIC = "Manual", "Automatic"
@@ -87,63 +84,16 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
     if s.plan and plan is None:
         return s._replace(plan="", current="", state="")  # R-CAT-652: the plan that was pending is gone
-    failed = plan is not None and plan.phase == "Failed" and _fails_forward(cluster, s.name.namespace)
+    failed = plan is not None and plan.phase == "Failed" and fails_forward(cluster, s.name.namespace)
     return s._replace(state="UpgradeFailed" if failed else "UpgradePending")
 
 
-def _fails_forward(cluster: Cluster, namespace: str) -> bool:
-    groups = cluster.groups_in(namespace)
-    return cluster.profile.resolver_failforward and len(groups) == 1 and groups[0].fails_forward
+class _Intent(NamedTuple):
+    """What the picks of a round mean: those to install, the Subscriptions that move on, and those to be generated."""
 
-
-def question_of(
-    cluster: Cluster,
-    namespace: str,
-    mine: Mapping[Name, Subscription],
-    visible: Sequence[CatalogSource],
-    options: Options,
-) -> Question:
-    """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
-    catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
-    present = []
-    for csv in cluster.csvs_in(namespace):
-        try:
-            present.append(present_of(csv, cluster, mine))
-        except UnreadablePropertiesError as error:
-            catalogs.append(VisibleCatalog(CatalogKey(EXISTING, namespace), problem=str(error)))
-    wishes = tuple(wish_of(s) for s in mine.values())
-    unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
-    fail_forward = _fails_forward(cluster, namespace)
-    return Question(
-        namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
-        unheeded=unheeded, legacy_precedence=options.legacy_precedence,
-    )  # fmt: skip
-
-
-def wish_of(s: Subscription) -> Wish:
-    """A Subscription as the resolver sees it."""
-    return Wish(
-        name=s.name.name,
-        package=s.package,
-        channel=str(s.spec.get("channel") or ""),
-        catalog=s.catalog,
-        starting=str(s.spec.get("startingCSV") or ""),
-        installed=s.installed,
-        current=s.current,
-    )
-
-
-def present_of(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> Present:
-    """A CSV as the resolver sees it; `mine` may have it installed. Raises UnreadablePropertiesError."""
-    packages = {s.package for s in mine.values() if s.installed == csv.name}
-    member = cluster.members.get(Name(csv.namespace, csv.name))
-    return Present(
-        name=csv.name,
-        version=str(csv.spec.get("version") or ""),
-        properties=csv_properties(csv, packages),
-        replaces=csv.replaces,
-        phase=member.phase if member else "",
-    )
+    wanted: tuple[Pick, ...]
+    moved: Mapping[Name, Subscription]
+    generated: Mapping[str, Step]
 
 
 def planned(
@@ -151,64 +101,79 @@ def planned(
     options: Options,
 ) -> Round:  # fmt: skip
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
-    there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
-    generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
-    updated = dict(mine)
-    wanted: list[Pick] = []
-    generated: dict[str, Step] = {}
-    for pick in picks:
-        matching = [key for key, s in mine.items() if _follows(s, pick, options)]
-        exists = Name(namespace, pick.candidate.name) in cluster.csvs
-        if matching and exists and all(mine[key].current == pick.candidate.name for key in matching):
-            continue
-        wanted.append(pick)
-        for key in matching:
-            if mine[key].current != pick.candidate.name:
-                updated[key] = mine[key]._replace(current=pick.candidate.name)
-        if not matching:
-            generated[pick.candidate.name] = _generated_subscription(pick.candidate, namespace)
-    changed = [key for key in mine if updated[key] is not mine[key]]
-    if not changed or not wanted:
+    intent = _intent(cluster, namespace, mine, picks, options)
+    if not intent.moved or not intent.wanted:
         return Round(mine)
-    reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
-    suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
-    name = reused.name if reused else f"install-{suffix}"
-    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in wanted}
-    missing = tuple(pick.candidate for pick in wanted if contents[pick.candidate.name] is None)
+    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.wanted}
+    missing = tuple(pick.candidate for pick in intent.wanted if contents[pick.candidate.name] is None)
     try:
-        steps, lookups = _steps(wanted, contents, generated, namespace, cluster.profile)
+        steps, lookups = _steps(intent.wanted, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
         fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
         return Round(_waiting(mine, cluster, fatal), unreadable=(error.found,))
     if missing:
         return Round(_waiting(mine, cluster, ("BundleUnpackFailed", _not_available(missing[0]))), missing=missing)
+    plan = _next_plan(cluster, namespace, mine, intent.wanted, options)._replace(
+        csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
+    )
+    return Round({**mine, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan)
+
+
+def _intent(
+    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick], options: Options
+) -> _Intent:
+    wanted: list[Pick] = []
+    moved: dict[Name, Subscription] = {}
+    generated: dict[str, Step] = {}
+    for pick in picks:
+        name = pick.candidate.name
+        matching = [key for key, s in mine.items() if _follows(s, pick, options)]
+        behind = [key for key in matching if mine[key].current != name]
+        if matching and not behind and Name(namespace, name) in cluster.csvs:
+            continue
+        wanted.append(pick)
+        moved |= {key: mine[key]._replace(current=name) for key in behind}
+        if not matching:
+            generated[name] = _generated_subscription(pick.candidate, namespace)
+    return _Intent(tuple(wanted), moved, generated)
+
+
+def _next_plan(
+    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], wanted: Sequence[Pick], options: Options
+) -> InstallPlan:
+    """The namespace's next InstallPlan, still without what it installs."""
+    there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
+    generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
+    reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
+    suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
     manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
-    plan = InstallPlan(
+    return InstallPlan(
         namespace=namespace,
-        name=name,
+        name=reused.name if reused else f"install-{suffix}",
         generation=generation,
         approval=MANUAL if manual else AUTOMATIC,
         approved=not manual or _is_approved(namespace, wanted, options, cluster),
-        csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"),
-        steps=steps,
-        lookups=lookups,
+        csvs=(),
+        steps=(),
+        lookups=(),
         owners=tuple(n.name for n in mine),
         phase="RequiresApproval" if manual else "Installing",
         given=reused.given if reused else None,
         resumed=reused is not None,
     )
-    # OLM takes the condition back from the Subscriptions that the plan does not concern. The others keep it until the
-    # next resolution that succeeds, and some namespaces never see another one.
-    unpacking = bool(lookups)
-    for key in changed:
-        updated[key] = updated[key]._replace(
-            plan=name,
-            generation=generation,
-            state="UpgradePending",
-            unpacking=unpacking,
-            told=cluster.subscriptions[key].told if unpacking else updated[key].told,
-        )
-    return Round(updated, plan)
+
+
+def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscription:
+    """A Subscription that a plan moves on.
+
+    OLM takes the condition BundleUnpacking back from those that the plan does not concern. The others keep it until the
+    next resolution that succeeds, and some namespaces never see another one.
+    """
+    unpacking = bool(plan.lookups)
+    told = cluster.subscriptions[s.name].told if unpacking else s.told
+    return s._replace(
+        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, told=told
+    )
 
 
 def _waiting(
