@@ -47,6 +47,20 @@ def _scene(case: Mapping[str, Any], name: str) -> Scene:
     return Scene(case["id"], question, "", rounds)
 
 
+def tea_workspace(properties: str = "") -> dict[str, str]:
+    """The files of a workspace with a Subscription to a bundle that has these properties besides, a line each."""
+    olm = "apiVersion: operators.coreos.com"
+    return {
+        "group.yaml": f"{olm}/v1\nkind: OperatorGroup\nmetadata: {{name: og, namespace: ns}}\n",
+        "subscription.yaml": f"{olm}/v1alpha1\nkind: Subscription\nmetadata: {{name: tea, namespace: ns}}\n"
+        "spec: {name: tea, channel: stable, source: tea, sourceNamespace: olm}\n",
+        "catalogs/tea/catalog.yaml": "{schema: olm.package, name: tea, defaultChannel: stable}\n---\n"
+        "{schema: olm.channel, package: tea, name: stable, entries: [{name: tea.v1}]}\n---\n"
+        "schema: olm.bundle\npackage: tea\nname: tea.v1\nimage: registry.example.com/tea:v1\nproperties:\n"
+        f"- {{type: olm.package, value: {{packageName: tea, version: 1.0.0}}}}\n{properties}",
+    }
+
+
 def api(kind: str) -> dict[str, str]:
     """The API `example.com/v1` of a kind, as a property's value."""
     return {"group": "example.com", "kind": kind, "version": "v1"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from scenarios import write
-from scenes import Scene, api, scenes
+from scenes import Scene, api, scenes, tea_workspace
 
 import olmc
 from olmc.model.catalog import Property
@@ -167,17 +167,7 @@ def test_a_bundle_that_was_told_of_is_not_told_of_again() -> None:
 
 def test_a_requirement_that_can_not_be_read_stands_at_its_bundle(tmp_path: Path) -> None:
     """R-CAT-330: OLM names neither the bundle nor the place; the document with the channel is not the place."""
-    olm = "apiVersion: operators.coreos.com"
-    files = {
-        "group.yaml": f"{olm}/v1\nkind: OperatorGroup\nmetadata: {{name: og, namespace: ns}}\n",
-        "subscription.yaml": f"{olm}/v1alpha1\nkind: Subscription\nmetadata: {{name: tea, namespace: ns}}\n"
-        "spec: {name: tea, channel: stable, source: tea, sourceNamespace: olm}\n",
-        "catalogs/tea/catalog.yaml": "{schema: olm.package, name: tea, defaultChannel: stable}\n---\n"
-        "{schema: olm.channel, package: tea, name: stable, entries: [{name: tea.v1}]}\n---\n"
-        "schema: olm.bundle\npackage: tea\nname: tea.v1\nimage: registry.example.com/tea:v1\nproperties:\n"
-        "- {type: olm.package, value: {packageName: tea, version: 1.0.0}}\n"
-        "- {type: olm.constraint, value: {all: {constraints: [{gvk: {kin: Tea}}]}}}\n",
-    }
+    files = tea_workspace("- {type: olm.constraint, value: {all: {constraints: [{gvk: {kin: Tea}}]}}}\n")
     (said,) = (each for each in olmc.compile(write(tmp_path, files)).diagnostics if each.code == "OLMC511")
     assert str(said.location) == "catalogs/tea/catalog.yaml:10:1"
     _, cause, way_out = said.hint.splitlines()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from scenarios import write
+from scenes import tea_workspace
 
 import olmc
 from olmc.model.location import Source
@@ -108,16 +109,9 @@ def test_a_csv_that_can_not_be_read_is_where_the_resolution_fails(
     annotations: str, place: str, hint: str, tmp_path: Path
 ) -> None:
     """R-CAT-310: the way out is not in the catalog."""
-    olm = "apiVersion: operators.coreos.com"
     files = {
-        "group.yaml": f"{olm}/v1\nkind: OperatorGroup\nmetadata: {{name: og, namespace: ns}}\n",
-        "subscription.yaml": f"{olm}/v1alpha1\nkind: Subscription\nmetadata: {{name: tea, namespace: ns}}\n"
-        "spec: {name: tea, channel: stable, source: tea, sourceNamespace: olm}\n",
-        "catalogs/tea/catalog.yaml": "{schema: olm.package, name: tea, defaultChannel: stable}\n---\n"
-        "{schema: olm.channel, package: tea, name: stable, entries: [{name: tea.v1}]}\n---\n"
-        "schema: olm.bundle\npackage: tea\nname: tea.v1\nimage: registry.example.com/tea:v1\nproperties:\n"
-        "- {type: olm.package, value: {packageName: tea, version: 1.0.0}}\n",
-        "csv.yaml": f"{olm}/v1alpha1\nkind: ClusterServiceVersion\n"
+        **tea_workspace(),
+        "csv.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
         f"metadata: {{name: kettle.v1, namespace: ns, annotations: {annotations}}}\n"
         "spec:\n  displayName: Kettle\n  install: {strategy: deployment, spec: {deployments: []}}\n"
         "  customresourcedefinitions: {owned: [{name: lids, version: v1, kind: Lid}]}\n",
