@@ -26,7 +26,13 @@ from olmc.golang.names import (
 )
 from olmc.golang.quantity import quantity
 from olmc.golang.schema import default_csv, list_map_conflicts
-from olmc.golang.validation import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
+from olmc.golang.validation import (
+    is_dns1035_label,
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_label_value,
+    is_qualified_name,
+)
 
 __all__ = [
     "GoTypeError",
@@ -45,6 +51,7 @@ __all__ = [
     "fnv64a_hex",
     "gvk_hash",
     "h62",
+    "is_dns1035_label",
     "is_dns1123_label",
     "is_dns1123_subdomain",
     "is_label_value",

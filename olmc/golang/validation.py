@@ -6,12 +6,17 @@ import re
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 
 _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
     "and must start and end with an alphanumeric character"
+)
+_LABEL_1035_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character"
 )
 _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
@@ -33,6 +38,14 @@ def is_dns1123_label(text: str) -> list[str]:
         dotted = re.fullmatch(_SUBDOMAIN, text)
         shape = _shape(_LABEL_RULE, _LABEL, "my-name", "123-abc")
         messages.append("must not contain dots" if dotted else shape)
+    return messages
+
+
+def is_dns1035_label(text: str) -> list[str]:
+    """What is wrong with a text as a label that begins with a letter, such as a Service's name."""
+    messages = _length(text, 63)
+    if not re.fullmatch(_LABEL_1035, text):
+        messages.append(_shape(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123"))
     return messages
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.golang import is_dns1123_label, is_dns1123_subdomain
+from olmc.golang import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from olmc.load.shape import Problem
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
@@ -31,9 +31,7 @@ def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
     if (group, obj["kind"]) == ("", "Namespace"):
         return is_dns1123_label(name)
     if (group, obj["kind"]) == ("", "Service"):
-        from olmc.load.validation.names import dns1035_label_problems  # few workspaces have Services of their own
-
-        return dns1035_label_problems(name)
+        return is_dns1035_label(name)
     if group in _SUBDOMAINS:
         return is_dns1123_subdomain(name)
     return _in_path(name)

@@ -8,9 +8,10 @@ from typing import Any
 
 from olmc.golang.errors import json_kind
 from olmc.golang.numbers import quoted
+from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.properties import LIST, canonical, raw
 from olmc.load.catalogs.shapes import Shape, list_of, octets, renamed, struct, text
-from olmc.load.catalogs.troubles import Keys, Trouble, aggregated
+from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.catalog import ChannelEntry, Deprecation
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject

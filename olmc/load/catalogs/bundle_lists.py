@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from olmc.golang.semver import parse_strict
+from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.csv_graphs import PackageManifest, entry, package_of, wrapped
 from olmc.load.catalogs.database_versions import Versioned, by_version, compare, versioned
 from olmc.load.catalogs.package_manifests import bundle_troubles
 from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
-from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
+from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmc.golang.errors import json_kind
+from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import Api, crd_apis, described_crds, required_apis
 from olmc.load.catalogs.csv_edges import base_of
 from olmc.load.catalogs.csv_graphs import (
@@ -18,7 +19,7 @@ from olmc.load.catalogs.csv_graphs import (
 )
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.shapes import list_of, map_of, struct, text
-from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
+from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Place, Source

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.csv_edges import Edges, Problem, edges_of
 from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images
 from olmc.load.catalogs.shapes import Misfit, list_of, renamed, struct, text
-from olmc.load.catalogs.troubles import aggregated, below
+from olmc.load.catalogs.troubles import below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place

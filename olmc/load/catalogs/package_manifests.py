@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.load.catalogs.blobs import meta_key
 from olmc.load.catalogs.csv_edges import base_of
@@ -16,7 +17,7 @@ from olmc.load.catalogs.csv_graphs import (
 )
 from olmc.load.catalogs.fbc import CatalogFile
 from olmc.load.catalogs.rendering import LooseBundle
-from olmc.load.catalogs.troubles import Trouble, aggregated, tell, unavailable
+from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place

@@ -55,9 +55,3 @@ def tell(troubles: Iterable[Trouble], report: Report) -> None:
 def unavailable(problem: str, place: Place | None = None) -> Catalog:
     """The catalog that can't be served because of `problem`."""
     return Catalog({}, problem, place)
-
-
-def aggregated(problems: Iterable[str]) -> str:
-    """Several errors as Kubernetes prints them together: one as it is, more in brackets, none twice."""
-    distinct = list(dict.fromkeys(problems))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

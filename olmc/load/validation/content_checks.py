@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
+from olmc.kube.field_errors import aggregated
+from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
-from olmc.load.catalogs.troubles import aggregated
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, csv_refusal
-from olmc.load.validation.object_meta import metadata_errors
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
 from olmc.model.location import Location, Place, Source

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.load.validation.field_errors import FieldError, forbidden, invalid, required, unsupported
+from olmc.kube.field_errors import FieldError, forbidden, invalid, required, unsupported
+from olmc.kube.object_meta import metadata_errors
 from olmc.load.validation.loading_checks import CRD_V1, CRD_V1BETA1
 from olmc.load.validation.names import dns1035_label_problems, subdomain_problems
-from olmc.load.validation.object_meta import metadata_errors
 from olmc.load.validation.result import Finding, result_text
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject

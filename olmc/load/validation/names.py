@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from olmc.golang import is_dns1123_subdomain
+from olmc.golang import is_dns1035_label, is_dns1123_subdomain
 from olmc.golang.numbers import quoted
-
-_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
-_LABEL_LIMIT = 63
 
 
 def subdomain_problems(name: str) -> list[str]:
@@ -20,15 +17,7 @@ def subdomain_problems(name: str) -> list[str]:
 
 def dns1035_label_problems(name: str) -> list[str]:
     """What is wrong with a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
-    long = len(name.encode("utf-8", "surrogatepass")) > _LABEL_LIMIT
-    problems = [f"must be no more than {_LABEL_LIMIT} characters"] if long else []
-    if not re.fullmatch(_LABEL, name):
-        problems.append(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-            f"character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-            f"validation is '{_LABEL}')"
-        )
-    return problems
+    return [problem.replace(" bytes", " characters") for problem in is_dns1035_label(name)]
 
 
 def quoted_list(names: Iterable[str]) -> str:

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.api import load
+from olmc.kube.object_meta import ANNOTATIONS_LIMIT, metadata_errors
 from olmc.load.files import scan
 from olmc.load.validation.csv_checks import csv_findings
 from olmc.load.validation.folders import read_folder
 from olmc.load.validation.json_offsets import invalid_offset
-from olmc.load.validation.object_meta import ANNOTATIONS_LIMIT, metadata_errors
 from olmc.load.validation.optional.addresses import link_problem, mail_problem
 from olmc.load.validation.result import result_text
 from olmc.load.validation.settings import OPTIONAL, SUITES, Categories, Settings, chosen

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from olmc.golang import is_label_value, is_qualified_name
-from olmc.load.validation.field_errors import FieldError, forbidden, invalid, required
+from olmc.kube.field_errors import FieldError, forbidden, invalid, required
 from olmc.model.values import mapping, mappings, text, texts
 
 ANNOTATIONS_LIMIT = 256 * 1024

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from olmc.golang.encode import encode_decoded
 from olmc.golang.numbers import quoted
 
 Keys = tuple[str | int, ...]
+
+
+class Shown(NamedTuple):
+    """A value that an error prints as this text: a structure, of which today's API servers write the JSON."""
+
+    text: str
+
+    @classmethod
+    def json(cls, value: Any) -> Shown:
+        """The JSON of a value with its keys in the order that they have."""
+        return cls(encode_decoded(value).decode())
 
 
 class FieldError(NamedTuple):
@@ -51,11 +63,37 @@ def unsupported(field: str, value: str, supported: Iterable[str], keys: Keys) ->
     return FieldError(field, "Unsupported value", keys, f"supported values: {values}", value)
 
 
+def not_found(field: str, value: Any, keys: Keys) -> FieldError:
+    return FieldError(field, "Not found", keys, "", value)
+
+
+def duplicate(field: str, value: Any, keys: Keys) -> FieldError:
+    return FieldError(field, "Duplicate value", keys, "", value)
+
+
+def too_long(field: str, limit: int, keys: Keys) -> FieldError:
+    return FieldError(field, "Too long", keys, f"may not be more than {limit} bytes")
+
+
+def aggregated(errors: Iterable[object]) -> str:
+    """Several errors as Kubernetes prints them together: one as it is, more in brackets, none twice."""
+    texts = list(dict.fromkeys(map(str, errors)))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def invalid_text(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> str:
+    """What the API server answers (422) to an object with these errors, of which there is at least one."""
+    full = f"{kind}.{group}" if group else kind
+    return f'{full} "{name}" is invalid: {aggregated(errors)}'
+
+
 def printed(value: Any) -> str:
     """A value in an error: texts quoted, a list of texts as Go writes one, a tuple as its items between brackets.
 
     The tuple stands for a list of structures, of which Kubernetes would dump the memory, addresses included.
     """
+    if isinstance(value, Shown):
+        return value.text
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):

@@ -1,0 +1,30 @@
+"""Errors about fields in the API server's words."""
+
+from __future__ import annotations
+
+from olmc.kube.field_errors import FieldError, Shown, duplicate, invalid, invalid_text, not_found, too_long
+
+
+def text(*errors: FieldError) -> str:
+    return invalid_text("Deployment", "apps", "web", errors)
+
+
+def test_one_error_stands_alone() -> None:
+    error = not_found("spec.volumes[0].name", "data", ("spec",))
+    assert text(error) == 'Deployment.apps "web" is invalid: spec.volumes[0].name: Not found: "data"'
+
+
+def test_several_errors_stand_in_brackets_and_none_twice() -> None:
+    one, other = duplicate("a", "x", ("a",)), too_long("b", 3, ("b",))
+    assert text(one, other, one) == (
+        'Deployment.apps "web" is invalid: [a: Duplicate value: "x", b: Too long: may not be more than 3 bytes]'
+    )
+
+
+def test_a_structure_is_shown_as_json_in_its_own_order() -> None:
+    error = invalid("roleRef", Shown.json({"Name": "b", "Kind": "<a>"}), "cannot change roleRef", ("roleRef",))
+    assert str(error) == r'roleRef: Invalid value: {"Name":"b","Kind":"\u003ca\u003e"}: cannot change roleRef'
+
+
+def test_a_core_kind_has_no_group() -> None:
+    assert invalid_text("Service", "", "web", [duplicate("a", 1, ("a",))]).startswith('Service "web" is invalid: a:')
