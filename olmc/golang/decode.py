@@ -14,6 +14,7 @@ from olmc.golang.errors import Refused, json_kind
 from olmc.golang.leaves import LEAVES, read_octets
 from olmc.golang.refusal import first_refusal, folded, members
 from olmc.golang.table import Field, element, full_type, underlying
+from olmc.golang.unions import UNIONS
 
 Read = Callable[[Any], Any]
 
@@ -25,46 +26,49 @@ _DROPPABLE = frozenset({"string", "bool", "int32", "int64", _RAW})
 _NILLABLE = ("*", "[]", "map[")
 
 
-def decode(type_name: str, value: Any, *, strict: bool = False) -> Any:
+def decode(type_name: str, value: Any, *, strict: bool = False, exact: bool = False) -> Any:
     """What Go's decoder followed by its encoder keeps of a JSON value (R-JSON-5 … 11).
 
     `type_name` is a root of the field table (`ClusterServiceVersion`, `PolicyRule` …), a full Go name, or one
     of them after `[]`. Unknown keys are dropped, keys match case-insensitively if no exact one exists, what
     omitempty leaves out is absent, nil slices, maps and pointers that are written are None, quantities are
-    canonical. Structs come out as dicts in field order, maps in key order. The input is not changed.
+    canonical. Structs come out as dicts in field order, maps in key order. The input is not changed. With `exact` a key
+    in another case is unknown: so the API server decodes, and OLM what it reads with the API server's decoder.
 
     Raises GoTypeError with the error that Go reports; with `strict` also for a key that no field matches.
     Raises KeyError for an unknown type.
     """
     go_type = full_type(type_name)
     if strict:
-        refusal = first_refusal(go_type, value, strict=True)
+        refusal = first_refusal(go_type, value, strict=True, exact=exact)
         if refusal is not None:
             raise refusal
     try:
-        return reader(go_type)(value)
+        return reader(go_type, exact)(value)
     except Refused:
-        refusal = first_refusal(go_type, value)
+        refusal = first_refusal(go_type, value, exact=exact)
         if refusal is None:
             raise
     raise refusal from None
 
 
 @cache
-def reader(go_type: str) -> Read:
+def reader(go_type: str, exact: bool = False) -> Read:
     """The compiled reader of a type: JSON value to what Go writes; raises Refused."""
     plain = underlying(go_type)
     if plain in LEAVES:
         return LEAVES[plain].read
+    if plain in UNIONS:
+        return _union(plain, exact)
     if plain.startswith("*"):
-        return _pointer(reader(element(plain)))
+        return _pointer(reader(element(plain), exact))
     if plain == "[]uint8":
         return read_octets
     if plain.startswith("[]"):
-        return _strings if underlying(element(plain)) == "string" else _slice(reader(element(plain)))
+        return _strings if underlying(element(plain)) == "string" else _slice(reader(element(plain), exact))
     if plain.startswith("map[string]"):
-        return _string_map if underlying(element(plain)) == "string" else _map(reader(element(plain)))
-    return _struct(plain)
+        return _string_map if underlying(element(plain)) == "string" else _map(reader(element(plain), exact))
+    return _struct(plain, exact)
 
 
 @cache
@@ -78,6 +82,16 @@ def _blank(go_type: str) -> Callable[[], Any]:
         return lambda: None
     read = reader(plain)
     return lambda: read({})
+
+
+def _union(plain: str, exact: bool) -> Read:
+    choose = UNIONS[plain]
+
+    def read_union(value: Any) -> Any:
+        chosen = choose(value)
+        return None if chosen is None else reader(chosen, exact)(value)
+
+    return read_union
 
 
 def _pointer(read: Read) -> Read:
@@ -129,16 +143,16 @@ class _Plan(NamedTuple):
 
 
 @cache
-def _plan(name: str) -> _Plan:
+def _plan(name: str, exact: bool) -> _Plan:
     ranked = tuple(enumerate(members(name).values()))
-    found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f)) for rank, f in ranked}
+    found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f, exact)) for rank, f in ranked}
     return _Plan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
 
 
-def _struct(name: str) -> Read:
+def _struct(name: str, exact: bool) -> Read:
     # The plan is made when the first value of the type turns up: most types of a CSV hardly ever do.
     def read_struct(value: Any) -> dict[str, Any]:
-        plan, always = _plan(name)
+        plan, always = _plan(name, exact)
         if value.__class__ is not dict:
             if not isinstance(value, dict) and value is not None:
                 raise Refused("struct", json_kind(value))
@@ -147,6 +161,8 @@ def _struct(name: str) -> Read:
         for key, raw in value.items():
             entry = plan.get(key)
             if entry is None:
+                if exact:
+                    continue
                 return read_struct(_matched(value, members(name)))
             rank, field, kept, read = entry
             if raw.__class__ is kept and raw:
@@ -179,8 +195,8 @@ def _written(field: Field) -> bool:
     return field.omit == "" or (field.omit == "o" and kept)
 
 
-def _field_reader(field: Field) -> Read:
-    read = reader(field.type)
+def _field_reader(field: Field, exact: bool) -> Read:
+    read = reader(field.type, exact)
     plain = underlying(field.type)
     if _written(field) or plain == _RAW:
         # A raw message that is there holds at least four bytes: null.

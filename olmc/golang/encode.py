@@ -80,12 +80,25 @@ def _pieces(value: Any, in_key_order: bool) -> list[str]:
 @cache
 def _holds_raw(go_type: str) -> bool:
     """Whether raw JSON, and so a float, can stand somewhere in a value of the type."""
-    plain = underlying(go_type)
-    if plain.startswith(PREFIXES):
-        return _holds_raw(element(plain))
-    if plain in _RAW:
-        return True
-    return "/" in plain and any(_holds_raw(field.type) for field in fields(plain) or ())
+    seen: set[str] = set()
+    todo = [go_type]
+    while todo:
+        plain = underlying(todo.pop())
+        while plain.startswith(PREFIXES):
+            plain = underlying(element(plain))
+        if plain in _RAW:
+            return True
+        if "/" in plain and plain not in seen:
+            seen.add(plain)
+            todo += [field.type for field in fields(plain) or ()]
+    return False
 
 
-_RAW = frozenset({"encoding/json.RawMessage", "k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1"})
+_RAW = frozenset(
+    {
+        "encoding/json.RawMessage",
+        "float64",
+        "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON",
+        "k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1",
+    }
+)

@@ -120,6 +120,14 @@ def read_raw(value: Any) -> Any:
     return value
 
 
+def _read_float(value: Any) -> int | float:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Refused("float64", json_kind(value))
+    return read_raw(value)  # type: ignore[no-any-return]
+
+
 _read_int32 = _integer("int32", -(2**31), 2**31 - 1)
 _read_octet = _integer("uint8", 0, 255)
 
@@ -132,9 +140,11 @@ LEAVES: Mapping[str, Leaf] = {
     "int32": Leaf(_read_int32, 0, fatal=False),
     "int64": Leaf(_integer("int64", -(2**63), 2**63 - 1), 0, fatal=False),
     "uint8": Leaf(_read_octet, 0, fatal=False),
+    "float64": Leaf(_read_float, 0, fatal=False),
     "encoding/json.RawMessage": Leaf(read_raw, None),
     "github.com/operator-framework/api/pkg/lib/release.OperatorRelease": Leaf(_read_release, None),
     "github.com/operator-framework/api/pkg/lib/version.OperatorVersion": Leaf(_read_version, ZERO),
+    "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON": Leaf(read_raw, None),
     "k8s.io/apimachinery/pkg/api/resource.Quantity": Leaf(_read_quantity, "0"),
     "k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1": Leaf(read_raw, None),
     "k8s.io/apimachinery/pkg/apis/meta/v1.Time": Leaf(_read_time, None),

@@ -15,14 +15,19 @@ from olmc.golang.errors import GoTypeError, Path, Refused, json_kind
 from olmc.golang.leaves import LEAVES, Leaf, read_octets
 from olmc.golang.numbers import quoted
 from olmc.golang.table import Field, element, fields, printed, underlying
+from olmc.golang.unions import UNIONS
+
+_MISMATCH = "json: cannot unmarshal "
 
 
 class _Place(NamedTuple):
-    """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here."""
+    """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here; `exact` whether
+    keys in another case are unknown."""
 
     path: Path = ()
     struct: str = ""
     names: tuple[str, ...] = ()
+    exact: bool = False
 
     def below(self, step: str | int) -> _Place:
         return self._replace(path=(*self.path, step))
@@ -33,10 +38,13 @@ class _Found(NamedTuple):
     fatal: bool
 
 
-def first_refusal(go_type: str, value: Any, *, strict: bool = False) -> GoTypeError | None:
-    """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors."""
+def first_refusal(
+    go_type: str, value: Any, *, strict: bool = False, exact: bool = False
+) -> GoTypeError | None:
+    """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors, and with
+    `exact` keys in another case are unknown."""
     first = None
-    for error, fatal in _refusals(go_type, value, _Place(), strict):
+    for error, fatal in _refusals(go_type, value, _Place(exact=exact), strict):
         if fatal:
             return error
         first = first or error
@@ -50,6 +58,8 @@ def _refusals(go_type: str, value: Any, place: _Place, strict: bool) -> Iterator
             yield from _refusals(element(plain), value, place, strict)
     elif plain in LEAVES:
         yield from _leaf(go_type, LEAVES[plain], value, place)
+    elif plain in UNIONS:
+        yield from _union(plain, value, place, strict)
     elif value is None:
         return
     elif plain == "[]uint8" and not isinstance(value, list):
@@ -73,13 +83,27 @@ def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool)
     by_name = members(struct)
     name = struct.rpartition(".")[2]
     for key in sorted(value):
-        field = by_name.get(key) or folded(by_name, key)
+        field = by_name.get(key) or (None if place.exact else folded(by_name, key))
         below = place.below(key)
         if field is not None:
             names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
-            yield from _refusals(field.type, value[key], _Place(below.path, name, names), strict)
+            yield from _refusals(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
         elif strict:
             yield _Found(GoTypeError(below.path, f"json: unknown field {quoted(key)}"), False)
+
+
+def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Found]:
+    """The error of a type that decodes itself with a decoder of its own, whose errors lose their place for this one."""
+    try:
+        chosen = UNIONS[plain](value)
+    except Refused as refused:
+        yield _Found(GoTypeError(place.path, refused.text, refused.expected, refused.got), True)
+        return
+    inner = first_refusal(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
+    if inner is not None:
+        told = _mismatch(inner.expected, inner.got, place).error
+        text = told.message if inner.message.startswith(_MISMATCH) else inner.message
+        yield _Found(GoTypeError((*place.path, *inner.path), text, inner.expected, inner.got), True)
 
 
 def _leaf(go_type: str, leaf: Leaf, value: Any, place: _Place) -> Iterator[_Found]:
@@ -96,7 +120,7 @@ def _leaf(go_type: str, leaf: Leaf, value: Any, place: _Place) -> Iterator[_Foun
 
 def _mismatch(expected: str, got: str, place: _Place) -> _Found:
     into = f"struct field {place.struct}.{'.'.join(place.names)}" if place.names else "value"
-    message = f"json: cannot unmarshal {got} into Go {into} of type {expected}"
+    message = f"{_MISMATCH}{got} into Go {into} of type {expected}"
     return _Found(GoTypeError(place.path, message, expected, got), False)
 
 

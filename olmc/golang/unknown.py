@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang.errors import Path
+from olmc.golang.errors import Path, Refused
 from olmc.golang.leaves import LEAVES
 from olmc.golang.refusal import folded, members
 from olmc.golang.table import Field, element, fields, full_type, underlying
+from olmc.golang.unions import UNIONS
 
 
 def unknown_keys(type_name: str, value: Any, *, exact: bool) -> Iterator[tuple[Path, tuple[str, ...]]]:
@@ -25,7 +26,9 @@ def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tupl
     plain = underlying(go_type)
     if plain in LEAVES:
         return
-    if plain.startswith("*"):
+    if plain in UNIONS:
+        yield from _unknown(_chosen(plain, value), value, path, exact)
+    elif plain.startswith("*"):
         yield from _unknown(element(plain), value, path, exact)
     elif plain.startswith("[]"):
         for index, entry in enumerate(value if isinstance(value, list) else ()):
@@ -35,6 +38,13 @@ def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tupl
             yield from _unknown(element(plain), entry, (*path, key), exact)
     elif isinstance(value, dict) and fields(plain) is not None:
         yield from _of_struct(members(plain), value, path, exact)
+
+
+def _chosen(plain: str, value: Any) -> str:
+    try:
+        return UNIONS[plain](value) or "bool"
+    except Refused:
+        return "bool"
 
 
 def _of_struct(

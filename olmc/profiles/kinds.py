@@ -13,3 +13,12 @@ CORE_KINDS = {
     "ClusterRole": "rbac.authorization.k8s.io/v1",
     "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
 }
+
+# Written as they are, and decoded by the API server into types of its own: the names of these in olmc.golang.
+TYPED_KINDS = {
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "CustomResourceDefinition",
+    ("networking.k8s.io/v1", "NetworkPolicy"): "NetworkPolicy",
+    ("policy/v1", "PodDisruptionBudget"): "PodDisruptionBudget",
+    ("policy/v1beta1", "PodDisruptionBudget"): "PodDisruptionBudget",
+    ("scheduling.k8s.io/v1", "PriorityClass"): "PriorityClass",
+}

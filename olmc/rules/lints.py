@@ -149,6 +149,14 @@ UNKNOWN_IN_BUNDLE = Rule(
     "OLM reads the CSV of a bundle into the fields that it knows, and what is left over is not installed (R-JSON-11). "
     "Real bundles carry such fields for other tools, or by mistake.",
 )
+LOST_KEY = Rule(
+    "OLMC425", Severity.WARNING, "A key of a bundle's object that is lost",
+    "{identity} in the bundle of {csv} has a key {where} that its type does not have, so it is not stored",
+    "{hint}",
+    "OLM and the API server decode an object into the fields of its type, and what is left over is gone from the "
+    "cluster (R-JSON-11). olmc renders what is stored. Server-side apply refuses the file as it is: field not declared "
+    "in schema.",
+)
 NO_ACCOUNT = Rule(
     "OLMC421", Severity.WARNING, "A Deployment whose ServiceAccount nothing creates",
     "Deployment {deployment} of {csv} runs as ServiceAccount {account}, which nothing creates in namespace "

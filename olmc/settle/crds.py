@@ -17,13 +17,12 @@ class CRDError(Exception):
 
 
 def updated_crd(
-    new: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
+    crd: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
 ) -> KubernetesObject:
-    """The CRD as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written.
+    """A CRD of v1 as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written.
 
     `legacy`: whether it may be is decided as OLM's documents have it (D29).
     """
-    crd = as_v1(new)
     name = crd["metadata"].get("name") or ""
     if existing is not None:
         judge = _legacy_problems if legacy else _update_problems
@@ -44,7 +43,8 @@ def updated_crd(
     stored = _stored_versions(crd, existing.object if existing else None)
     if legacy:
         stored = [version for version in stored if version in _version_names(crd)]
-    return {**crd, "metadata": metadata, "status": {"storedVersions": stored}}
+    kept = {key: value for key, value in crd.items() if key != "status"}
+    return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
 
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:
@@ -134,10 +134,9 @@ def _resource_problems(
 
 
 def as_v1(crd: KubernetesObject) -> KubernetesObject:
-    """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD unchanged."""
+    """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD without its status."""
     if not str(crd.get("apiVersion")).endswith("/v1beta1"):
-        spec = {k: v for k, v in (crd.get("spec") or {}).items() if (k, v) != ("preserveUnknownFields", False)}
-        return {**{key: value for key, value in crd.items() if key != "status"}, "spec": spec}
+        return {key: value for key, value in crd.items() if key != "status"}
     old = crd.get("spec") or {}
     moved = ("version", "versions", "validation", "subresources", "additionalPrinterColumns", "conversion")
     spec = {key: value for key, value in old.items() if key not in moved}

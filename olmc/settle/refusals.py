@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.load.shape import problems
 from olmc.model.objects import KubernetesObject
 from olmc.model.rbac import RBAC
 
@@ -104,10 +103,3 @@ def _rule_problems(rule: Mapping[str, Any], path: str, *, namespaced: bool) -> I
 
 def _shown(rule: Mapping[str, Any]) -> str:
     return "[" + ",".join(f'"{url}"' for url in rule.get("nonResourceURLs") or ()) + "]"
-
-
-def crd_problem(crd: KubernetesObject) -> str:
-    """What is wrong with the shape of a CRD, "" if nothing."""
-    for problem in problems("customresourcedefinition", crd):
-        return f"{problem.where or 'the object'}: {problem.text}"
-    return ""

@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
+from olmc.kube.field_errors import invalid_text
+from olmc.kube.object_meta import metadata_errors
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
-from olmc.profiles.kinds import CORE_KINDS
+from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
 from olmc.settle.builtin import is_cluster_scoped, plural_of
-from olmc.settle.crds import CRDError, updated_crd
+from olmc.settle.crds import CRDError, as_v1, updated_crd
 from olmc.settle.descoped import is_descoped
 from olmc.settle.first_check import CREATED
 from olmc.settle.known import known_part
-from olmc.settle.refusals import crd_problem, metadata_problem, refusal
+from olmc.settle.refusals import metadata_problem, refusal
 from olmc.settle.requirements import serves_kind, serves_version
 
 UNSUPPORTED = "the InstallPlan contains invalid data"
@@ -100,13 +102,17 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    problem = crd_problem(obj)
-    if problem:
-        raise StepError(f"{version} crd unmarshaling failed: {problem}")
+    try:
+        typed: KubernetesObject = decode(CRD, as_v1(obj), exact=True)
+    except GoTypeError as error:
+        raise StepError(f"{version} crd unmarshaling failed: {error}") from error
+    errors = metadata_errors(typed)
+    if errors:
+        raise StepError(invalid_text(CRD, "apiextensions.k8s.io", step.name, errors))
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
     try:
         by = Name(target.namespace, step.resolving)
-        written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
+        written = updated_crd(typed, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
         raise StepError(str(error)) from error
     return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")
@@ -172,22 +178,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
 
 def _typed(step: Step) -> KubernetesObject:
     """The object as Go's types keep it; raises GoTypeError."""
-    if step.derived:
-        return step.object
-    if step.kind != "ConfigMap":
-        return decode(step.kind, step.object)  # type: ignore[no-any-return]
-    metadata = _object_meta(step)
-    for field in ("data", "binaryData"):
-        values = step.object.get(field) or {}
-        if not isinstance(values, dict):
-            text = f"json: cannot unmarshal {_kind_of(values)} into Go struct field ConfigMap.{field} of type map"
-            raise GoTypeError((field,), text)
-        for value in values.values():
-            if not isinstance(value, str):
-                text = f"json: cannot unmarshal {_kind_of(value)} into Go struct field ConfigMap.{field} of type string"
-                raise GoTypeError((field,), text)
-    kept = {key: step.object[key] for key in ("immutable", "data", "binaryData") if step.object.get(key)}
-    return {"metadata": metadata, **kept}
+    return step.object if step.derived else decode(step.kind, step.object)
 
 
 def _object_meta(step: Step) -> dict[str, Any]:
@@ -207,12 +198,6 @@ def _generated_name(step: Step, target: Target) -> str:
     text = json.dumps(step.object, sort_keys=True, separators=(",", ":"))
     key = f"{step.api_version}|{step.kind}|{target.namespace}|{step.name}|{text}"
     return step.name + random_suffix(key)
-
-
-def _kind_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    return "number" if isinstance(value, int | float) else "array" if isinstance(value, list) else "object"
 
 
 def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
@@ -250,6 +235,7 @@ def _stored_service(obj: KubernetesObject) -> KubernetesObject:
 def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     """R-CAT-716: generic kinds, owned by reference when namespaced, by labels when not."""
     _require_served(cluster, step, target)
+    body = _stored_body(step)
     try:
         metadata = _object_meta(step)
     except GoTypeError as error:
@@ -264,13 +250,31 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
         metadata["namespace"] = target.namespace
         metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), csv_reference(step.resolving)]
     metadata = with_labels(metadata, labels)
-    body = {key: value for key, value in step.object.items() if key != "status"}
     obj = {**body, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))
     problem = refusal(obj, existing.object if existing else None)
     if problem:
         raise StepError(problem)
     return _put(cluster, obj, step, "R-CAT-716")
+
+
+def _stored_body(step: Step) -> KubernetesObject:
+    """An object without its status as the API server keeps it: of a built-in kind the fields that its type has.
+
+    Raises StepError if a value does not fit the type.
+    """
+    body = {key: value for key, value in step.object.items() if key != "status"}
+    go_type = TYPED_KINDS.get((step.api_version, step.kind))
+    if go_type is None:
+        return body
+    try:
+        typed: KubernetesObject = decode(go_type, body, exact=True)
+    except GoTypeError as error:
+        version = step.api_version.rpartition("/")[2]
+        text = f'{step.kind} in version "{version}" cannot be handled as a {step.kind}: {error}'
+        raise StepError(f"error creating unstructured object {step.name}: {text}") from error
+    typed.pop("status", None)
+    return {"apiVersion": step.api_version, "kind": step.kind, **typed}
 
 
 def resource_of(cluster: Cluster, api_version: str, kind: str) -> tuple[str, bool]:

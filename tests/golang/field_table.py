@@ -1,12 +1,15 @@
-"""Turns the specification's table of Go structs into olmc/golang/fields.json.
+"""Turns tables of Go structs, which hold what reflection over the API's own types gives, into olmc/golang/fields.json.
 
-`python -m tests.golang.field_table SPEC > olmc/golang/fields.json` writes it anew; test_go_table.py compares.
+`python tests/golang/field_table.py SPEC... > olmc/golang/fields.json` writes it anew; test_go_table.py compares. The
+SPECs are `k8s-field-order.json` and `v1/olm-v1-crd-fields.json` of the specification, and `builtin_kinds.json` beside
+this file; where two have a type, the first one counts.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +25,17 @@ def compact(spec: dict[str, Any]) -> dict[str, Any]:
     types: dict[str, Any] = {}
     for name in sorted(_reachable(spec)):
         entry = spec["types"][name]
-        types[name] = None if "customMarshaller" in entry else list(_fields(spec, entry["fields"], ""))
+        types[name] = None if "customMarshaller" in entry else list(_fields(spec, entry["fields"] or (), ""))
     return {"roots": dict(sorted(spec["roots"].items())), "types": types}
+
+
+def merged(specs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Several tables as one: of the types and roots that two have, those of the first."""
+    found: dict[str, Any] = {"roots": {}, "types": {}}
+    for spec in specs:
+        for part, entries in found.items():
+            found[part] = {**spec[part], **entries}
+    return found
 
 
 def _reachable(spec: dict[str, Any]) -> set[str]:
@@ -34,7 +46,7 @@ def _reachable(spec: dict[str, Any]) -> set[str]:
         if name in seen:
             continue
         seen.add(name)
-        todo += [field[4] for field in spec["types"][name].get("fields", []) if field[4]]
+        todo += [field[4] for field in spec["types"][name].get("fields") or () if field[4]]
     return seen
 
 
@@ -53,6 +65,8 @@ def _type(go_type: str, kind: str, reference: str) -> str:
         if go_type.startswith(prefix) and reference != "encoding/json.RawMessage":
             inner = {"*": _scalar(go_type[1:]), "[]": "string", "map[string]": "string"}[prefix]
             return prefix + _type(go_type[len(prefix) :], inner, reference)
+    if kind == "slice":
+        return f"{go_type}=[]{reference or 'string'}"
     if kind == "map":
         return f"{go_type}=map[string]{reference or 'string'}"
     if reference:
@@ -65,7 +79,7 @@ def _scalar(go_type: str) -> str:
 
 
 def main() -> None:
-    table = compact(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    table = compact(merged(json.loads(Path(path).read_text("utf-8")) for path in sys.argv[1:]))
     sys.stdout.write(render(table))
 
 

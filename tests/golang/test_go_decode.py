@@ -220,3 +220,47 @@ def _best(call: Any) -> float:
         return min(times)
     finally:
         gc.enable()
+
+
+SCHEMA = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaProps"
+LEFT = [
+    ({"nullable": False, "minLength": 0, "maximum": 10.0}, {"maximum": 10, "minLength": 0}),
+    ({"items": {"bogus": 1}, "additionalProperties": False}, {"items": {}, "additionalProperties": False}),
+    ({"items": [{"type": "a", "x": 1}, {}]}, {"items": [{"type": "a"}, {}]}),
+    ({"items": "a", "dependencies": {"a": ["b"], "b": {"x": 1}, "c": 1}},
+     {"items": None, "dependencies": {"a": ["b"], "b": {}, "c": None}}),
+    ({"additionalProperties": None, "default": None, "enum": [None, {"b": 1, "a": 2.0}]},
+     {"enum": [None, {"a": 2, "b": 1}]}),
+    ({"Type": "string", "description": ""}, {}),
+]
+
+
+@pytest.mark.parametrize(("value", "kept"), LEFT)
+def test_schemas_of_crds_as_the_api_server_keeps_them(value: Any, kept: Any) -> None:
+    """R-JSON-5: what the type omits is gone; with `exact`, so is a key in another case."""
+    assert decode(SCHEMA, value, exact=True) == kept
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"additionalProperties": "yes"}, "boolean or JSON schema expected"),
+        ({"maximum": "1"},
+         "json: cannot unmarshal string into Go struct field JSONSchemaProps.maximum of type float64"),
+        # a decoder within the decoder does not know where it is, and the outer one says where it was called
+        ({"properties": {"a": {"items": {"minLength": "1"}}}},
+         "json: cannot unmarshal string into Go struct field JSONSchemaProps.properties.items of type int64"),
+        ({"type": 1, "items": {"type": []}},
+         "json: cannot unmarshal array into Go struct field JSONSchemaProps.items of type string"),
+    ],
+)
+def test_schemas_of_crds_that_do_not_fit(value: Any, message: str) -> None:
+    with pytest.raises(GoTypeError) as refused:
+        decode(SCHEMA, value, exact=True)
+    assert str(refused.value) == message
+
+
+def test_only_the_exact_decoder_minds_the_case_of_keys() -> None:
+    """R-JSON-11."""
+    assert decode("PriorityClass", {"Value": 1}) == {"metadata": {}, "value": 1}
+    assert decode("PriorityClass", {"Value": 1}, exact=True) == {"metadata": {}, "value": 0}

@@ -4,19 +4,52 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import kubernetes_validate
 import pytest
-from field_table import compact, render
+from field_table import compact, merged, render
 
 from olmc.golang import decode, encode
 from olmc.golang.decode import reader
 from olmc.golang.table import fields, full_type, printed, underlying
 
+BUILTIN = Path(__file__).with_name("builtin_kinds.json")
+
 
 def test_the_table_is_the_specification_s(project: Path, shared: Path) -> None:
-    """R-JSON-2: fields.json holds what the specification's table says, and nothing else."""
-    spec = json.loads((shared / "spec/k8s-field-order.json").read_text("utf-8"))
+    """R-JSON-2: fields.json holds what the tables of the specification and the one beside this file say."""
+    paths = (shared / "spec/k8s-field-order.json", shared / "spec/v1/olm-v1-crd-fields.json", BUILTIN)
+    spec = merged(json.loads(path.read_text("utf-8")) for path in paths)
     assert (project / "olmc/golang/fields.json").read_text("utf-8") == render(compact(spec))
+
+
+def published_definitions() -> dict[str, Any]:
+    """The definitions of Kubernetes' OpenAPI, by the name of the Go type's last two parts (`core.v1.Container`)."""
+    folder = Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema" / "v1.36.0-local"
+    found: dict[str, Any] = json.loads((folder / "_definitions.json").read_text("utf-8"))["$defs"]
+    return {".".join(name.split(".")[-3:]): value for name, value in found.items()}
+
+
+def test_the_table_has_the_fields_that_kubernetes_publishes(project: Path) -> None:
+    """Every type of the table that Kubernetes' OpenAPI describes has the same fields there."""
+    table = json.loads((project / "olmc/golang/fields.json").read_text("utf-8"))["types"]
+    published = published_definitions()
+    compared = 0
+    for name, rows in table.items():
+        described = published.get(_published_name(name), {}).get("properties")
+        if rows is not None and described is not None:
+            compared += 1
+            assert sorted(row[0] for row in rows) == sorted(described), name
+    assert compared > 150
+
+
+def _published_name(name: str) -> str:
+    path, _, last = name.rpartition(".")
+    for prefix in ("k8s.io/api/", "k8s.io/apiextensions-apiserver/pkg/apis/", "k8s.io/apimachinery/pkg/apis/"):
+        if path.startswith(prefix):
+            return f"{path.removeprefix(prefix).replace('/', '.')}.{last}"
+    return name
 
 
 def test_embedded_structs_are_expanded_in_place(shared: Path) -> None:

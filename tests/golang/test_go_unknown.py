@@ -20,6 +20,20 @@ from olmc.golang.unknown import unknown_keys
         ("DeploymentSpec", {"template": {"Spec": {"x": 1}}}, False, {"template.Spec.x": ("volumes", "initContainers")}),
         ("DeploymentSpec", {"template": [{"x": 1}], "replicas": {"x": 1}}, True, {}),
         ("Operator", {"spec": {"x": 1}}, True, {"spec.x": ()}),
+        # below what decodes itself as a schema, a list of schemas or a boolean
+        (
+            "CustomResourceDefinition",
+            {"spec": {"versions": [{"schema": {"openAPIV3Schema": {
+                "properties": {"a": {"items": {"x-descriptors": []}, "additionalProperties": True}},
+                "items": {"readOnly": True}, "dependencies": {"a": ["b"], "b": {"x": 1}}, "default": {"x": 1},
+            }}}]}},
+            True,
+            {
+                "spec.versions.0.schema.openAPIV3Schema.properties.a.items.x-descriptors": ("id", "$schema"),
+                "spec.versions.0.schema.openAPIV3Schema.items.readOnly": ("id", "$schema"),
+                "spec.versions.0.schema.openAPIV3Schema.dependencies.b.x": ("id", "$schema"),
+            },
+        ),
     ],
 )
 def test_unknown_keys_r_json_11(type_name: str, value: Any, exact: bool, lost: dict[str, tuple[str, ...]]) -> None:

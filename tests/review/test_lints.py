@@ -373,3 +373,23 @@ def test_sources_that_olm_refuses_r_cat_161(spec: dict[str, Any], problem: str, 
     source = {"apiVersion": f"{OLM}/v1alpha1", "kind": "CatalogSource", "metadata": metadata, "spec": spec}
     said = [each.message for each in found(tmp_path, manifests=[source])]
     assert said == ([f"OLM refuses CatalogSource olm/tea (SpecInvalidError): {problem}"] if problem else [])
+
+
+def test_keys_that_are_lost_in_a_bundle_s_objects_r_json_11(tmp_path: Path) -> None:
+    """OLMC425: each key once an object, with its first place; values that the type leaves out are no loss."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-descriptors": []}}, "nullable": False}
+    version = {"name": "v1", "served": True, "storage": True}
+    versions = [{**version, "schema": {"openAPIV3Schema": {**schema, "x-descriptors": []}}}]
+    spec = {"group": "example.com", "scope": "Namespaced", "versions": versions, "version": "v1"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "pots.example.com"},
+        "spec": {**spec, "names": {"plural": "pots", "kind": "Pot"}},
+    }
+    operator = {"name": "kettle.v1.0.0", "owned": ["Pot"], "files": {"pots.example.com.crd.yaml": crd}}
+    told = [each.message for each in found(tmp_path, operators=[operator]) if each.code == "OLMC425"]
+    assert [text.partition(" has a key ")[2].partition(" that ")[0] for text in told] == [
+        "spec.versions.0.schema.openAPIV3Schema.properties.a.x-descriptors (and 1 more x-descriptors)",
+        "spec.version",
+    ]

@@ -1,14 +1,19 @@
-"""Bundles of the workspace: fields of their CSVs that OLM does not know, and Deployments that get no pods."""
+"""Bundles of the workspace: fields that are lost because nobody knows them, and Deployments that get no pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from olmc.golang.errors import Path
+from olmc.golang.unknown import unknown_keys
+from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
+from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings
+from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, of_kind
 from olmc.rules import lints as rules
@@ -32,6 +37,41 @@ def unknown_fields(subject: Subject) -> Iterator[Diagnostic]:
                 csv=name, where=f"{pattern if more else first.where}{times}", effect=first.consequence, hint=first.hint,
                 owner=f"OLM {profile.name}" if first.version else "OLM",
             )  # fmt: skip
+
+
+class _Lost(NamedTuple):
+    """A key that is lost: the keys that lead to it, and the fields that could stand there."""
+
+    keys: Path
+    others: tuple[str, ...]
+
+
+def lost_keys(subject: Subject) -> Iterator[Diagnostic]:
+    """Keys of a bundle's other objects that are lost when OLM or the API server decodes them (R-JSON-11).
+
+    One that is lost at several places of an object is told once.
+    """
+    for name, bundle in sorted(subject.workspace.bundles.items()):
+        for manifest in (file.manifest for file in bundle.files):
+            alike: dict[str, list[_Lost]] = {}
+            for lost in _lost(manifest.object):
+                alike.setdefault(str(lost.keys[-1]), []).append(lost)
+            for key, (first, *more) in alike.items():
+                meant = closest(key, first.others)
+                where = ".".join(map(str, first.keys))
+                yield rules.LOST_KEY.finding(
+                    locate(manifest.source, first.keys, of_key=True),
+                    csv=name, identity=identity(manifest.object),
+                    where=f"{where} (and {len(more)} more {key})" if more else where,
+                    hint=f"Did you mean {meant}?" if meant else "Remove it.",
+                )  # fmt: skip
+
+
+def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
+    kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
+    go_type = TYPED_KINDS.get((api_version, kind)) or (kind if kind in CORE_KINDS else None)
+    found = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
+    yield from (_Lost(keys, others) for keys, others in found if keys[0] != "status")
 
 
 def _pattern(field: Dropped) -> str:
@@ -91,4 +131,4 @@ def _hint(csv: dict[str, Any]) -> str:
     return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
 
 
-LINTS: tuple[Lint, ...] = (unknown_fields, missing_accounts)
+LINTS: tuple[Lint, ...] = (unknown_fields, lost_keys, missing_accounts)
