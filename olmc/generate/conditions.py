@@ -25,8 +25,15 @@ def conditions(world: World) -> Iterator[Rendered]:
         for obj in () if is_copy else _objects(csv, world.profile):
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
-                obj = {**existing.object, "spec": {**mapping(existing.object.get("spec")), **obj["spec"]}}
+                obj = _taken_over(existing.object, obj)
             yield rendered(obj, STAGE, "R-OC-1", csv.source)
+
+
+def _taken_over(existing: KubernetesObject, made: KubernetesObject) -> KubernetesObject:
+    """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
+    metadata, owners = existing["metadata"], made["metadata"]["ownerReferences"]
+    spec = {**mapping(existing.get("spec")), **made["spec"]}
+    return {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
 
 
 def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:

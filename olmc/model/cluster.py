@@ -159,7 +159,7 @@ class Member(NamedTuple):
     """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
 
     `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
-    `flapping`: OLM never settles here, and the phase is the failure that it keeps returning to.
+    `flapping`: OLM never settles here, and the phase is the one that it keeps returning to.
     """
 
     csv: Csv
@@ -176,6 +176,14 @@ class Member(NamedTuple):
     @property
     def succeeded(self) -> bool:
         return self.phase == "Succeeded"
+
+    @property
+    def cause(self) -> tuple[str, str, str]:
+        """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
+        where it stands."""
+        pending = (entry for entry in reversed(self.history) if entry[0] == "Pending")
+        own = (self.phase, self.reason, self.message)
+        return next(pending, own) if self.phase == "InstallReady" else own
 
 
 class Cluster(NamedTuple):

@@ -96,6 +96,9 @@ class _Intent(NamedTuple):
     generated: Mapping[str, Step]
 
 
+UNPACK_FAILED = "BundleUnpackFailed"
+
+
 def planned(
     workspace: Workspace, cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick],
     options: Options,
@@ -112,7 +115,7 @@ def planned(
         fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
         return Round(_waiting(mine, cluster, fatal), unreadable=(error.found,))
     if missing:
-        return Round(_waiting(mine, cluster, ("BundleUnpackFailed", _not_available(missing[0]))), missing=missing)
+        return Round(_waiting(mine, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing)
     plan = _next_plan(cluster, namespace, mine, intent.wanted, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
     )
@@ -179,10 +182,15 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
 def _waiting(
     mine: Mapping[Name, Subscription], cluster: Cluster, failure: tuple[str, str] | None
 ) -> dict[Name, Subscription]:
-    """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654)."""
+    """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
+
+    That a Job has failed is said in the place of that it runs (transitions 66); any other problem beside it.
+    """
+    unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions
     return {
-        name: s._replace(unpacking=True, unpack_failure=failure, told=before[name].told) for name, s in mine.items()
+        name: s._replace(unpacking=unpacking, unpack_failure=failure, told=before[name].told)
+        for name, s in mine.items()
     }
 
 

@@ -35,7 +35,7 @@ def of_csv(member: Member, cluster: Cluster) -> Iterator[Line]:
     if member.succeeded:
         return
     if member.phase:
-        text = member.message or f"it is {member.phase}"
+        text = member.cause[2] or f"it is {member.phase}"
     elif member.csv.counts_as_copy:
         text = "OLM takes it for a copy because of its annotation olm.operatorNamespace, and leaves it alone"
     elif not member.csv.surface_is_readable:

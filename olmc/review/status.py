@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
 FORMAT_VERSION = 1
-UNPACKING = "BundleUnpacking"
+UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _TOLD = frozenset(
     rule.code
@@ -141,7 +141,7 @@ def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
     member = cluster.members.get(Name(namespace, outcome.installed))
     waiting = outcome.waiting
     hindered = tuple(of_operator(outcome))
-    reason = outcome.failure[0] if outcome.failure else UNPACKING if outcome.missing else APPROVAL if waiting else ""
+    unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
     return Operator(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -150,7 +150,7 @@ def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
         version=_version(member),
         channel=outcome.channel,
         phase=member.phase if member is not None else "",
-        reason=member.reason if member is not None else reason,
+        reason=member.reason if member is not None else outcome.failure[0] if outcome.failure else unmade,
         upgrade=waiting.install.name if waiting else "",
         waits=APPROVAL if waiting else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
@@ -184,7 +184,7 @@ def _upgrade(subscription: Subscription, settled: Settled) -> tuple[str, str]:
     done = settled.rounds.get(subscription.name.namespace)
     for candidate in done.missing if done is not None else ():
         if candidate.package == subscription.package:
-            return candidate.name, UNPACKING
+            return candidate.name, UNPACK_FAILED
     plan = plan_of(subscription, settled.cluster)
     if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
         return "", ""
@@ -201,6 +201,8 @@ def _reason(subscription: Subscription, cluster: Cluster) -> str:
     plan = plan_of(subscription, cluster)
     if plan is not None and plan.phase != "Complete":
         return f"InstallPlan{plan.phase}" if plan.phase != APPROVAL else APPROVAL
+    if subscription.unpack_failure:
+        return UNPACK_FAILED
     return UNPACKING if subscription.unpacking else ""
 
 

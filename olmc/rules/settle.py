@@ -31,14 +31,14 @@ PENDING = Rule(
 )
 INSTALL_FAILURE = Rule(
     "OLMC303", Severity.FAILURE, "An operator can't be installed",
-    "{csv} in namespace {namespace} would be Failed ({reason}): {text}",
+    "{csv} in namespace {namespace} would be {phase} ({reason}): {text}",
     "Correct the bundle, or ask its author to.",
     "The install strategy of the CSV can't be carried out as it is written.",
 )
 FLAPPING = Rule(
     "OLMC304", Severity.WARNING, "An operator never settles",
     "OLM does not come to rest on {csv} in namespace {namespace}: it retries for ever, and its phase keeps changing",
-    "Correct what makes it fail; until then the output shows the failure that it keeps returning to.",
+    "Correct what makes it fail; until then the output shows the state that it keeps returning to.",
     "Some failures are retried without end; what a cluster shows depends on the moment.",
 )
 GROUP_PROBLEM = Rule(

@@ -194,13 +194,15 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
         if member.succeeded or member.phase in ("", "Replacing"):
             continue
         rule, hint = _rule_for(member)
+        phase, reason, text = member.cause
         yield rule.finding(
             place_of(member),
             related=rivals(member, cluster),
             csv=member.csv.name,
             namespace=name.namespace,
-            reason=member.reason,
-            text=member.message,
+            phase=phase,
+            reason=reason,
+            text=text,
             hint=hint,
         )
         if member.flapping:

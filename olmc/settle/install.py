@@ -20,7 +20,8 @@ _NO_RETRY = "InstallComponentFailedNoRetry"
 
 
 class Outcome(NamedTuple):
-    """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever."""
+    """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
+    a failure or because what it has written never counts as installed."""
 
     failure: Failure | None
     installation: Installation | None
@@ -140,7 +141,7 @@ def install(
                 break
             return _failed(problem, Installation(index + 1, webhooks))
     installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
-    return Outcome(_never_ready(csv), installation, flapping=_never_ready(csv) is not None)
+    return Outcome(None, installation, flapping=_is_never_ready(csv))
 
 
 def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
@@ -171,12 +172,10 @@ def _recovers(csv: Csv, problem: str) -> bool:
     return problem.startswith("pre-existing APIService") and len(csv.deployments) == 1
 
 
-def _never_ready(csv: Csv) -> Failure | None:
-    """A webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
+def _is_never_ready(csv: Csv) -> bool:
+    """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
     names = {item.get("name") for item in csv.deployments}
-    if any(webhook.get("deploymentName") not in names for webhook in csv.webhooks):
-        return "NeedsReinstall", "calculated deployment install is bad"
-    return None
+    return any(webhook.get("deploymentName") not in names for webhook in csv.webhooks)
 
 
 def _forbidden(csv: Csv, group: Group, access: Access) -> str:

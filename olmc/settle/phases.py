@@ -23,6 +23,7 @@ SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
 _NOT_MET = ("RequirementsNotMet", "one or more requirements couldn't be found")
 _READY = ("AllRequirementsMet", "all requirements found, attempting install")
+_REINSTALL = ("NeedsReinstall", "calculated deployment install is bad")
 _WAITING = ("InstallSucceeded", "waiting for install components to report healthy")
 
 
@@ -186,8 +187,13 @@ def _through_phases(
         member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
         history = _history(("InstallReady", *_READY), ("Failed", *outcome.failure))
         return member._replace(requirements=statuses, installation=outcome.installation, history=history)
+    ready, installing = ("InstallReady", *_READY), ("Installing", *_WAITING)
+    if outcome.flapping:
+        # OLM installs, finds it bad and is ready again at once: most of the time it spends installing (case 36).
+        history = _history(ready, installing, ("Pending", *_REINSTALL), ready)
+        return Member(csv, group, *ready, statuses, outcome.installation, flapping=True, history=history)
     done = ("Succeeded", *SUCCEEDED)
-    history = _history(("InstallReady", *_READY), ("Installing", *_WAITING), done)
+    history = _history(ready, installing, done)
     return Member(csv, group, *done, statuses, outcome.installation, history=history)
 
 

@@ -127,11 +127,12 @@ def cases(shared: Path) -> Iterator[Path]:
 
 PACKAGE = "operators.operatorframework.io.bundle.package.v1"
 
-# Where OLM never settles: what a cluster showed depends on the moment.
-FLAPPING = {"36-webhooks-global-orphan", "38-webhook-conversion-modes"}
+# Where a cluster showed another moment of what never settles; case.yaml accepts the one that olmc gives.
+FLAPPING = {"38-webhook-conversion-modes"}
 
 
-def test_phases_are_those_that_clusters_had(shared: Path) -> None:
+def test_phases_are_those_that_clusters_had(shared: Path, project: Path) -> None:
+    waiting = {line.strip() for line in (project / "tests/conformance/waiting.txt").read_text("utf-8").splitlines()}
     told = 0
     for case in cases(shared):
         rows = {
@@ -140,7 +141,7 @@ def test_phases_are_those_that_clusters_had(shared: Path) -> None:
         }
         for name, observed in originals(case):
             status = observed.get("status") or {}
-            if case.name not in FLAPPING and status.get("phase") != "Replacing":
+            if case.name not in FLAPPING | waiting and status.get("phase") != "Replacing":
                 assert rows[name] == (status.get("phase") or "", status.get("reason") or ""), case.name
                 told += 1
     assert told > 70

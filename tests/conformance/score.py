@@ -4,9 +4,8 @@
 
 Runs the comparison of the shared data on all conformance cases except those listed in waiting.txt, and holds
 the two totals against floor.txt: the share of objects that are equal, of all objects observed or rendered,
-and the share of statuses that are equal. What differs is counted by its cause in differences.yaml. Exits 1
-when a total is below its floor, a case failed, or a difference has no cause. Without the shared data
-(OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
+and the share of statuses that are equal. Exits 1 when a total is below its floor or a case failed. Without the
+shared data (OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
 """
 
 from __future__ import annotations
@@ -17,13 +16,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import yaml
-from causes import Difference, cause_of, causes, differences
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
@@ -48,19 +43,15 @@ def floor(path: Path) -> Score:
     return Score(float(values["objects"]), float(values["statuses"]))
 
 
-def score(results: Sequence[dict[str, Any]], spared: Sequence[Difference] = ()) -> Score:
-    """The score over the results that compare.py writes; of a failed case no object counts as equal.
-
-    The differences that are `spared` count as equal.
-    """
+def score(results: Sequence[dict[str, Any]]) -> Score:
+    """The score over the results that compare.py writes; of a failed case no object counts as equal."""
 
     def total(key: str) -> int:
         return sum(result.get(key, 0) for result in results)
 
     extra = sum(len(result.get("extra", ())) for result in results)
-    statuses = sum(each.of_status for each in spared)
-    objects = percent(total("equal") + len(spared) - statuses, total("observed") + extra)
-    return Score(objects, percent(total("status_equal") + statuses, total("status_total")))
+    objects = percent(total("equal"), total("observed") + extra)
+    return Score(objects, percent(total("status_equal"), total("status_total")))
 
 
 def percent(part: int, whole: int) -> float:
@@ -77,25 +68,6 @@ def compare(shared: Path, cases: Sequence[Path], olmc: str, *, verbose: bool) ->
         return results
 
 
-def tell_causes(results: Sequence[dict[str, Any]], path: Path) -> list[Difference]:
-    """Print what differs by its cause; the differences without one."""
-    known = causes(yaml.safe_load(path.read_text(encoding="utf-8")) or [])
-    found = [(each, cause_of(each, known)) for each in differences(results)]
-    counted = Counter((cause, each.of_status) for each, cause in found)
-    for cause in known:
-        objects, statuses = counted[cause, False], counted[cause, True]
-        if objects or statuses:
-            print(f"  {cause.kind}: {objects} objects, {statuses} statuses: {cause.why}")
-        else:
-            print(f"{path.name}: nothing differs because {cause.why}", file=sys.stderr)
-    fair = score(results, spared=[each for each, cause in found if cause is not None and cause.kind == "random"])
-    print(f"  counting what is drawn anew in every run as equal: {fair.objects:.2f} %, {fair.statuses:.2f} %")
-    unexplained = [each for each, cause in found if cause is None]
-    for each in unexplained:
-        print(f"nobody knows why: {each}", file=sys.stderr)
-    return unexplained
-
-
 def main() -> int:
     shared = Path(os.environ.get("OLMC_SHARED", PROJECT.parent / "shared"))
     olmc = PROJECT / ".venv" / "bin" / "olmc"
@@ -104,7 +76,6 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, default=shared, help="the folder with the shared data")
     parser.add_argument("--waiting", type=Path, default=HERE / "waiting.txt")
     parser.add_argument("--floor", type=Path, default=HERE / "floor.txt")
-    parser.add_argument("--causes", type=Path, default=HERE / "differences.yaml")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every difference")
     args = parser.parse_args()
 
@@ -128,13 +99,12 @@ def main() -> int:
         f"statuses {reached.statuses:.2f} % (floor {lowest.statuses:.2f} %), "
         f"{len(chosen)} cases, {len(cases) - len(chosen)} waiting"
     )
-    unexplained = tell_causes(results, args.causes)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     if reached.objects < lowest.objects or reached.statuses < lowest.statuses:
         print("the score is below the floor", file=sys.stderr)
         return 1
-    return 1 if failed or unexplained else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -27,15 +27,8 @@ EXTRA = {"case": "b", "observed": 1, "equal": 1, "extra": ["Role/x"], "status_to
 FAILED = {"case": "b", "observed": 2, "error": "exit 3"}
 
 
-ROLES = "- {why: roles differ, kind: timing, objects: [Role/*], paths: [extra], cases: [b]}\n"
-NAMES = """\
-- {why: names are random, kind: random, objects: [Subscription/*], paths: ["spec.items[].name"]}
-- {why: conditions race, kind: timing, objects: [Subscription/*], paths: ["status.conditions[].*"]}
-"""
-
-
 def run(
-    tmp_path: Path, results: list[dict[str, Any]], floor: str, waiting: str = "", causes: str = ROLES
+    tmp_path: Path, results: list[dict[str, Any]], floor: str, waiting: str = ""
 ) -> subprocess.CompletedProcess[str]:
     conformance = tmp_path / "conformance"
     for name in ("real/a", "synthetic/b", "synthetic/c"):
@@ -45,9 +38,7 @@ def run(
     (conformance / "results.json").write_text(json.dumps(results))
     (tmp_path / "floor.txt").write_text(floor)
     (tmp_path / "waiting.txt").write_text(waiting)
-    (tmp_path / "differences.yaml").write_text(causes)
     files = ["--floor", str(tmp_path / "floor.txt"), "--waiting", str(tmp_path / "waiting.txt")]
-    files += ["--causes", str(tmp_path / "differences.yaml")]
     return score("--olmc", "olmc", "--shared", str(tmp_path), *files)
 
 
@@ -70,51 +61,15 @@ def test_below_the_floor(tmp_path: Path, floor: str) -> None:
 
 
 def test_failed_case(tmp_path: Path) -> None:
-    done = run(tmp_path, [GOOD, FAILED], "objects 80\nstatuses 75\n", causes="")
+    done = run(tmp_path, [GOOD, FAILED], "objects 80\nstatuses 75\n")
     assert "objects 80.00 %" in done.stdout
     assert (done.returncode, done.stderr) == (1, "failed: b\n")
 
 
 def test_waiting_for_a_case_that_does_not_exist(tmp_path: Path) -> None:
-    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", "d\nb\n", causes="")
+    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", "d\nb\n")
     assert (done.returncode, done.stderr) == (0, "waiting.txt names cases that do not exist: d\n")
     assert "2 cases, 1 waiting" in done.stdout
-
-
-DIFFERENT = {
-    **GOOD,
-    "equal": 6,
-    "different": {
-        "Subscription/a/x": [
-            '~ spec.items[12].name: observed "a: b", rendered "c"',
-            "- spec.items[0].name: observed 1, not rendered",
-        ],
-        "Subscription/a/y": ["+ spec.items[0].kind: rendered 1"],
-    },
-    "status_different": {"Subscription/a/x": ['~ status.conditions[0].type: observed "A", rendered "B"']},
-}
-
-
-def test_what_differs_has_a_cause_or_fails(tmp_path: Path) -> None:
-    """All paths of a difference fit the patterns of one cause; random ones are counted as equal in another total."""
-    done = run(tmp_path, [DIFFERENT], "objects 0\nstatuses 0\n", causes=NAMES)
-    assert done.stdout.splitlines()[1:] == [
-        "  random: 1 objects, 0 statuses: names are random",
-        "  timing: 0 objects, 1 statuses: conditions race",
-        "  counting what is drawn anew in every run as equal: 87.50 %, 75.00 %",
-    ]
-    assert (done.returncode, done.stderr) == (1, "nobody knows why: a: Subscription/a/y: spec.items[].kind\n")
-
-
-def test_a_cause_of_other_cases_is_none(tmp_path: Path) -> None:
-    done = run(tmp_path, [{**EXTRA, "case": "a"}], "objects 0\nstatuses 0\n")
-    assert done.returncode == 1
-    assert "nobody knows why: a: Role/x: extra\n" in done.stderr
-
-
-def test_a_cause_of_nothing_is_said(tmp_path: Path) -> None:
-    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n")
-    assert (done.returncode, done.stderr) == (0, "differences.yaml: nothing differs because roles differ\n")
 
 
 def test_without_the_shared_data(tmp_path: Path) -> None:
