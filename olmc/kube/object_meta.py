@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from olmc.golang import is_label_value, is_qualified_name
+from olmc.golang import is_dns1123_label, is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError, forbidden, invalid, required
 from olmc.model.values import mapping, mappings, text, texts
 
@@ -21,12 +21,15 @@ def _any_name(name: str) -> list[str]:  # noqa: ARG001
     return []
 
 
-def metadata_errors(obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name) -> list[FieldError]:
-    """What Kubernetes would say about `metadata` of an object that has no namespace."""
+def metadata_errors(
+    obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name, *, namespaced: bool = False
+) -> list[FieldError]:
+    """What Kubernetes would say about `metadata` of an object of a kind that has no namespace, or has one."""
     metadata = mapping(obj.get("metadata"))
     return [
         *_name_errors(text(metadata.get("name")), name_problems),
-        *_place_errors(metadata),
+        *(_namespace_errors(text(metadata.get("namespace"))) if namespaced else _no_namespace_errors(metadata)),
+        *_generation_errors(metadata),
         *_label_errors(mapping(metadata.get("labels"))),
         *_annotation_errors(mapping(metadata.get("annotations"))),
         *_owner_errors(metadata),
@@ -43,9 +46,21 @@ def _name_errors(name: str, name_problems: Callable[[str], list[str]]) -> Iterat
         yield invalid("metadata.name", name, problem, keys)
 
 
-def _place_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
+def _no_namespace_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     if text(metadata.get("namespace")):
         yield forbidden("metadata.namespace", "not allowed on this type", ("metadata", "namespace"))
+
+
+def _namespace_errors(namespace: str) -> Iterator[FieldError]:
+    keys = ("metadata", "namespace")
+    if not namespace:
+        yield required("metadata.namespace", keys)
+        return
+    for problem in is_dns1123_label(namespace):
+        yield invalid("metadata.namespace", namespace, problem, keys)
+
+
+def _generation_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     generation = metadata.get("generation")
     if isinstance(generation, int) and generation < 0:
         detail = "must be greater than or equal to 0"

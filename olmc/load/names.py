@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.golang import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
+from olmc.golang import is_dns1123_label, is_dns1123_subdomain
+from olmc.kube.names import path_segment_problems
 from olmc.load.shape import Problem
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 
-_NEVER = (".", "..")
-_IN_NO_PATH = "/%"
+_LABELS = frozenset({("", "Namespace"), ("", "Service")})
 # Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
 _SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
 
@@ -28,20 +28,11 @@ def name_problems(obj: KubernetesObject) -> Iterator[Problem]:
 
 def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
     group = obj["apiVersion"].rpartition("/")[0]
-    if (group, obj["kind"]) == ("", "Namespace"):
+    if (group, obj["kind"]) in _LABELS:
         return is_dns1123_label(name)
-    if (group, obj["kind"]) == ("", "Service"):
-        return is_dns1035_label(name)
     if group in _SUBDOMAINS:
         return is_dns1123_subdomain(name)
-    return _in_path(name)
-
-
-def _in_path(name: str) -> list[str]:
-    """What is wrong with a name as a part of a URL's path, which every name becomes; RBAC asks for no more."""
-    if name in _NEVER:
-        return [f"may not be '{name}'"]
-    return [f"may not contain '{char}'" for char in _IN_NO_PATH if char in name]
+    return path_segment_problems(name)
 
 
 def _invalid(value: str, problem: str) -> str:

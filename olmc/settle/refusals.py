@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from olmc.golang import is_dns1123_subdomain, is_label_value, is_qualified_name
+from olmc.golang import is_dns1123_subdomain
+from olmc.kube.api_validation import creation_errors, update_errors
+from olmc.kube.field_errors import aggregated, invalid_text
+from olmc.kube.object_meta import metadata_errors
 from olmc.model.objects import KubernetesObject
-from olmc.model.rbac import RBAC
+from olmc.model.values import mappings
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
 _DOING = {
@@ -21,85 +21,31 @@ _DOING = {
     "ClusterRoleBinding": "error creating clusterrolebinding {name}",
 }
 _OTHER = "error creating unstructured object {name}"
-_IMMUTABLE = {
-    "RoleBinding": ("roleRef",),
-    "ClusterRoleBinding": ("roleRef",),
-    "Secret": ("type",),
-    "PriorityClass": ("value",),
-}
 
 
 def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> str:
     """The text of the step's failure when the API server refuses to create `obj`, or to put it in the place of what
     exists; "" when it does not."""
-    name = obj["metadata"].get("name") or ""
+    judged = _with_uids(obj)
+    errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
+    if not errors:
+        return ""
+    name = str(obj["metadata"].get("name") or "")
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
-    if existing is not None and _changes_immutable(obj, existing):
-        return f"{doing.replace('creating', 'updating')}: field is immutable"
-    problem = metadata_problem(obj) or next(_spec_problems(obj), "")
-    return f'{doing}: {_full_kind(obj)} "{name}" is invalid: {problem}' if problem else ""
-
-
-def _full_kind(obj: KubernetesObject) -> str:
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
-    return f"{obj['kind']}.{group}" if group else str(obj["kind"])
-
-
-def _changes_immutable(obj: KubernetesObject, existing: KubernetesObject) -> bool:
-    """R-CAT-702."""
-    if any(obj.get(field) != existing.get(field) for field in _IMMUTABLE.get(obj["kind"], ())):
-        return not (obj["kind"] == "Secret" and {obj.get("type") or "Opaque"} == {existing.get("type") or "Opaque"})
-    frozen = obj["kind"] in ("ConfigMap", "Secret") and existing.get("immutable") is True
-    return frozen and any(obj.get(field) != existing.get(field) for field in ("data", "binaryData"))
+    told = doing if existing is None else doing.replace("creating", "updating")
+    return f"{told}: {invalid_text(obj['kind'], group, name, errors)}"
 
 
 def metadata_problem(obj: KubernetesObject) -> str:
-    """What is wrong with an object's name, labels or annotations, "" if nothing."""
+    """What is wrong with the metadata of a custom resource, "" if nothing."""
+    judged = {**obj, "metadata": {**obj["metadata"], "namespace": "ns"}}
+    errors = metadata_errors(_with_uids(judged), is_dns1123_subdomain, namespaced=True)
+    return aggregated(errors) if errors else ""
+
+
+def _with_uids(obj: KubernetesObject) -> KubernetesObject:
+    """An object whose owners have uids: those that OLM adds have one in a cluster."""
     metadata = obj["metadata"]
-    name = metadata.get("name") or ""
-    if obj.get("apiVersion", "").startswith(RBAC):
-        wrong = ["may not contain '/'"] if "/" in name else ["may not contain '%'"] if "%" in name else []
-    else:
-        wrong = is_dns1123_subdomain(name)
-    if wrong:
-        return f'metadata.name: Invalid value: "{name}": {wrong[0]}'
-    for key, value in (metadata.get("labels") or {}).items():
-        problem = next(iter(is_qualified_name(key)), "")
-        if problem:
-            return f'metadata.labels: Invalid value: "{key}": {problem}'
-        problem = next(iter(is_label_value(value)), "")
-        if problem:
-            return f'metadata.labels: Invalid value: "{value}": {problem}'
-    return ""
-
-
-def _spec_problems(obj: KubernetesObject) -> Iterator[str]:
-    spec: Mapping[str, Any] = obj.get("spec") or {}
-    if obj["kind"] == "Service":
-        portless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
-        if not spec.get("ports") and not portless:
-            yield "spec.ports: Required value"
-    if obj["kind"] in ("Role", "ClusterRole"):
-        for index, rule in enumerate(obj.get("rules") or ()):
-            yield from _rule_problems(rule, f"rules[{index}]", namespaced=obj["kind"] == "Role")
-
-
-def _rule_problems(rule: Mapping[str, Any], path: str, *, namespaced: bool) -> Iterator[str]:
-    if not rule.get("verbs"):
-        yield f"{path}.verbs: Required value: verbs must contain at least one value"
-    if rule.get("nonResourceURLs"):
-        if namespaced:
-            text = "namespaced rules cannot apply to non-resource URLs"
-            yield f"{path}.nonResourceURLs: Invalid value: {_shown(rule)}: {text}"
-        elif any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
-            text = "rules cannot apply to both regular resources and non-resource URLs"
-            yield f"{path}.nonResourceURLs: Invalid value: {_shown(rule)}: {text}"
-        return
-    if not rule.get("apiGroups"):
-        yield f"{path}.apiGroups: Required value: resource rules must supply at least one api group"
-    if not rule.get("resources"):
-        yield f"{path}.resources: Required value: resource rules must supply at least one resource"
-
-
-def _shown(rule: Mapping[str, Any]) -> str:
-    return "[" + ",".join(f'"{url}"' for url in rule.get("nonResourceURLs") or ()) + "]"
+    refs = [{**ref, "uid": ref.get("uid") or "-"} for ref in mappings(metadata.get("ownerReferences"))]
+    return {**obj, "metadata": {**metadata, "ownerReferences": refs}} if refs else obj
