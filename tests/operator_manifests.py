@@ -119,7 +119,7 @@ def webhook(patch: Mapping[str, Any], operator: Mapping[str, Any]) -> Object:
     """An entry of `webhookdefinitions`: a validating webhook of the first Deployment, patched."""
     base = {
         "type": "ValidatingAdmissionWebhook",
-        "generateName": "v" + operator["package"],
+        "generateName": f"v{operator['package']}.example.com",
         "deploymentName": first_deployment(operator),
         "containerPort": 443,
         "admissionReviewVersions": ["v1"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import is_dns1123_subdomain, is_label_value
+from olmc.kube.field_errors import invalid_text
 from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
@@ -222,7 +223,7 @@ def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: froz
         if name in foreign:
             return f"pre-existing APIService {name} is not adoptable", 0
     for index, webhook in enumerate(csv.webhooks):
-        problem = next(_configuration_problems(webhook), "")
+        problem = _configuration_problem(webhook)
         if problem:
             return problem, index
         if webhook.get("type") == CONVERSION:
@@ -232,18 +233,20 @@ def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: froz
     return "", len(csv.webhooks)
 
 
-def _configuration_problems(webhook: Mapping[str, Any]) -> Iterator[str]:
-    """What the API server requires of a webhook configuration and OLM does not fill in (R-WH-4)."""
+def _configuration_problem(webhook: Mapping[str, Any]) -> str:
+    """Why the API server refuses the configuration that OLM makes of a webhook, "" if it takes it (R-WH-4)."""
     kinds = {"ValidatingAdmissionWebhook": "Validating", "MutatingAdmissionWebhook": "Mutating"}
     kind = kinds.get(webhook.get("type") or "")
     if kind is None:
-        return
-    name = webhook.get("generateName") or ""
-    prefix = f'{kind}WebhookConfiguration.admissionregistration.k8s.io "{name}-" is invalid: webhooks[0]'
-    if not webhook.get("sideEffects"):
-        yield f"{prefix}.sideEffects: Required value: must specify one of None, NoneOnDryRun"
-    if not webhook.get("admissionReviewVersions"):
-        yield f"{prefix}.admissionReviewVersions: Required value: must specify one of v1, v1beta1"
+        return ""
+    from olmc.kube.field_path import Path  # few operators have webhooks, and imports take their time
+    from olmc.kube.webhook_validation import webhook_errors
+
+    service = {"path": webhook["webhookPath"]} if webhook.get("webhookPath") is not None else {}
+    entry = {**webhook, "name": webhook.get("generateName"), "clientConfig": {"service": service}}
+    errors = list(webhook_errors(entry, Path("webhooks[0]"), mutating=kind == "Mutating"))
+    full = f"{kind}WebhookConfiguration"
+    return invalid_text(full, "admissionregistration.k8s.io", f"{entry['name'] or ''}-", errors) if errors else ""
 
 
 def _conversion_problems(csv: Csv, webhook: Mapping[str, Any], stock: Mapping[Identity, Rendered]) -> Iterator[str]:
