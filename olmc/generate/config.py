@@ -6,32 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from olmc.generate.world import World
-from olmc.golang import decode
 from olmc.model.cluster import Member, Subscription
-from olmc.model.objects import Identity
-from olmc.model.values import mapping
+from olmc.settle.overrides import WIPING, Config, injected_variables, used_config, with_variables
 from olmc.settle.requirements import predecessors
 
-PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-WIPING = "!"
-"""After a field of `deploy.config.applied`: without a value the field is emptied."""
-
 Pod = dict[str, Any]
-Config = Mapping[str, Any]
 
 
 def subscription_config(world: World, member: Member) -> Config:
     """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one."""
-    subscription = _subscription(world, member)
-    if subscription is None:
-        return {}
-    applied = {field.removesuffix(WIPING) for field in world.profile.deploy_config_applied}
-    given = subscription.spec.get("config") or {}
-    config = decode("SubscriptionConfig", given) or {}
-    config = {key: value for key, value in config.items() if key in applied}
-    # Go drops an empty map when it writes one, but the stored Subscription still has it.
-    emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
-    return {**config, "nodeSelector": {}} if emptied else config
+    return used_config(_subscription(world, member), world.profile)
 
 
 def _subscription(world: World, member: Member) -> Subscription | None:
@@ -51,10 +35,9 @@ def _subscription(world: World, member: Member) -> Subscription | None:
 def with_config(pod: Mapping[str, Any], config: Config, world: World) -> tuple[Pod, dict[str, str]]:
     """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
     made = dict(pod)
-    env = list(config.get("env") or ()) + _proxy_env(config, world)
+    env = injected_variables(config, world.cluster, world.options)
     if env:
-        merged = merged_env if world.profile.deploy_env_merge == "entry" else _overwritten_env
-        made = _each_container(made, lambda c: {**c, "env": merged(c.get("env") or [], env)})
+        made = _each_container(made, lambda c: {**c, "env": with_variables(c.get("env") or [], env, world.profile)})
     sources = config.get("envFrom") or []
     if sources:
         made = _each_container(made, lambda c: {**c, "envFrom": _united(c.get("envFrom") or [], sources)})
@@ -85,54 +68,6 @@ def _with_mount(mount: Mapping[str, Any]) -> Callable[[Pod], Pod]:
 
 def _each_container(pod: Pod, change: Callable[[Pod], Pod]) -> Pod:
     return {**pod, "containers": [change(container) for container in pod.get("containers") or ()]}
-
-
-def _proxy_env(config: Config, world: World) -> list[dict[str, str]]:
-    """R-DEP-7: from the Proxy object `cluster`, or the options; not at all if the config sets one of the names."""
-    if not world.profile.deploy_env_proxy or any(item.get("name") in PROXY_NAMES for item in config.get("env") or ()):
-        return []
-    proxy = world.options.proxy
-    found = world.cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
-    status = mapping(found.object.get("status") if found else None)
-    values = (
-        status.get("httpProxy") or proxy.http,
-        status.get("httpsProxy") or proxy.https,
-        status.get("noProxy") or proxy.no,
-    )
-    empty_too = any(values) and world.profile.deploy_env_proxy == "with empty values"
-    named = zip(PROXY_NAMES, values, strict=True)
-    return [{"name": name, "value": value} for name, value in named if value or empty_too]
-
-
-def merged_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A container's environment with new entries: existing names take the new entry in place, others are appended.
-
-    A name that the container lists twice leaves an entry without a name, as OLM does; a new name listed twice is
-    appended twice, both with the last value.
-    """
-    latest = {item.get("name"): item for item in new}
-    merged: list[dict[str, Any]] = []
-    seen: set[Any] = set()
-    for item in have:
-        name = item.get("name")
-        if name in latest:
-            merged.append({"name": ""} if name in seen else dict(latest[name]))
-        else:
-            merged.append(dict(item))
-        seen.add(name)
-    merged += [dict(latest[item.get("name")]) for item in new if item.get("name") not in seen]
-    return merged
-
-
-def _overwritten_env(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """As `merged_env` was at first: of an entry with a known name only the value is taken."""
-    latest = {item.get("name"): item for item in new}
-    merged = [
-        {**item, "value": latest[item.get("name")].get("value") or ""} if item.get("name") in latest else dict(item)
-        for item in have
-    ]
-    known = {item.get("name") for item in have}
-    return merged + [dict(item) for item in new if item.get("name") not in known]
 
 
 def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:

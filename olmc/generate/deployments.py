@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.generate.certificates import UNKNOWN_CA_HASH, with_certificates
-from olmc.generate.config import merged_env, subscription_config, with_config
+from olmc.generate.config import subscription_config, with_config
 from olmc.generate.world import World, rendered
 from olmc.golang import deployment_spec_hash
 from olmc.model.cluster import Member
@@ -14,7 +14,8 @@ from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels
 from olmc.settle.collect import deleted_deployments
-from olmc.settle.install import serving_deployments
+from olmc.settle.install import serving_deployments, template_annotations
+from olmc.settle.overrides import merged_env
 
 STAGE = "deployments"
 CONDITION_NAME = "OPERATOR_CONDITION_NAME"
@@ -43,7 +44,9 @@ def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mappi
     if serving:
         spec = with_certificates(spec, name, member.csv, profile)
     template = dict(spec.get("template") or {})
-    annotations = _template_annotations(profile, template, csv, serving)
+    annotations = template_annotations(profile, template, csv["metadata"].get("annotations") or {}, serving=serving)
+    if serving:
+        annotations["olmcahash"] = UNKNOWN_CA_HASH
     template["metadata"] = {**(template.get("metadata") or {}), "annotations": dict(sorted(annotations.items()))}
     labels = {
         **((item.get("label") or {}) if profile.deploy_label_custom else {}),
@@ -67,18 +70,6 @@ def _deployment(world: World, member: Member, csv: KubernetesObject, item: Mappi
     metadata["labels"] = dict(sorted(labels.items()))
     metadata["ownerReferences"] = [csv_reference(member.csv.name)]
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
-
-
-def _template_annotations(
-    profile: Profile, template: Mapping[str, Any], csv: KubernetesObject, serving: bool
-) -> dict[str, str]:
-    """The annotations of the pod template: its own, those of the CSV, and the hash of the CA's certificate."""
-    own = (template.get("metadata") or {}).get("annotations") or {}
-    if serving and profile.deploy_template_olmcahash == "replaces":
-        own = {}
-    projected = csv["metadata"].get("annotations") or {}
-    merged = {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
-    return {**merged, "olmcahash": UNKNOWN_CA_HASH} if serving else merged
 
 
 def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,9 @@ from olmc.model.objects import KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.profiles.resolve import filled
+from olmc.profiles.ownership import group_annotations
 from olmc.settle.permissions import access
 from olmc.settle.requirements import Surroundings, predecessors
-
-TARGETS = "olm.targetNamespaces"
 
 
 class World(NamedTuple):
@@ -57,12 +55,6 @@ Pass = Callable[[World], Iterator[Rendered]]
 def rendered(obj: KubernetesObject, stage: str, rule: str, source: Source | None, *keys: str | int) -> Rendered:
     """An object with where it comes from: the place in the input, the pass and the rule."""
     return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule))
-
-
-def group_annotations(profile: Profile, group: Group) -> dict[str, str]:
-    """The annotations that a group puts on the CSVs of its namespace (R-OG-10)."""
-    known = filled(profile.csv_annotations_og, og=group.name, og_ns=group.namespace, targets=",".join(group.targets))
-    return {key: value for key, value in known.items() if group.targets or key != TARGETS}
 
 
 def group_uid_label(profile: Profile, group: Group) -> dict[str, str]:

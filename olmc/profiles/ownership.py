@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.model.operators import CSV_KIND
+from olmc.model.operators import CSV_KIND, Group
 from olmc.model.profile import Profile
+from olmc.profiles.resolve import filled
 
 CSV_API = "operators.coreos.com/v1alpha1"
 MANAGED = "olm.managed"
@@ -15,6 +16,7 @@ COMPONENT_PREFIX = "operators.coreos.com/"
 PROPERTIES = "operatorframework.io/properties"
 ALONGSIDE = "operatorframework.io/installed-alongside-"
 PERMISSIONS_HASH = "olm.permissions.hash"
+TARGETS = "olm.targetNamespaces"
 
 
 def managed_labels(wanted: bool) -> dict[str, str]:
@@ -32,6 +34,12 @@ def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
     """The labels that name a CSV as owner."""
     known = {"olm.owner": name, "olm.owner.kind": CSV_KIND, "olm.owner.namespace": namespace}
     return {key: value for key, value in known.items() if key in profile.owner_labels}
+
+
+def group_annotations(profile: Profile, group: Group) -> dict[str, str]:
+    """The annotations that a group puts on the CSVs of its namespace (R-OG-10)."""
+    known = filled(profile.csv_annotations_og, og=group.name, og_ns=group.namespace, targets=",".join(group.targets))
+    return {key: value for key, value in known.items() if group.targets or key != TARGETS}
 
 
 def owner_reference(api_version: str, kind: str, name: str, *, controller: bool = False) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.profile import Profile
+from olmc.model.values import mapping
 from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
@@ -143,6 +144,16 @@ def install(
             return _failed(problem, Installation(index + 1, webhooks))
     installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     return Outcome(None, installation, flapping=_is_never_ready(csv))
+
+
+def template_annotations(
+    profile: Profile, template: Mapping[str, Any], projected: Mapping[str, str], *, serving: bool
+) -> dict[str, str]:
+    """The annotations of a pod template: its own, unless a certificate's hash replaces them, and those of the CSV."""
+    own = mapping(mapping(template.get("metadata")).get("annotations"))
+    if serving and profile.deploy_template_olmcahash == "replaces":
+        own = {}
+    return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
 
 
 def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:

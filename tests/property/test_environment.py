@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmc.generate.config import merged_env
+from olmc.settle.overrides import merged_env
 
 # A busy machine is no reason to fail.
 CALM = settings(deadline=None)
