@@ -47,7 +47,8 @@ def _closest(version: str) -> str:
 
 @cache
 def formats() -> dict[str, Any]:
-    """The file's content: `versions` in order, `named` blends of them, `features` with their eras."""
+    """The file's content: `versions` in order, those that were `compared` with clusters, `named` blends of them,
+    `features` with their eras, what of them can't be reproduced in some versions (`gaps`) or `never`."""
     found: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
     return found
 
@@ -94,3 +95,14 @@ def eras(name: str) -> Iterator[tuple[str, Era]]:
         place = order[like.get(feature, blend["base"])]
         past = [era for era in found["eras"] if order[era["since"]] <= place]
         yield feature, own.get(feature) or past[-1]
+
+
+def gaps(name: str) -> Iterator[tuple[str, str]]:
+    """What olmc can't reproduce of a profile, by the ids of features, then what belongs to no feature; `name` is a
+    canonical one."""
+    yield from ((feature, era["gap"]) for feature, era in eras(name) if "gap" in era)
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    place = order[(formats()["named"].get(name) or {"base": name})["base"]]
+    for what, found in formats()["gaps"].items():
+        if order[found["since"]] <= place <= order[found["until"]]:
+            yield what, found["gap"]

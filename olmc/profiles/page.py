@@ -45,6 +45,17 @@ or left out, and a note says so:
 {gaps}
 """
 
+_KNOWN = """
+## How this is known
+
+OLM {compared} ran on a real API server, and what these releases made of the recorded
+cases was compared with olmc's output, object by object: of these four the values below are as the clusters have them,
+so far as the cases show them. No other release was run. What it does, and with which release a value begins, was read:
+in OLM's source and CRDs, and in the changes to them. The same goes for all that is older than {oldest}, for OpenShift's
+own releases, and for `{docs}`. Where the clusters told something that the source alone had not, it is said below what
+they showed and what was read.
+"""
+
 _FORMATS = """
 ## Formats
 
@@ -63,8 +74,10 @@ def _sections() -> Iterator[str]:
     releases = fill(", ".join(known["versions"]), 110).strip()
     yield _INTRODUCTION.format(newest=newest(), releases=releases)
     yield from _named(known["named"])
-    gaps = "\n".join(_gaps(known["features"]))
+    gaps = "\n".join((*_gaps(known["features"]), *_further_gaps(known["gaps"])))
     yield _RANDOM.format(never="\n".join(f"- {each}" for each in known["never"]), gaps=gaps)
+    *others, last = known["compared"]
+    yield _KNOWN.format(compared=f"{', '.join(others)} and {last}", oldest=others[0], docs=DOCS)
     yield _FORMATS
     section = ""
     for feature, found in known["features"].items():
@@ -96,6 +109,11 @@ def _gaps(features: dict[str, Any]) -> Iterator[str]:
                 yield f"| {eras[0]['since']} | {_before(following[0]['since']) if following else ''} | {gap} |"
 
 
+def _further_gaps(gaps: dict[str, Any]) -> Iterator[str]:
+    for found in gaps.values():
+        yield f"| {found['since']} | {found['until']} | {found['gap']} |"
+
+
 def _before(version: str) -> str:
     versions: list[str] = formats()["versions"]
     return versions[versions.index(version) - 1]
@@ -107,6 +125,8 @@ def _feature(feature: str, found: dict[str, Any]) -> Iterator[str]:
         yield f"| {era['since']} | {_cell(words_of(era))} |\n"
     if "note" in found:
         yield f"\n{found['note']}\n"
+    if "known" in found:
+        yield f"\n*How it is known:* {found['known']}\n"
 
 
 def _cell(text: str) -> str:

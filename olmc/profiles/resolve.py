@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from olmc.model.profile import Profile
-from olmc.profiles.data import canonical, eras
+from olmc.profiles.data import canonical, eras, gaps
 
 
 @cache
@@ -16,9 +16,8 @@ def profile_of(version: str) -> Profile:
     Raises UnknownVersionError.
     """
     name = canonical(version)
-    found = dict(eras(name))
-    gaps = {feature: era["gap"] for feature, era in found.items() if "gap" in era}
-    return Profile(name, gaps, **{field_of(feature): era["value"] for feature, era in found.items()})
+    values = {field_of(feature): era["value"] for feature, era in eras(name)}
+    return Profile(name, dict(gaps(name)), **values)
 
 
 def field_of(feature: str) -> str:

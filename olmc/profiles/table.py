@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import fill
 from typing import Any
 
-from olmc.profiles.data import canonical, eras, formats
+from olmc.profiles.data import canonical, eras, formats, gaps
 
 WIDTH = 100
 
@@ -29,8 +29,8 @@ def formats_text(version: str) -> str:
 def gaps_text(version: str) -> str:
     """What olmc can't reproduce of a version, for a terminal; raises UnknownVersionError."""
     name = canonical(version)
-    gaps = [era["gap"] for _, era in eras(name) if "gap" in era]
-    listed = [fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in (*gaps, *formats()["never"])]
+    unknown = [*(gap for _, gap in gaps(name)), *formats()["never"]]
+    listed = [fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in unknown]
     return "\n".join([heading(name), "", "What olmc can't reproduce:", "", *listed, ""])
 
 

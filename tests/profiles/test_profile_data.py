@@ -16,6 +16,7 @@ from olmc.model.profile import Profile
 from olmc.profiles.data import DOCS, UnknownVersionError, canonical, eras, formats, known_versions, newest
 from olmc.profiles.page import page
 from olmc.profiles.resolve import field_of, profile_of
+from olmc.profiles.table import gaps_text
 
 KNOWN = (*formats()["versions"], *formats()["named"])
 ABOUT_THE_PROFILE = {"name", "gaps"}
@@ -176,6 +177,28 @@ def test_what_users_may_ask_for() -> None:
 def test_the_page_is_current(project: Path) -> None:
     """docs/olm-versions.md is what `python -m olmc.profiles.page` prints."""
     assert (project / "docs" / "olm-versions.md").read_text(encoding="utf-8") == page()
+
+
+def test_what_is_random_is_told_of_the_versions_in_which_it_is() -> None:
+    """The order of a bundle's objects up to 0.31, on the page, in `gaps` and by `olmc version --profile`."""
+    text = "the order of a bundle's objects in its InstallPlan, which is random"
+    told_of = {"0.8.1": True, "0.31.0": True, "ocp-4.18": True, "0.32.0": False, "ocp-4.19": False, "0.46.0": False}
+    for version, told in told_of.items():
+        assert any(text in gap for gap in profile_of(version).gaps.values()) is told, version
+        assert (text in " ".join(gaps_text(version).split())) is told, version
+    assert f"| 0.8.1 | 0.31.0 | {text};" in page()
+
+
+def test_the_page_says_what_was_compared_with_clusters() -> None:
+    assert "OLM 0.17.0, 0.22.0, 0.28.0 and 0.46.0 ran on a real API server" in page()
+    assert set(formats()["compared"]) <= set(formats()["versions"])
+
+
+def test_gaps_that_are_no_features_have_a_name_of_their_own() -> None:
+    versions = formats()["versions"]
+    for name, found in formats()["gaps"].items():
+        assert name not in formats()["features"]
+        assert versions.index(found["since"]) <= versions.index(found["until"])
 
 
 def numbered(text: str) -> list[str]:
