@@ -8,7 +8,7 @@ from typing import Any
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Member, Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import OLM_GROUP
+from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM
 from olmc.profiles.resolve import filled
@@ -33,7 +33,7 @@ def copied_csvs(world: World) -> Iterator[Rendered]:
         targets = copy_targets(world, member)
         if not targets:
             continue
-        copy = _copy_without_namespace(world.csvs[name], name.namespace, world.profile)
+        copy = _copy_without_namespace(world.csvs[name], member.csv, world.profile)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
             yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
@@ -71,21 +71,23 @@ def copies_disabled(world: World) -> bool:
     return bool((spec.get("features") or {}).get("disableCopiedCSVs"))
 
 
-def _copy_without_namespace(obj: KubernetesObject, home: str, profile: Profile) -> KubernetesObject:
-    metadata, keeps = obj["metadata"], profile.copied_metadata
+def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -> KubernetesObject:
+    """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
+    labels, and the finalizer."""
+    metadata, keeps, brought = obj["metadata"], profile.copied_metadata, csv.object["metadata"]
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in keeps["without"]}
     labels = {
         key: value
         for key, value in (metadata.get("labels") or {}).items()
-        if keeps["labels"] or not key.startswith(COMPONENT_PREFIX)
+        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in (brought.get("labels") or {}))
     }
-    status = {**(obj.get("status") or {}), **filled(profile.copied_status, csv_ns=home)}
+    status = {**(obj.get("status") or {}), **filled(profile.copied_status, csv_ns=csv.namespace)}
     kept: dict[str, Any] = {"name": metadata["name"]}
     if annotations:
         kept["annotations"] = annotations
-    kept["labels"] = {**labels, COPIED_FROM: home}
+    kept["labels"] = {**labels, COPIED_FROM: csv.namespace}
     if keeps["whole"]:
-        kept |= {key: metadata[key] for key in ("ownerReferences", "finalizers") if metadata.get(key)}
+        kept |= {key: brought[key] for key in ("ownerReferences", "finalizers") if brought.get(key)}
     return {**obj, "metadata": kept, "status": status}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +14,7 @@ from olmc.model.profile import Profile
 from olmc.model.values import mapping
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.given_plans import installed_condition
+from olmc.settle.known import cleanup_status
 from olmc.settle.stock import UNSUPPORTED
 
 
@@ -74,7 +75,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
             {key: value for key, value in _lookup(lookup).items() if key in unpacked["fields"]}
             for lookup in plan.lookups
         ]
-    status["catalogSources"] = sorted({step.catalog.name for step in plan.steps})
+    status["catalogSources"] = sorted({step.catalog.name for step in _counted(plan, profile)})
     if plan.condition:
         state, reason, message = plan.condition
         extra = {key: value for key, value in (("reason", reason), ("message", message)) if value}
@@ -85,12 +86,20 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
     status["plan"] = [
         {
             "resolving": step.resolving,
-            "resource": _resource(step, plan.namespace, images, unpacked["fields"]),
+            "resource": _resource(step, plan.namespace, images, profile),
             "status": _step_status(plan, index),
         }
         for index, step in enumerate(plan.steps)
     ]
     return status
+
+
+def _counted(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
+    """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
+    images = {lookup.csv for lookup in plan.lookups}
+    for step in plan.steps:
+        if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
+            yield step
 
 
 def _lookup(lookup: Lookup) -> dict[str, Any]:
@@ -110,12 +119,12 @@ def _step_status(plan: InstallPlan, index: int) -> str:
     return "UnsupportedResource" if unsupported else "Unknown"
 
 
-def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Sequence[str]) -> dict[str, str]:
+def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> dict[str, str]:
     group, _, version = step.api_version.rpartition("/")
     return {
         "group": group,
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
-        "manifest": _manifest(step, namespace, lookups, fields),
+        "manifest": _manifest(step, namespace, lookups, profile),
         "name": step.name,
         "sourceName": step.catalog.name,
         "sourceNamespace": step.catalog.namespace,
@@ -123,11 +132,11 @@ def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Se
     }
 
 
-def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Sequence[str]) -> str:
+def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> str:
     """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
     lookup = lookups.get(step.resolving)
     if lookup is None or step.kind == "Subscription":
-        obj = _as_encoded(step, namespace)
+        obj = _as_encoded(step, namespace, profile)
         return json.dumps(obj, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     reference = {
         "kind": "ConfigMap",
@@ -136,19 +145,19 @@ def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], fields: Se
         "catalogSourceName": step.catalog.name,
         "catalogSourceNamespace": step.catalog.namespace,
         "replaces": lookup.replaces,
-        **({"properties": lookup.properties} if "properties" in fields else {}),
+        **({"properties": lookup.properties} if "properties" in profile.installplan_bundlelookups["fields"] else {}),
     }
     return json.dumps(reference, separators=(",", ":"), ensure_ascii=False)
 
 
-def _as_encoded(step: Step, namespace: str) -> KubernetesObject:
+def _as_encoded(step: Step, namespace: str, profile: Profile) -> KubernetesObject:
     """A step's object as Go encodes it: what OLM makes itself has no kind, and empty statuses are written (R-CAT-620,
     R-CAT-628, R-CAT-640)."""
     obj = {key: value for key, value in step.object.items() if not step.derived or key not in ("apiVersion", "kind")}
     if step.kind == "Subscription":
         return {**obj, "status": {"lastUpdated": None}}
     if step.kind == "ClusterServiceVersion":
-        return {**obj, "status": {"cleanup": {}}}
+        return {**obj, "status": cleanup_status(profile)}
     if step.derived and step.kind == "ClusterRoleBinding":
         return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
     return obj

@@ -85,9 +85,10 @@ def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
     yield _catalog_condition(world, s)
     yield from _deprecations(world, s)
-    if s.unpacking:
+    told = world.profile.subscription_unpacking
+    if s.unpacking and "BundleUnpacking" in told:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
-    if s.unpack_failure:
+    if s.unpack_failure and "BundleUnpackFailed" in told:
         reason, message = s.unpack_failure
         yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}
     if s.failure:

@@ -13,6 +13,7 @@ from olmc.model.operators import Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import group_annotations
+from olmc.settle.known import cleanup_status
 from olmc.settle.permissions import access
 from olmc.settle.requirements import Surroundings, predecessors
 
@@ -105,19 +106,21 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     labels = {**dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), ""), **labels}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
-    metadata["finalizers"] = ["operators.coreos.com/csv-cleanup"]
+    if cluster.profile.csv_finalizer:
+        others = [each for each in metadata.get("finalizers") or () if each != cluster.profile.csv_finalizer]
+        metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
     final = {**obj, "metadata": metadata}
-    return {**final, "status": csv_status(member)} if member.phase else final
+    return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final
 
 
-def csv_status(member: Member) -> dict[str, Any]:
+def csv_status(member: Member, profile: Profile) -> dict[str, Any]:
     """The status of a CSV (R-CSV-29), without times."""
     status: dict[str, Any] = {
         "phase": member.phase,
         "message": member.message,
         "reason": member.reason,
         "conditions": [{"phase": p, "message": m, "reason": r} for p, r, m in member.history],
-        "cleanup": {},
+        **cleanup_status(profile),
     }
     if member.requirements:
         status["requirementStatus"] = [dict(item) for item in member.requirements]

@@ -181,9 +181,9 @@ class Member(NamedTuple):
     def cause(self) -> tuple[str, str, str]:
         """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
         where it stands."""
-        pending = (entry for entry in reversed(self.history) if entry[0] == "Pending")
+        again = (entry for entry in reversed(self.history) if entry[1] == "NeedsReinstall")
         own = (self.phase, self.reason, self.message)
-        return next(pending, own) if self.phase == "InstallReady" else own
+        return next(again, own) if self.phase == "InstallReady" else own
 
 
 class Cluster(NamedTuple):

@@ -60,6 +60,8 @@ class Profile(NamedTuple):
     csv_annotations_og: Mapping[str, str]
     og_annotation_providedapis: str
     csv_annotation_properties: str
+    csv_finalizer: str
+    csv_cleanup: bool
     crd_annotation_alongside: str
     copied_metadata: Mapping[str, Any]
     copied_status: Mapping[str, str]
@@ -70,6 +72,10 @@ class Profile(NamedTuple):
     operator_api: str
     olmconfig_api: str
     installplan_bundlelookups: Mapping[str, Any]
+    installplan_catalogsources: str
+    subscription_unpacking: Sequence[str]
+    subscription_config: Sequence[str] | None
+    account_token: str
     bundle_kinds: Sequence[str]
     csv_reasons: Sequence[str]
     og_intersection_scope: str

@@ -97,6 +97,8 @@ def csv_object(
     if profile.csv_annotation_properties:
         metadata["annotations"] = {**(metadata.get("annotations") or {}), profile.csv_annotation_properties: properties}
     spec = {**(csv.get("spec") or {})}
+    if not profile.csv_cleanup:
+        spec.pop("cleanup", None)
     spec.pop("replaces", None)
     if replaces:
         spec["replaces"] = replaces

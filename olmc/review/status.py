@@ -31,7 +31,7 @@ _TOLD = frozenset(
     rule.code
     for rule in (
         rules.FOREIGN_HOME, rules.GROUP_FAILURE, rules.GROUP_PROBLEM, rules.INSTALL_FAILURE, rules.NOT_UNPACKED,
-        rules.NO_GROUP, rules.PENDING, rules.PLAN_FAILED, rules.TWO_GROUPS, rules.UNUSABLE,
+        rules.NO_GROUP, rules.NO_TOKEN, rules.PENDING, rules.PLAN_FAILED, rules.TWO_GROUPS, rules.UNUSABLE,
         load_rules.NO_BUNDLE_CONTENT, resolve_rules.NOT_SATISFIABLE, resolve_rules.PREVENTED,
     )
 )  # fmt: skip

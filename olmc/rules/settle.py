@@ -47,6 +47,19 @@ GROUP_PROBLEM = Rule(
     "{hint}",
     "A group whose sync fails has no target namespaces, and nothing in its namespace is installed.",
 )
+TOKEN_HINT = (
+    "Add a Secret of type kubernetes.io/service-account-token with the annotation kubernetes.io/service-account.name: "
+    "{account} to namespace {namespace}. If the cluster is older than Kubernetes 1.24, which makes it by itself, name "
+    "its version: --kube-version, or spec.kubeVersion in olmc.yaml."
+)
+NO_TOKEN = Rule(
+    "OLMC328", Severity.FAILURE, "OLM has no token of a ServiceAccount",
+    "{csv} in namespace {namespace} would stay {phase}: {problem}",
+    TOKEN_HINT,
+    "Up to 0.28 OLM acts as the ServiceAccount that an OperatorGroup names only with a token that it finds in a "
+    "Secret. Up to 1.23 Kubernetes made such a Secret for every account; since 1.24 somebody has to ask for it. Of a "
+    "CSV OLM says so in its log only; an InstallPlan fails with the text (OLMC308).",
+)
 TWO_GROUPS = Rule(
     "OLMC306", Severity.FAILURE, "Two OperatorGroups in a namespace",
     "namespace {namespace} has more than one OperatorGroup: {names}",

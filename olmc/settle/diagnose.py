@@ -17,6 +17,7 @@ from olmc.rules import settle as rules
 from olmc.rules.rule import Rule
 from olmc.settle.groups import format_apis, intersects
 from olmc.settle.rest import Settled
+from olmc.settle.tokens import missing_token
 from olmc.yaml import at
 
 
@@ -31,8 +32,8 @@ def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, 
         *_out_of_sight(cluster, options),
         *_missing_catalogs(cluster, options),
         *_unresolved(settled, bundles),
-        *_plans(cluster),
-        *_members(cluster),
+        *_plans(cluster, options),
+        *_members(cluster, options),
         *_version(cluster),
     ):
         report.add(diagnostic)
@@ -145,7 +146,7 @@ def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Dia
         yield from missing_content(settled, bundles)
 
 
-def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
+def _plans(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
     for plan in cluster.plans:
         if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
             continue
@@ -159,11 +160,18 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         if _is_unmanaged(plan):
             groups = cluster.groups_in(plan.namespace)
             place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
+        elif plan.account is not None and _lacks_token(cluster.groups_in(plan.namespace)[0], cluster, options):
+            place = at(cluster.groups_in(plan.namespace)[0].source, "spec", "serviceAccountName")
+            hint = rules.TOKEN_HINT.format(account=plan.account["name"], namespace=plan.namespace)
         elif plan.phase == "Installing" and plan.account is not None:  # only what is forbidden is tried for ever (D23)
             hint = rules.FORBIDDEN_HINT.format(account=f"{plan.namespace}/{plan.account['name']}")
         yield rules.PLAN_FAILED.finding(
             place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
         )
+
+
+def _lacks_token(group: Group, cluster: Cluster, options: Options) -> str:
+    return missing_token(group, cluster.stock, options.kube_version, cluster.profile)
 
 
 def _is_unmanaged(plan: InstallPlan) -> bool:
@@ -179,7 +187,7 @@ def failed_step(plan: InstallPlan) -> Location | None:
     return at(step.source) if step is not None else None
 
 
-def _members(cluster: Cluster) -> Iterator[Diagnostic]:
+def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
     for name, member in sorted(cluster.members.items()):
         if not name.namespace and not member.succeeded:
             yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
@@ -192,6 +200,9 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
         if not member.phase and not member.csv.surface_is_readable:
             yield rules.UNUSABLE.finding(place_of(member), csv=name.name, namespace=name.namespace)
         if member.succeeded or member.phase in ("", "Replacing"):
+            continue
+        if member.phase == "InstallReady" and not member.flapping and member.group is not None:
+            yield _without_token(member, member.group, cluster, options)
             continue
         rule, hint = _rule_for(member)
         phase, reason, text = member.cause
@@ -207,6 +218,17 @@ def _members(cluster: Cluster) -> Iterator[Diagnostic]:
         )
         if member.flapping:
             yield rules.FLAPPING.finding(place_of(member), csv=member.csv.name, namespace=name.namespace)
+
+
+def _without_token(member: Member, group: Group, cluster: Cluster, options: Options) -> Diagnostic:
+    return rules.NO_TOKEN.finding(
+        at(group.source, "spec", "serviceAccountName"),
+        csv=member.csv.name,
+        namespace=group.namespace,
+        phase=member.phase,
+        problem=_lacks_token(group, cluster, options),
+        account=group.spec["serviceAccountName"],
+    )
 
 
 def rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:

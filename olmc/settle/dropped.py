@@ -11,7 +11,7 @@ from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile
 from olmc.resources import schema
-from olmc.settle.known import CONVERSION
+from olmc.settle.known import CONVERSION, unknown_config
 from olmc.settle.selectors import is_empty
 
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
@@ -45,6 +45,8 @@ _WITHOUT = {
     ("OperatorGroup", "spec.upgradeStrategy"): "a failed operator can't be upgraded",
     ("Subscription", "spec.channel"): "OLM takes the default channel of the package",
     ("Subscription", "spec.config"): "nothing is changed in the Deployments",
+    ("Subscription", "spec.config.affinity"): "the pods have the affinity of the CSV",
+    ("Subscription", "spec.config.annotations"): "the Deployments and their pods have the annotations of the CSV",
     ("Subscription", "spec.installPlanApproval"): "upgrades do not wait for approval",
     ("Subscription", "spec.startingCSV"): "OLM starts with the newest version of the channel",
 }
@@ -89,6 +91,9 @@ def dropped_fields(obj: KubernetesObject, profile: Profile, *, exact: bool = Tru
     for keys, others in _unknown(obj, profile, exact):
         meant = closest(str(keys[-1]), others)
         yield Dropped(keys, meant, others, _effect(obj, (*keys[:-1], meant)))
+    if obj["kind"] == "Subscription":
+        known = _absent(profile.subscription_config or (), _at(obj, _CONFIG))
+        yield from (Dropped(keys, "", known, _effect(obj, keys)) for keys in _of_newer(obj, profile))
     for keys in _unused(obj, profile) if obj["kind"] == "ClusterServiceVersion" else ():
         yield Dropped(keys, "", (), _effect(obj, keys), version=True)
 
@@ -125,10 +130,19 @@ def _unused(obj: KubernetesObject, profile: Profile) -> Iterator[Keys]:
     webhooks = _at(obj, ("spec", "webhookdefinitions"))
     if webhooks and not profile.webhook_admission and profile.webhook_conversion != CONVERSION:
         yield "spec", "webhookdefinitions"
+    if not profile.csv_cleanup and _at(obj, ("spec", "cleanup")) is not None:
+        yield "spec", "cleanup"
     deployments = _at(obj, _DEPLOYMENTS)
     for index, deployment in enumerate(deployments if isinstance(deployments, list) else ()):
         if not profile.deploy_label_custom and isinstance(deployment, dict) and deployment.get("label"):
             yield (*_DEPLOYMENTS, index, "label")
+
+
+def _of_newer(subscription: KubernetesObject, profile: Profile) -> Iterator[Keys]:
+    """The fields of a Subscription's config that today's OLM has and the CRD of the profile's does not."""
+    config = _at(subscription, _CONFIG)
+    foreign = {keys[0] for keys, _ in unknown_keys("SubscriptionConfig", config, exact=True) if len(keys) == 1}
+    return ((*_CONFIG, key) for key in unknown_config(subscription, profile) if key not in foreign)
 
 
 def _below(keys: Keys, found: Iterator[tuple[Keys, tuple[str, ...]]]) -> Iterator[tuple[Keys, tuple[str, ...]]]:

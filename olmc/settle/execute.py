@@ -14,6 +14,7 @@ from olmc.settle.given_plans import INSTALLING, is_approved
 from olmc.settle.groups import with_targets
 from olmc.settle.permissions import Rule, access, allowed
 from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
+from olmc.settle.tokens import missing_token
 
 _CORE = {
     "ClusterServiceVersion": (OLM_GROUP, "clusterserviceversions", "creating csv"),
@@ -39,14 +40,21 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     cluster = _add(cluster, plan)
     if not plan.approved:
         return cluster
+    problem = missing_token(group, cluster.stock, options.kube_version, cluster.profile)
+    if problem:
+        return _add(cluster, _failed(plan, problem, plan.executed))
     cluster, done, problem, forbidden = _run(cluster, plan, group, options)
     if forbidden:
         text = f"retrying execution due to error: {problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=done))
     if problem:
-        condition = ("False", "InstallComponentFailed", problem)
-        return _add(cluster, plan._replace(phase="Failed", message=problem, condition=condition, executed=done))
+        return _add(cluster, _failed(plan, problem, done))
     return _add(cluster, plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=done))
+
+
+def _failed(plan: InstallPlan, problem: str, done: int) -> InstallPlan:
+    condition = ("False", "InstallComponentFailed", problem)
+    return plan._replace(phase="Failed", message=problem, condition=condition, executed=done)
 
 
 def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:

@@ -10,24 +10,32 @@ from olmc.kube.field_errors import invalid_text
 from olmc.model.cluster import Cluster, Installation, Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
+from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.values import mapping
+from olmc.profiles.ownership import group_annotations
 from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
+from olmc.settle.overrides import refused_variables
 from olmc.settle.permissions import Access, allowed, rule_problem
 from olmc.settle.requirements import APIEXTENSIONS, apiservices_by_name, owned_by_others, predecessors
 
+READY = ("AllRequirementsMet", "all requirements found, attempting install")
 _NO_RETRY = "InstallComponentFailedNoRetry"
 
 
 class Outcome(NamedTuple):
     """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
-    a failure or because what it has written never counts as installed."""
+    a failure or because what it has written never counts as installed.
+
+    `phase` is the one that the CSV is in when it did not succeed.
+    """
 
     failure: Failure | None
     installation: Installation | None
     flapping: bool = False
+    phase: str = "Failed"
 
 
 def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | None:
@@ -119,7 +127,7 @@ def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
 
 
 def install(
-    csv: Csv, group: Group, cluster: Cluster, access: Access, foreign: frozenset[str]
+    csv: Csv, group: Group, cluster: Cluster, access: Access, foreign: frozenset[str], options: Options
 ) -> Outcome:
     """Carry out the install strategy of a CSV whose requirements are met.
 
@@ -134,7 +142,7 @@ def install(
         known = _NO_RETRY in cluster.profile.csv_reasons
         return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
     for index, deployment in enumerate(csv.deployments):
-        problem = deployment_problem(deployment, csv.name)
+        problem = deployment_problem(deployment, csv.name) or refused_variables(csv, deployment, cluster, options)
         if problem:
             return _failed(problem, Installation(index, len(csv.webhooks) if index else 0))
         problem, webhooks = _serving_problem(csv, cluster.stock, foreign)
@@ -143,7 +151,16 @@ def install(
                 break
             return _failed(problem, Installation(index + 1, webhooks))
     installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
+    unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
+    if unexpected:
+        return Outcome(("InstallWaiting", f"installing: {unexpected}"), installation, True, "InstallReady")
     return Outcome(None, installation, flapping=_is_never_ready(csv))
+
+
+def without_client(csv: Csv, *, runs: bool) -> Outcome:
+    """What becomes of a CSV when OLM can't act as the account of its group: it stays what it is."""
+    whole = Installation(len(csv.deployments), len(csv.webhooks))
+    return Outcome(None, whole) if runs else Outcome(READY, None, phase="InstallReady")
 
 
 def template_annotations(
@@ -154,6 +171,22 @@ def template_annotations(
     if serving and profile.deploy_template_olmcahash == "replaces":
         own = {}
     return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
+
+
+def _unexpected_annotations(csv: Csv, group: Group, profile: Profile) -> Iterator[str]:
+    """What OLM says of an annotation of the CSV that it does not find in a pod template, where the template's own won.
+
+    It looks at one Deployment after the other; of several annotations it meets any first.
+    """
+    expected = {**csv.annotations, **group_annotations(profile, group)}
+    serving = serving_deployments(csv)
+    for deployment in csv.deployments:
+        template = mapping(mapping(deployment.get("spec")).get("template"))
+        there = template_annotations(profile, template, expected, serving=deployment.get("name") in serving)
+        for key in sorted(expected):
+            if there[key] != expected[key]:
+                found = f"Expected {key}:{expected[key]}, found {key}:{there[key]}"
+                yield f"unexpected annotation on deployment. {found}"
 
 
 def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:

@@ -14,15 +14,23 @@ from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.first_check import at_first_check
 from olmc.settle.groups import pruned, with_targets
-from olmc.settle.install import install, owner_conflict, strategy_failure, webhook_failure
+from olmc.settle.install import (
+    READY,
+    Outcome,
+    install,
+    owner_conflict,
+    strategy_failure,
+    webhook_failure,
+    without_client,
+)
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
 from olmc.settle.permissions import Access, access
-from olmc.settle.requirements import Surroundings, requirements
+from olmc.settle.requirements import Status, Surroundings, requirements
+from olmc.settle.tokens import missing_token
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
 _NOT_MET = ("RequirementsNotMet", "one or more requirements couldn't be found")
-_READY = ("AllRequirementsMet", "all requirements found, attempting install")
 _REINSTALL = ("NeedsReinstall", "calculated deployment install is bad")
 _WAITING = ("InstallSucceeded", "waiting for install components to report healthy")
 
@@ -133,7 +141,7 @@ def _judge(
         return Member(csv, group if isinstance(group, Group) else None, "", "", "")
     free = needs_no_group(csv, cluster, options)
     if free and not cluster.groups_in(csv.namespace):
-        return _through_phases(csv, no_group(csv.namespace), cluster, world, served, members)
+        return _through_phases(csv, no_group(csv.namespace), cluster, options, world, served, members)
     if not isinstance(group, Group):
         return _failed(csv, None, group)
     if group.problem:
@@ -145,11 +153,11 @@ def _judge(
     provided[key_of(group)] = verdict.apis
     if verdict.failure:
         return _failed(csv, group, verdict.failure)
-    return _through_phases(csv, group, cluster, world, served, members)
+    return _through_phases(csv, group, cluster, options, world, served, members)
 
 
 def _through_phases(
-    csv: Csv, group: Group, cluster: Cluster, world: Surroundings, served: Mapping[str, ServedAPI],
+    csv: Csv, group: Group, cluster: Cluster, options: Options, world: Surroundings, served: Mapping[str, ServedAPI],
     members: Mapping[Name, Member],
 ) -> Member:  # fmt: skip
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
@@ -171,7 +179,8 @@ def _through_phases(
         history = _history(("Pending", *_NOT_MET))
         return Member(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
-    if earlier is None or not earlier.succeeded:
+    runs = earlier is not None and earlier.succeeded
+    if not runs:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
@@ -182,12 +191,13 @@ def _through_phases(
     foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
-    outcome = install(csv, group, cluster, world.access, foreign)
+    if missing_token(group, cluster.stock, options.kube_version, cluster.profile):
+        outcome = without_client(csv, runs=runs)
+    else:
+        outcome = install(csv, group, cluster, world.access, foreign, options)
     if outcome.failure:
-        member = _failed(csv, group, outcome.failure, flapping=outcome.flapping)
-        history = _history(("InstallReady", *_READY), ("Failed", *outcome.failure))
-        return member._replace(requirements=statuses, installation=outcome.installation, history=history)
-    ready, installing = ("InstallReady", *_READY), ("Installing", *_WAITING)
+        return _stopped(csv, group, outcome, statuses)
+    ready, installing = ("InstallReady", *READY), ("Installing", *_WAITING)
     if outcome.flapping:
         # OLM installs, finds it bad and is ready again at once: most of the time it spends installing (case 36).
         history = _history(ready, installing, ("Pending", *_REINSTALL), ready)
@@ -195,6 +205,18 @@ def _through_phases(
     done = ("Succeeded", *SUCCEEDED)
     history = _history(ready, installing, done)
     return Member(csv, group, *done, statuses, outcome.installation, history=history)
+
+
+def _stopped(csv: Csv, group: Group, outcome: Outcome, statuses: tuple[Status, ...]) -> Member:
+    """A CSV whose install did not come to its end, in the phase that it stays in or keeps returning to."""
+    reason, message = outcome.failure or ("", "")
+    phases = [("InstallReady", *READY)]
+    if outcome.phase == "InstallReady" and outcome.installation is not None:
+        phases.append(("Installing", *_WAITING))
+    last = (outcome.phase, reason, message)
+    history = _history(*phases, *([last] if last != phases[-1] else ()))
+    member = Member(csv, group, *last, statuses, outcome.installation, flapping=outcome.flapping)
+    return member._replace(history=history)
 
 
 def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:

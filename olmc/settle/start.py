@@ -20,7 +20,7 @@ from olmc.profiles.resolve import profile_of
 from olmc.rules import load as rules
 from olmc.settle.given_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.settle.groups import parse_apis, pruned, stored_group, with_targets
-from olmc.settle.known import known_part
+from olmc.settle.known import known_part, with_known_config
 from olmc.settle.scopes import placed
 from olmc.settle.sources import FROM_CONFIGMAP, spec_problem
 from olmc.yaml import locate
@@ -58,7 +58,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
     csvs = {key_of(csv): csv for csv, _ in arrived}
-    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, report))}
+    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
     cluster = Cluster(
         profile=profile,
         namespaces=namespaces,
@@ -149,7 +149,9 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
 
 
-def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
+def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:
+    """A Subscription with the status that it has, without the fields of its config that its CRD does not know; None if
+    the API server refuses it."""
     obj = manifest.object
     config = mapping(obj.get("spec")).get("config")
     try:
@@ -162,8 +164,9 @@ def _subscription(manifest: Manifest, report: Report) -> Subscription | None:
     annotations = obj["metadata"].get("annotations") or {}
     generation = status.get("installPlanGeneration")
     told = _told(status)
+    kept = with_known_config(obj, profile)
     return Subscription(
-        {key: value for key, value in obj.items() if key != "status"},
+        {key: value for key, value in kept.items() if key != "status"},
         manifest.source,
         current=str(status.get("currentCSV") or ""),
         installed=str(status.get("installedCSV") or ""),

@@ -21,6 +21,18 @@ from olmc.profiles.table import gaps_text
 KNOWN = (*formats()["versions"], *formats()["named"])
 ABOUT_THE_PROFILE = {"name", "gaps"}
 
+# What is not in the specification: features in which clusters of older versions differed, and what an OpenShift version
+# got with a patch release only.
+SEEN_IN_CLUSTERS = {
+    "account.token",
+    "csv.cleanup",
+    "csv.finalizer",
+    "installplan.catalogSources",
+    "subscription.config",
+    "subscription.unpacking",
+}
+LATER_IN_OPENSHIFT = {"4.17": {"account.token": "0.28.0"}}
+
 
 def source_files(project: Path) -> Iterator[tuple[str, ast.Module]]:
     for path in sorted((project / "olmc").rglob("*.py")):
@@ -192,6 +204,9 @@ def test_what_is_random_is_told_of_the_versions_in_which_it_is() -> None:
 def test_the_page_says_what_was_compared_with_clusters() -> None:
     assert "OLM 0.17.0, 0.22.0, 0.28.0 and 0.46.0 ran on a real API server" in page()
     assert set(formats()["compared"]) <= set(formats()["versions"])
+    told = {feature for feature, found in formats()["features"].items() if "known" in found}
+    assert told == SEEN_IN_CLUSTERS | {"copied.metadata", "deploy.annotations.precedence", "deploy.env.merge"}
+    assert all(f"*How it is known:* {formats()['features'][feature]['known']}\n" in page() for feature in told)
 
 
 def test_gaps_that_are_no_features_have_a_name_of_their_own() -> None:
@@ -222,8 +237,14 @@ def specified(shared: Path) -> dict[str, Any]:
 
 
 def test_the_eras_are_those_of_the_specification(specified: dict[str, Any]) -> None:
-    """60 features with the versions in which each changed; there, one may begin later than with the first."""
-    assert len(specified["features"]) == len(formats()["features"]) == 60
+    """60 features with the versions in which each changed; there, one may begin later than with the first.
+
+    Further ones are those in which clusters differed.
+    """
+    assert len(specified["features"]) == 60
+    known = {feature["id"] for feature in specified["features"]}
+    assert formats()["features"].keys() - known == SEEN_IN_CLUSTERS
+    assert known <= formats()["features"].keys()
     for feature in specified["features"]:
         theirs = [era["since"].removeprefix("v") for era in feature["eras"]]
         ours = [era["since"] for era in formats()["features"][feature["id"]]["eras"]]
@@ -237,8 +258,9 @@ def test_openshift_is_that_of_the_specification(specified: dict[str, Any]) -> No
         blend = formats()["named"][f"ocp-{row['ocp']}"]
         assert blend["base"] == row["base_tag_at_GA"].removeprefix("v")
         like = {f: tag.removeprefix("v") for tag, found in row["features_taken_from_other_tag"].items() for f in found}
-        assert blend.get("like", {}) == like
-        assert ("note" in blend) == bool(row["backports"]) or row["ocp"] == "4.5"
+        further = LATER_IN_OPENSHIFT.get(row["ocp"], {})
+        assert blend.get("like", {}) == like | further
+        assert ("note" in blend) == bool(row["backports"] or further) or row["ocp"] == "4.5"
     assert len(specified["openshift"]) == 20
     own = formats()["named"]["ocp-4.14"]["values"]["og.clusterrole.name"]["value"]
     theirs = specified["optional_profiles"]["ocp-4.14"]["overrides"]["og.clusterrole.name"]
