@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import fnv64a_hex
+from olmc.kube.schema_validation import violations
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
-from olmc.settle.structural import violations
 
 
 class CRDError(Exception):

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.settle.structural import violations
+from olmc.kube.schema_validation import violations
 
-CASES = yaml.safe_load(Path(__file__).with_name("structural.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(Path(__file__).with_name("schema_validation.yaml").read_text(encoding="utf-8"))
 
 
 def judged(schema: Any, value: Any) -> str:

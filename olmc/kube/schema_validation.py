@@ -1,0 +1,296 @@
+"""Values against the OpenAPI schema of a CRD, in the words of the API server (R-CAT-723).
+
+As there, every check of a value speaks for itself, and the branch of a choice that is told about is the one with the
+most checks that held. Rules in CEL are not part of it. The API server has fields in no order, here they stand by name.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.golang import encode_plain, formats, regexp
+from olmc.golang.numbers import number_text, quoted
+from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
+from olmc.model.values import mapping
+
+_NUMBER_BOUNDS = (
+    ("minimum", "exclusiveMinimum", operator.ge, operator.gt, "greater"),
+    ("maximum", "exclusiveMaximum", operator.le, operator.lt, "less"),
+)
+_NEARLY = 1e-9
+"""How far a quotient may be from an integer, as a part of it, to count as one."""
+
+
+class _At(NamedTuple):
+    """Where a value stands: the field and keys of the whole, the path below it, and whether a schema's format counts
+    that the API server doesn't know."""
+
+    field: str
+    keys: Keys
+    path: str = ""
+    any_format: bool = False
+
+    def below(self, step: str) -> _At:
+        return self._replace(path=self.path + step)
+
+    def full(self) -> str:
+        return f"{self.field}.{self.path.removeprefix('.')}" if self.path else self.field
+
+
+class _Found(NamedTuple):
+    """What is wrong with a value, and how many checks of it, and of what is in it, held."""
+
+    problems: tuple[FieldError, ...] = ()
+    held: int = 0
+
+
+_Check = Callable[[Mapping[str, Any], Any, _At], _Found]
+
+
+def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
+    """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
+    problems = _judged(schema, obj, _At("[]", ())).problems
+    return aggregated(problems) if problems else ""
+
+
+def default_errors(schema: Mapping[str, Any], value: Any, field: str, keys: Keys) -> list[FieldError]:
+    """What is wrong with a schema's own default, which is the field of this name and stands at the end of the keys.
+
+    Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
+    """
+    return list(_judged(schema, value, _At(field, keys, any_format=True)).problems)
+
+
+def _judged(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+    if value is None:
+        return _together([_typed(schema, value, at), _chosen(schema, value, at)])
+    checks = _checks_of(schema, value, at)
+    return _together([check(schema, value, at) for check in checks], len(checks) + 1)
+
+
+def _checks_of(schema: Mapping[str, Any], value: Any, at: _At) -> list[_Check]:
+    """The checks that concern a value, in the order of the API server."""
+    checks: list[_Check] = [_typed] if _types(schema, at) or _format(schema, at) else []
+    checks.append(_combined)
+    if isinstance(value, str):
+        checks += [_text, _formatted] if formats.supports(_format(schema, at)) else [_text]
+    elif isinstance(value, list):
+        checks.append(_items)
+    elif _is_number(value):
+        checks.append(_number)
+    checks.append(_chosen)
+    if isinstance(value, dict):
+        checks.append(_fields)
+    return checks
+
+
+def _together(parts: Iterable[_Found], held: int = 0) -> _Found:
+    known = tuple(parts)
+    problems = dict.fromkeys(problem for part in known for problem in part.problems)
+    return _Found(tuple(problems), held + sum(part.held for part in known))
+
+
+def _invalid(at: _At, value: Any, text: str) -> _Found:
+    shown = value if isinstance(value, str) else Shown(_shown(value))
+    return _Found((invalid(at.full(), shown, f"{at.path} in body {text}", at.keys),))
+
+
+def _too_many(at: _At, number: int, most: int) -> _Found:
+    detail = f"must have at most {most} item{'' if most == 1 else 's'}"
+    return _Found((FieldError(at.full(), "Too many", at.keys, detail, number),))
+
+
+def _composite(at: _At, text: str) -> FieldError:
+    """A problem of several schemas together, which has no place but the whole's."""
+    return invalid(at.field, "", f"{quoted(at.path)} must {text}", at.keys)
+
+
+def _shown(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else encode_plain(value).decode()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return names.get(type(value), "null")
+
+
+def _types(schema: Mapping[str, Any], at: _At) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string") is True and not at.any_format:
+        return ("integer", "string")
+    wanted = schema.get("type")
+    return (wanted,) if isinstance(wanted, str) and wanted else ()
+
+
+def _format(schema: Mapping[str, Any], at: _At) -> str:
+    name = schema.get("format")
+    return name if isinstance(name, str) and (at.any_format or formats.supports(name)) else ""
+
+
+def _length(schema: Mapping[str, Any], bound: str) -> int | None:
+    value = schema.get(bound)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _typed(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+    types, name, kind = _types(schema, at), _format(schema, at), _kind(value)
+    held = _Found(held=1)
+    if value is None:
+        return held if not types or schema.get("nullable") is True else _of_type(at, ",".join(types), kind)
+    is_whole = isinstance(value, float) and value.is_integer() and "integer" in types
+    if kind in types or is_whole or (kind == "integer" and "number" in types):
+        return held
+    if name and kind in ("string", "array"):
+        return held if not {"integer", "number"} & {*types} else _of_type(at, ",".join(types), kind)
+    own_format = {"integer": "int64", "number": "float64"}.get(kind, "")
+    if name and name != own_format:
+        return _of_type(at, name, own_format)
+    return _of_type(at, ",".join(types), kind)
+
+
+def _of_type(at: _At, wanted: str, kind: str) -> _Found:
+    return _invalid(at, kind, f"must be of type {wanted}: {quoted(kind)}")
+
+
+def _text(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
+    most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
+    if most is not None and len(value) > most:
+        detail = f"may not be more than {most} byte{'' if most == 1 else 's'}"
+        return _Found((FieldError(at.full(), "Too long", at.keys, detail),))
+    if least is not None and len(value) < least:
+        return _invalid(at, value, f"should be at least {least} chars long")
+    if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
+        return _invalid(at, value, f"should match '{pattern}'")
+    return _Found()
+
+
+def _formatted(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
+    name = _format(schema, at)
+    if formats.conforms(name, value):
+        return _Found()
+    return _invalid(at, value, f"must be of type {name}: {quoted(value)}")
+
+
+def _number(schema: Mapping[str, Any], value: float, at: _At) -> _Found:
+    return _together([_Found(held=1), *_number_problems(schema, value, at)])
+
+
+def _number_problems(schema: Mapping[str, Any], value: float, at: _At) -> Iterator[_Found]:
+    factor = schema.get("multipleOf", 0)
+    if _is_number(factor) and not _is_multiple(value, _alike(value, factor)):
+        yield _invalid(at, value, f"should be a multiple of {number_text(_alike(value, factor))}")
+    for bound_key, exclusive_key, may_equal, must_differ, words in _NUMBER_BOUNDS:
+        if _is_number(schema.get(bound_key)):
+            bound, exclusive = _alike(value, schema[bound_key]), schema.get(exclusive_key) is True
+            if not (must_differ if exclusive else may_equal)(value, bound):
+                or_equal = "" if exclusive else "or equal to "
+                yield _invalid(at, value, f"should be {words} than {or_equal}{number_text(bound)}")
+
+
+def _alike(value: float, bound: float) -> float:
+    """A bound as what the value is: for integers Go cuts off its fraction."""
+    return int(bound) if isinstance(value, int) else float(bound)
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if not factor:
+        return True
+    if isinstance(value, int):
+        return value % int(factor) == 0
+    quotient = 1 / factor * value if factor < 1 else value / factor
+    rest = abs(quotient - int(quotient))
+    return rest == 0 or rest / (abs(quotient) + abs(int(quotient))) < _NEARLY
+
+
+def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _At) -> _Found:
+    parts = [_Found(held=1)]
+    if isinstance(schema.get("items"), Mapping):
+        parts += [_judged(schema["items"], item, at.below(f"[{index}]")) for index, item in enumerate(value)]
+    least, most = _length(schema, "minItems"), _length(schema, "maxItems")
+    if least is not None and len(value) < least:
+        parts.append(_invalid(at, len(value), f"should have at least {least} items"))
+    if most is not None and len(value) > most:
+        parts.append(_too_many(at, len(value), most))
+    return _together(parts)
+
+
+def _chosen(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+    choices = schema.get("enum")
+    if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
+        return _Found()
+    supported = ", ".join(quoted(c if isinstance(c, str) else encode_plain(c).decode()) for c in choices)
+    shown = "null" if value is None else value if isinstance(value, str) else Shown(_shown(value))
+    return _Found((FieldError(at.full(), "Unsupported value", at.keys, f"supported values: {supported}", shown),))
+
+
+def _same(value: Any, choice: Any) -> bool:
+    return value == choice and isinstance(value, bool) == isinstance(choice, bool)
+
+
+def _fields(schema: Mapping[str, Any], value: Mapping[str, Any], at: _At) -> _Found:
+    least, most = _length(schema, "minProperties"), _length(schema, "maxProperties")
+    if least is not None and len(value) < least:
+        return _invalid(at, len(value), f"should have at least {least} properties")
+    if most is not None and len(value) > most:
+        return _too_many(at, len(value), most)
+    properties, others = mapping(schema.get("properties")), schema.get("additionalProperties")
+    parts = []
+    for key, item in sorted(value.items()):
+        if key in properties:
+            parts.append(_judged(mapping(properties[key]), item, at.below(f".{key}" if at.path else key)))
+        elif isinstance(others, Mapping):
+            parts.append(_judged(others, item, at.below(f".{key}")))
+        elif others is False:
+            detail = f"{at.path}.{key} in body is a forbidden property"
+            parts.append(_Found((invalid(at.full(), key, detail, at.keys),)))
+    for key in schema.get("required") or ():
+        if key not in value:
+            parts.append(_Found((required(at.below(f".{key}").full(), at.keys),)))
+    return _together(parts)
+
+
+def _combined(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+    def judged(key: str) -> list[_Found]:
+        inner = schema.get(key)
+        return [_judged(mapping(each), value, at) for each in inner] if isinstance(inner, list) else []
+
+    parts = [_Found(held=1)]
+    parts += _any_of(judged("anyOf"), at)
+    parts += _one_of(judged("oneOf"), at)
+    parts += _all_of(judged("allOf"), at)
+    if isinstance(schema.get("not"), Mapping) and not _judged(schema["not"], value, at).problems:
+        parts.append(_Found((_composite(at, "not validate the schema (not)"),)))
+    return _together(parts)
+
+
+def _any_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
+    fitting = next((each for each in found if not each.problems), None)
+    if fitting is not None:
+        yield fitting
+    elif found:
+        yield _Found((_composite(at, "validate at least one schema (anyOf)"),))
+        yield max(found, key=lambda each: each.held)
+
+
+def _one_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
+    fitting = [each for each in found if not each.problems]
+    if len(fitting) == 1:
+        yield fitting[0]
+    elif found:
+        number = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
+        yield _Found((_composite(at, f"validate one and only one schema (oneOf). {number}"),))
+        if not fitting:
+            yield max(found, key=lambda each: each.held)
+
+
+def _all_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
+    yield from found
+    failed = sum(bool(each.problems) for each in found)
+    if failed:
+        none = ". None validated" if failed == len(found) else ""
+        yield _Found((_composite(at, f"validate all the schemas (allOf){none}"),))
