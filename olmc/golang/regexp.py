@@ -42,7 +42,7 @@ def found(pattern: str, text: str) -> bool:
     import re2  # few runs need it, and it takes time
 
     try:
-        return re2.compile(pattern, _options()).search(text) is not None
+        return re2.compile(_whole(pattern), _options()).search(_whole(text)) is not None
     except re2.error:
         return False
 
@@ -58,7 +58,7 @@ def problem(pattern: str) -> str:
     import re2
 
     try:
-        re2.compile(pattern.encode("utf-8", "replace").decode(), _options())
+        re2.compile(_whole(pattern), _options())
     except re2.error as error:
         kind, _, at = error.args[0].decode("utf-8", "replace").partition(": ")
         return _in_go(kind, at, pattern)
@@ -89,6 +89,11 @@ def _in_go(kind: str, at: str, pattern: str) -> str:
     elif kind == "invalid repetition size":
         at = at.removesuffix("?")
     return f"error parsing regexp: {_WORDS[kind]}: `{at}`"
+
+
+def _whole(text: str) -> str:
+    """A text without halves of characters, which the library doesn't take."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _options() -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from olmc.golang import encode_plain, formats, regexp
 from olmc.golang.numbers import number_text, quoted
 from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
+from olmc.kube.field_path import Path
 from olmc.model.values import mapping
 
 _NUMBER_BOUNDS = (
@@ -55,12 +56,12 @@ def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     return aggregated(problems) if problems else ""
 
 
-def default_errors(schema: Mapping[str, Any], value: Any, field: str, keys: Keys) -> list[FieldError]:
-    """What is wrong with a schema's own default, which is the field of this name and stands at the end of the keys.
+def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[FieldError]:
+    """What is wrong with a schema's own default, which stands at `path`.
 
     Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
     """
-    return list(_judged(schema, value, _At(field, keys, any_format=True)).problems)
+    return list(_judged(schema, value, _At(path.field, path.keys, any_format=True)).problems)
 
 
 def _judged(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
