@@ -30,6 +30,13 @@ def metadata_errors(
         *_name_errors(text(metadata.get("name")), name_problems),
         *(_namespace_errors(text(metadata.get("namespace"))) if namespaced else _no_namespace_errors(metadata)),
         *_generation_errors(metadata),
+        *content_errors(metadata),
+    ]
+
+
+def content_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """What Kubernetes would say about the parts of an object's metadata that an update may change."""
+    return [
         *_label_errors(mapping(metadata.get("labels"))),
         *_annotation_errors(mapping(metadata.get("annotations"))),
         *_owner_errors(metadata),
@@ -81,7 +88,8 @@ def _annotation_errors(annotations: Mapping[str, Any]) -> Iterator[FieldError]:
     for key in sorted(annotations):
         for problem in is_qualified_name(key.lower()):
             yield invalid("metadata.annotations", key, problem, ("metadata", "annotations", key))
-    size = sum(len(part.encode()) for key, value in annotations.items() for part in (key, text(value)))
+    parts = (part for key, value in annotations.items() for part in (key, text(value)))
+    size = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
     if size > ANNOTATIONS_LIMIT:
         detail = f"may not be more than {ANNOTATIONS_LIMIT} bytes"
         yield FieldError("metadata.annotations", "Too long", ("metadata", "annotations"), detail)

@@ -1,0 +1,326 @@
+"""What the API server refuses in the OpenAPI schema of a CRD (apiextensions.k8s.io, Kubernetes 1.36).
+
+A schema is judged as a structure, then its defaults, then keyword by keyword. Of rules in CEL, the fields around the
+expressions are judged; whether an expression compiles, what it costs and whether it may use `oldSelf`, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.golang.numbers import SPACES
+from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
+from olmc.kube.field_errors import FieldError, Shown
+from olmc.kube.field_path import Path
+from olmc.kube.schema_defaults import META_FIELDS, schema_default_errors
+from olmc.kube.schema_fields import follow
+from olmc.kube.schema_place import Place, at, is_plain
+from olmc.kube.structural_schema import conversion_error, structural_errors
+from olmc.model.values import mapping, mappings, text, texts
+
+Schema = Mapping[str, Any]
+
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+_UNIQUE = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+_SET_ITEM = "must be atomic as item of a list with x-kubernetes-list-type=set"
+_NO_KEY = "this property is in x-kubernetes-list-map-keys, so it"
+_KEYS_OF_MAP = "must be map if x-kubernetes-list-map-keys is non-empty"
+_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_ROOT_OF_STATUS = "at the root of the schema if the status subresource is enabled"
+_AT_ROOT = (
+    *("Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum"),
+    *("MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"),
+    *("Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
+)
+"""What may stand at the root of a schema whose status is a subresource, as Go calls it."""
+
+
+_NESTING = frozenset({"not", "allOf", "oneOf", "anyOf", "definitions", "dependencies"})
+_RARE = frozenset({*_UNSUPPORTED, "uniqueItems", "x-kubernetes-embedded-resource"})
+_EXTENSIONS = frozenset(
+    {
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-map-type",
+        "x-kubernetes-list-type",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-validations",
+    }
+)
+
+
+class SchemaRules(NamedTuple):
+    """Rules that came later than the first CRDs: an update is not held to one that the CRD has broken before."""
+
+    structural: bool = True
+    valid_types: bool = True
+    pruned_defaults: bool = True
+    atomic_sets: bool = True
+    sound_map_keys: bool = True
+
+
+class _Inside(NamedTuple):
+    """What a schema is a part of: a resource's apiVersion, kind or metadata, and why it may have no default."""
+
+    meta: bool = False
+    no_default: str = ""
+
+
+def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: SchemaRules) -> list[FieldError]:
+    """What the API server refuses of an `openAPIV3Schema` that stands at `root`.
+
+    `has_status`: whether the status is a subresource of the version.
+    """
+    errors = list(_root_errors(schema, root)) if has_status else []
+    if schema.get("nullable") is True:
+        errors.append(at(root, "nullable").forbidden("nullable cannot be true at the root"))
+    unconverted = conversion_error(schema) if rules.structural else ""
+    if rules.structural and not unconverted:
+        found = structural_errors(schema, root)
+        errors += found or schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+    _check(schema, root, _Inside(), rules, errors)
+    if unconverted and not errors:
+        errors.append(root.invalid("", unconverted))
+    return errors
+
+
+def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
+    # Go looks at the fields in their order and stops at the first that is wrong.
+    for key, (name, _) in SCHEMA_FIELDS.items():
+        value = schema.get(key)
+        if name == "Type" and value not in (None, "", "object"):
+            detail = (
+                'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+            )
+            yield at(root, "type").invalid(text(value), detail)
+            return
+        if name not in _AT_ROOT and _is_set(key, value):
+            allowed = f"[{' '.join(_AT_ROOT)}]"
+            detail = f"only {allowed} fields are allowed {_ROOT_OF_STATUS}"
+            yield root.invalid(printed_schema(schema), detail)
+            return
+
+
+def _is_set(key: str, value: Any) -> bool:
+    """Whether a keyword's value is another than Go's zero value."""
+    if key == "default" or (value is False and key in ("additionalProperties", "additionalItems")):
+        return value is not None
+    return bool(value) or (value == 0 and value is not False)
+
+
+def _check(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules, errors: list[FieldError]) -> None:
+    """A schema and those in it, keyword by keyword, in the order of the API server."""
+    kind, properties, items = schema.get("type"), schema.get("properties"), schema.get("items")
+    is_odd = (kind and kind not in TYPES) or isinstance(items, list)
+    if is_odd or "default" in schema or not _RARE.isdisjoint(schema):
+        errors += _keyword_errors(schema, place, inside, rules)
+    others = schema.get("additionalProperties")
+    if others is not None:
+        if properties and others is not True:
+            detail = "additionalProperties and properties are mutual exclusive"
+            errors.append(at(place, "additionalProperties").forbidden(detail))
+        if isinstance(others, dict):
+            _check(others, (place, "additionalProperties", None), _inside_others(inside), rules, errors)
+    if isinstance(properties, dict):
+        is_root = isinstance(place, Path)
+        is_resource = is_root or schema.get("x-kubernetes-embedded-resource") is True
+        for key in sorted(properties):
+            below, inner = inside, mapping(properties[key])
+            if is_plain(inner):
+                continue
+            if is_resource and key in META_FIELDS:
+                below = _Inside(True, f"in top-level {key}" if is_root else inside.no_default)
+            _check(inner, (place, "properties", key), below, rules, errors)
+    if not _NESTING.isdisjoint(schema):
+        _check_nested(schema, place, inside, rules, errors)
+    for index, each in enumerate(mappings(items) if isinstance(items, list) else ()):
+        _check(each, (place, "items", index), inside, rules, errors)
+    if isinstance(items, dict):
+        _check(items, (place, "items", None), inside, rules, errors)
+    if not _EXTENSIONS.isdisjoint(schema):
+        for extension_errors in (_extension_errors, _list_errors, _map_key_errors, _rule_errors):
+            errors += extension_errors(schema, place, rules)
+
+
+def _inside_others(inside: _Inside) -> _Inside:
+    return (
+        inside._replace(no_default="inside additionalProperties applying to object metadata") if inside.meta else inside
+    )
+
+
+def _check_nested(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules, errors: list[FieldError]) -> None:
+    if isinstance(schema.get("not"), dict):
+        _check(schema["not"], (place, "not", None), inside, rules, errors)
+    for name in ("allOf", "oneOf", "anyOf"):
+        for index, each in enumerate(mappings(schema.get(name))):
+            _check(each, (place, name, index), inside, rules, errors)
+    for name in ("definitions", "dependencies"):
+        inner = mapping(schema.get(name))
+        for key in sorted(inner):
+            if isinstance(inner[key], dict):
+                _check(inner[key], (place, name, key), inside, rules, errors)
+
+
+def _keyword_errors(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules) -> Iterator[FieldError]:
+    kind = text(schema.get("type"))
+    if rules.valid_types and kind and kind not in TYPES:
+        yield at(place, "type").unsupported(kind, TYPES)
+    if schema.get("default") is not None and inside.no_default:
+        yield at(place, "default").forbidden(f"must not be set {inside.no_default}")
+    for name in _UNSUPPORTED:
+        value = schema.get(name)
+        if value is not None if name in ("additionalItems", "dependencies", "$ref") else value:
+            yield at(place, name).forbidden(f"{name} is not supported")
+    if kind == "null":
+        yield at(place, "type").forbidden("type cannot be set to null, use nullable as an alternative")
+    if isinstance(schema.get("items"), list) and schema["items"]:
+        yield at(place, "items").forbidden("items must be a schema object and not an array")
+    if inside.meta and schema.get("x-kubernetes-embedded-resource") is True:
+        yield at(place, "x-kubernetes-embedded-resource").forbidden("must not be used inside of resource meta")
+    if schema.get("uniqueItems") is True:
+        yield at(place, "uniqueItems").forbidden(_UNIQUE)
+
+
+def _extension_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        yield at(place, "x-kubernetes-preserve-unknown-fields").invalid(False, "must be true or undefined")
+    map_type = schema.get("x-kubernetes-map-type")
+    if isinstance(map_type, str):
+        yield from _type_errors(schema, place, "object", "x-kubernetes-map-type")
+        if map_type not in ("atomic", "granular"):
+            yield at(place, "x-kubernetes-map-type").unsupported(map_type, ("atomic", "granular"))
+    list_type = schema.get("x-kubernetes-list-type")
+    if not isinstance(list_type, str):
+        return
+    if schema.get("type") != "array":
+        yield from _type_errors(schema, place, "array", "x-kubernetes-list-type")
+    elif rules.atomic_sets and (found := mergeable_set_item(schema)):
+        keyword, printed = found
+        yield at((place, "items", None), keyword).invalid(printed, _SET_ITEM)
+    if list_type not in ("atomic", "set", "map"):
+        yield at(place, "x-kubernetes-list-type").unsupported(list_type, ("atomic", "set", "map"))
+
+
+def _type_errors(schema: Schema, place: Place, wanted: str, extension: str) -> Iterator[FieldError]:
+    kind, detail = text(schema.get("type")), f"must be {wanted} if {extension} is specified"
+    if not kind:
+        yield at(place, "type").required(detail)
+    elif kind != wanted:
+        yield at(place, "type").invalid(kind, detail)
+
+
+def mergeable_set_item(schema: Schema) -> tuple[str, str] | None:
+    """The keyword of the items of a set that lets them be merged, and what the API server prints of it."""
+    items = schema.get("items")
+    if schema.get("x-kubernetes-list-type") != "set" or not isinstance(items, dict):
+        return None
+    kind, list_type = items.get("type"), items.get("x-kubernetes-list-type")
+    if kind == "array" and list_type not in (None, "atomic"):
+        return "x-kubernetes-list-type", text(list_type)
+    if kind == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        # The API server prints the type of list where it means that of map.
+        return "x-kubernetes-map-type", "null" if list_type is None else text(list_type)
+    return None
+
+
+def _list_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:  # noqa: ARG001
+    keys, list_type = texts(schema.get("x-kubernetes-list-map-keys")), schema.get("x-kubernetes-list-type")
+    if keys and list_type is None:
+        yield at(place, "x-kubernetes-list-type").required(_KEYS_OF_MAP)
+    elif keys and list_type != "map":
+        yield at(place, "x-kubernetes-list-type").invalid(text(list_type), _KEYS_OF_MAP)
+    if list_type != "map":
+        return
+    items = schema.get("items")
+    if not keys:
+        yield at(place, "x-kubernetes-list-map-keys").required("must not be empty if x-kubernetes-list-type is map")
+    if items is None:
+        yield at(place, "items").required("must have a schema if x-kubernetes-list-type is map")
+    elif not isinstance(items, dict):
+        detail = "must only have a single schema if x-kubernetes-list-type is map"
+        yield at(place, "items").invalid(printed_items(items), detail)
+    elif items.get("type") != "object":
+        detail = "must be object if parent array's x-kubernetes-list-type is map"
+        yield at((place, "items", None), "type").invalid(text(items.get("type")), detail)
+    else:
+        yield from _key_errors(keys, mapping(items.get("properties")), place)
+
+
+def _key_errors(keys: list[str], properties: Mapping[str, Any], place: Place) -> Iterator[FieldError]:
+    shown = Shown.json(keys)
+    for index, key in enumerate(keys):
+        if key not in properties:
+            detail = "entries must all be names of item properties"
+            yield at(place, "x-kubernetes-list-map-keys").invalid(shown, detail)
+        elif mapping(properties[key]).get("type") in ("array", "object"):
+            # The API server prints the type of the items.
+            below: Place = ((place, "items", None), "properties", key)
+            yield at(below, "type").invalid(
+                "object", "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            )
+        if key in keys[:index]:
+            yield at(place, "x-kubernetes-list-map-keys").invalid(shown, "must not contain duplicate entries")
+
+
+def _map_key_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:
+    if rules.sound_map_keys:
+        yield from map_key_errors(schema, place)
+
+
+def map_key_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
+    """The items, or keys of items, of a set or map that may be missing or null."""
+    list_type, items = schema.get("x-kubernetes-list-type"), schema.get("items")
+    if list_type not in ("set", "map") or not isinstance(items, dict):
+        return
+    below: Place = (place, "items", None)
+    if items.get("nullable") is True:
+        yield at(below, "nullable").forbidden(f"cannot be nullable when x-kubernetes-list-type is {list_type}")
+    if list_type != "map":
+        return
+    properties, wanted = mapping(items.get("properties")), texts(items.get("required"))
+    for key in texts(schema.get("x-kubernetes-list-map-keys")):
+        inner = mapping(properties.get(key))
+        if key in properties and key not in wanted and inner.get("default") is None:
+            detail = f"{_NO_KEY} must have a default or be a required property"
+            yield at((below, "properties", key), "default").required(detail)
+        if inner.get("nullable") is True:
+            yield at((below, "properties", key), "nullable").forbidden(f"{_NO_KEY} cannot be nullable")
+
+
+def _rule_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:  # noqa: ARG001
+    for index, rule in enumerate(mappings(schema.get("x-kubernetes-validations"))):
+        here: Place = (place, "x-kubernetes-validations", index)
+        yield from _message_errors(rule, here)
+        if text(rule.get("messageExpression")) and not _trimmed(rule, "messageExpression"):
+            yield at(here, "messageExpression").required("messageExpression must be non-empty if specified")
+        reason = rule.get("reason")
+        if isinstance(reason, str) and reason not in _REASONS:
+            yield at(here, "reason").unsupported(reason, _REASONS)
+        path = text(rule.get("fieldPath"))
+        if path and not _trimmed(rule, "fieldPath"):
+            yield at(here, "fieldPath").invalid(path, "must be non-empty if specified")
+        if _has_line_breaks(path):
+            yield at(here, "fieldPath").invalid(path, "must not contain line breaks")
+        if path and follow(path, schema).problem and not conversion_error(schema):
+            yield at(here, "fieldPath").invalid(path, "must be a valid path")
+
+
+def _message_errors(rule: Mapping[str, Any], here: Place) -> Iterator[FieldError]:
+    expression, message = _trimmed(rule, "rule"), text(rule.get("message"))
+    if not expression:
+        yield at(here, "rule").required("rule is not specified")
+    elif message and not _trimmed(rule, "message"):
+        yield at(here, "message").invalid(message, "must be non-empty if specified")
+    elif _has_line_breaks(_trimmed(rule, "message")):
+        yield at(here, "message").invalid(message, "must not contain line breaks")
+    elif _has_line_breaks(expression) and not message:
+        yield at(here, "message").required("message must be specified if rule contains line breaks")
+
+
+def _trimmed(rule: Mapping[str, Any], name: str) -> str:
+    return text(rule.get(name)).strip(SPACES)
+
+
+def _has_line_breaks(value: str) -> bool:
+    return "\n" in value or "\r" in value

@@ -1,0 +1,186 @@
+"""The defaults in a CRD's structural schema, which the API server judges as if somebody had written them.
+
+A default must hold no field that would be pruned, the apiVersions, kinds and metadata of resources in it must be sound,
+and it must fit its own schema. Not judged: rules in CEL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.golang import GoTypeError, decode, encode_plain, is_dns1035_label
+from olmc.kube.field_errors import FieldError, Shown, aggregated
+from olmc.kube.field_path import Path
+from olmc.kube.names import path_segment_problems
+from olmc.kube.object_meta import metadata_errors
+from olmc.kube.schema_place import Place, at, is_plain
+from olmc.kube.schema_validation import default_errors
+from olmc.model.values import mapping, text
+
+Schema = Mapping[str, Any]
+_Path = tuple[str | int, ...]
+
+META_FIELDS = ("apiVersion", "kind", "metadata")
+_OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
+_STANDS_FOR_ALL = {"apiVersion": "validation/v1", "kind": "Validation"}
+
+
+def schema_default_errors(schema: Schema, place: Place, *, pruned: bool = True) -> list[FieldError]:
+    """What is wrong with the defaults of a structural schema that stands at `place`.
+
+    `pruned`: whether fields that the schema does not know are an error.
+    """
+    errors: list[FieldError] = []
+    root = {**schema, "x-kubernetes-embedded-resource": True}
+    _check(root, place, root, (), False, pruned, errors)
+    return errors
+
+
+def _check(
+    schema: Schema, place: Place, root: Schema, path: _Path, in_meta: bool, pruned: bool, errors: list[FieldError]
+) -> None:
+    """The defaults of a schema and of those in it; `root` is the resource that the schema is a part of, `path` where in
+    that resource, and `in_meta` whether that is in apiVersion, kind or metadata."""
+    is_resource = _is_resource(schema)
+    if is_resource:
+        root, path, in_meta = schema, (), False
+    value = schema.get("default")
+    if value is not None:
+        errors += _meta_errors(schema, place, root, path) if in_meta else _errors(schema, place, pruned)
+    # Defaults below additionalProperties are not looked at.
+    items, properties = schema.get("items"), schema.get("properties")
+    if isinstance(items, dict):
+        _check(items, (place, "items", None), root, (*path, 0), in_meta, pruned, errors)
+    if isinstance(properties, dict):
+        for key in sorted(properties):
+            inner = mapping(properties[key])
+            if not is_plain(inner):
+                inside = in_meta or (is_resource and key in META_FIELDS)
+                _check(inner, (place, "properties", key), root, (*path, key), inside, pruned, errors)
+
+
+def has_unknown_fields(schema: Schema) -> bool:
+    """Whether a schema's own default has fields that it does not know."""
+    return schema.get("default") is not None and _is_pruned(schema["default"], schema)
+
+
+def _is_resource(schema: Schema) -> bool:
+    return schema.get("x-kubernetes-embedded-resource") is True
+
+
+def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
+    value, here = schema["default"], at(place, "default")
+    if pruned and has_unknown_fields(schema):
+        yield here.invalid(_shown(value), "must not have unknown fields")
+    wrong = list(_resource_errors(value, schema, here))
+    yield from wrong or default_errors(schema, value, here)
+
+
+def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Iterator[FieldError]:
+    """What is wrong with a default that is a part of a resource's apiVersion, kind or metadata."""
+    value, here = schema["default"], at(place, "default")
+    whole = value
+    for step in reversed(path):
+        whole = [whole] if step == 0 else {step: whole}
+    wrong = list(_resource_errors({**mapping(whole), **_STANDS_FOR_ALL}, root, Path()))
+    if wrong:
+        yield here.invalid(_shown(value), f"must result in valid metadata: {aggregated(wrong)}")
+    else:
+        yield from default_errors(schema, value, here)
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, str | bool | int) else Shown(encode_plain(value).decode())
+
+
+def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
+    """Whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands in."""
+    known = mapping(schema)
+    keeps_unknown = keeps_unknown or known.get("x-kubernetes-preserve-unknown-fields") is True
+    if isinstance(value, list):
+        items = known.get("items")
+        is_looked_at = isinstance(items, dict) or not keeps_unknown
+        return is_looked_at and any(_is_pruned(item, items, keeps_unknown) for item in value)
+    if not isinstance(value, dict):
+        return False
+    properties, others = mapping(known.get("properties")), known.get("additionalProperties")
+    for key, item in value.items():
+        if _is_resource(known) and key in META_FIELDS:
+            continue
+        if key in properties or others is not None:
+            if _is_pruned(item, properties.get(key, others)):
+                return True
+        elif not keeps_unknown:
+            return True
+    return False
+
+
+def _resource_errors(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
+    """What is wrong with the apiVersions, kinds and metadata of embedded resources in a value.
+
+    A value of another type is one error, and the only one that the API server tells.
+    """
+    misfit = next(_misfits(value, schema, here), None)
+    if misfit is not None:
+        yield misfit
+    else:
+        yield from _resources(value, schema, here)
+
+
+def _below(value: Any, schema: Any, here: Path) -> Iterator[tuple[Any, Any, Path]]:
+    """The values in a value, with their schemas and places."""
+    known = mapping(schema)
+    properties, others = mapping(known.get("properties")), known.get("additionalProperties")
+    if isinstance(value, dict):
+        for key in sorted(value):
+            if key in properties:
+                yield value[key], properties[key], here.child(key)
+            elif isinstance(others, dict):
+                yield value[key], others, here.key(key)
+    elif isinstance(value, list) and isinstance(known.get("items"), dict):
+        for index, item in enumerate(value):
+            yield item, known["items"], here.item(index)
+
+
+def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
+    if isinstance(value, dict) and _is_resource(mapping(schema)):
+        for name in ("apiVersion", "kind"):
+            if name in value and not isinstance(value[name], str):
+                yield here.child(name).invalid(_shown(value[name]), "must be a string")
+        if "metadata" in value:
+            try:
+                decode(_OBJECT_META, value["metadata"], exact=True)
+            except GoTypeError as error:
+                yield here.child("metadata").invalid(_shown(value["metadata"]), str(error))
+    for inner in _below(value, schema, here):
+        yield from _misfits(*inner)
+
+
+def _resources(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
+    if isinstance(value, dict) and _is_resource(mapping(schema)):
+        yield from _type_errors(value, here)
+        yield from _metadata_errors(value, here)
+    for inner in _below(value, schema, here):
+        yield from _resources(*inner)
+
+
+def _type_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
+    for name in ("apiVersion", "kind"):
+        path, found = here.child(name), text(value.get(name))
+        if not found:
+            yield path.required()
+        elif name == "apiVersion" and found.count("/") > 1:
+            yield path.invalid(found, f"unexpected GroupVersion string: {found}")
+        elif name == "kind" and (problems := is_dns1035_label(found.lower())):
+            yield path.invalid(found, "may have mixed case, but should otherwise match: " + ",".join(problems))
+
+
+def _metadata_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
+    if "metadata" not in value:
+        return
+    metadata = {"name": "fakename"} | {key: each for key, each in mapping(value["metadata"]).items() if each}
+    namespaced = bool(metadata.get("namespace"))
+    for error in metadata_errors({"metadata": metadata}, path_segment_problems, namespaced=namespaced):
+        field = here.child(error.field).field
+        yield error._replace(field=field, keys=(*here.keys, *error.keys))

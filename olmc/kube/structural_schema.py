@@ -1,0 +1,262 @@
+"""Whether a CRD's schema is structural, as the API server wants it to be.
+
+Every field has a type outside of allOf, anyOf, oneOf and not, and below these stands nothing but checks of values that
+are described outside of them. A schema is what Go keeps of `openAPIV3Schema`.
+
+Not judged: `externalDocs` below allOf and the like, and in `metadata` at the root, which releases of the API server see
+differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.golang import regexp
+from olmc.kube.field_errors import FieldError
+from olmc.kube.schema_place import Place, at, is_plain, path_to
+from olmc.model.values import mapping, mappings, text
+
+Schema = Mapping[str, Any]
+
+_UNSUPPORTED = ("id", "schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
+_UNTYPED = {
+    "root": "must not be empty at the root",
+    "items": "must not be empty for specified array items",
+    "fields": "must not be empty for specified object fields",
+}
+_EMBEDDED = "must be object if x-kubernetes-embedded-resource is true"
+_INT_OR_STRING = "must be false if x-kubernetes-int-or-string is true"
+_ONLY_NAMES = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+_BARE_PROPERTIES = (
+    "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
+)
+_NOT_BELOW_CHECKS = (
+    ("default", "undefined"),
+    ("title", "empty"),
+    ("description", "empty"),
+    ("nullable", "false"),
+    ("x-kubernetes-preserve-unknown-fields", "false"),
+    ("x-kubernetes-embedded-resource", "false"),
+    ("x-kubernetes-int-or-string", "false"),
+    ("x-kubernetes-list-map-keys", "empty"),
+    ("x-kubernetes-list-type", "undefined"),
+    ("x-kubernetes-map-type", "undefined"),
+    ("x-kubernetes-validations", "empty"),
+)
+_IGNORED = frozenset({"externalDocs", "example", "$schema"})
+_LISTS_OF_CHECKS = ("allOf", "anyOf", "oneOf")
+_CHECKS = frozenset({*_LISTS_OF_CHECKS, "not"})
+_UNCONVERTED = frozenset({*_UNSUPPORTED, "$schema", *_CHECKS, "x-kubernetes-preserve-unknown-fields"})
+
+
+def conversion_error(schema: Schema) -> str:
+    """Why the API server can't make a structural schema of this one, "" if it can."""
+    if not _UNCONVERTED.isdisjoint(schema) and (problem := _own_conversion_error(schema)):
+        return problem
+    items, properties = schema.get("items"), schema.get("properties")
+    if isinstance(items, list) and items:
+        return "OpenAPIV3Schema 'items' must be a schema, but is an array"
+    if isinstance(items, dict) and (problem := conversion_error(items)):
+        return problem
+    if isinstance(properties, dict):
+        for key in sorted(properties):
+            inner = mapping(properties[key])
+            if not is_plain(inner) and (problem := conversion_error(inner)):
+                return problem
+    others = schema.get("additionalProperties")
+    return conversion_error(others) if isinstance(others, dict) else ""
+
+
+def _own_conversion_error(schema: Schema) -> str:
+    """As `conversion_error`, but for fields and items."""
+    for name in _UNSUPPORTED:
+        value = schema.get("$schema" if name == "schema" else name)
+        if value is not None if name == "additionalItems" else value:
+            return f"OpenAPIV3Schema '{name}' is not supported"
+    for name in ("not", *_LISTS_OF_CHECKS):
+        inner = schema.get(name)
+        for each in mappings(inner) if isinstance(inner, list) else (mapping(inner),):
+            if each and (problem := conversion_error(each)):
+                return problem
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+    return ""
+
+
+def structural_errors(schema: Schema, place: Place) -> list[FieldError]:
+    """What keeps a schema that can be converted from being structural; `place` is where it stands.
+
+    They come in the order of their texts.
+    """
+    errors: list[FieldError] = []
+    _check_structure(schema, place, "root", errors)
+    errors += _missing_outside(schema, schema, place, place)
+    return sorted(errors, key=str)
+
+
+def _check_structure(schema: Schema, place: Place, level: str, errors: list[FieldError]) -> None:
+    kind, items = schema.get("type"), schema.get("items")
+    properties, others = schema.get("properties"), schema.get("additionalProperties")
+    if isinstance(items, dict):
+        _check_structure(items, (place, "items", None), "items", errors)
+    elif kind == "array":
+        errors.append(at(place, "items").required("must be specified"))
+    if isinstance(properties, dict):
+        for key in sorted(properties):
+            inner = mapping(properties[key])
+            if not is_plain(inner):
+                _check_structure(inner, (place, "properties", key), "fields", errors)
+    if isinstance(others, dict):
+        _check_structure(others, (place, "additionalProperties", None), "fields", errors)
+    if others is not None and level == "root":
+        errors.append(at(place, "additionalProperties").forbidden("must not be used at the root"))
+    if not kind and not (schema.get("x-kubernetes-int-or-string") or _keeps_unknown(schema) or _is_embedded(schema)):
+        errors.append(at(place, "type").required(_UNTYPED[level]))
+    if "x-kubernetes-int-or-string" in schema:
+        errors += _int_or_string_errors(schema, place)
+    if "pattern" in schema or not _CHECKS.isdisjoint(schema):
+        _check_values(schema, place, _is_int_or_string(schema.get("anyOf")), _starts_int_or_string(schema), errors)
+    if level == "root" or _is_embedded(schema):
+        errors += _resource_errors(schema, place, level)
+
+
+def _keeps_unknown(schema: Schema) -> bool:
+    return schema.get("x-kubernetes-preserve-unknown-fields") is True
+
+
+def _is_embedded(schema: Schema) -> bool:
+    return schema.get("x-kubernetes-embedded-resource") is True
+
+
+def _int_or_string_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
+    if schema["x-kubernetes-int-or-string"] is not True:
+        return
+    for name in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
+        if schema.get(name) is True:
+            yield at(place, name).invalid(True, _INT_OR_STRING)
+
+
+def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[FieldError]:
+    """What is wrong with the schema of a whole resource, at the root or embedded."""
+    kind = text(schema.get("type"))
+    if _is_embedded(schema):
+        if not kind:
+            yield at(place, "type").required(_EMBEDDED)
+        elif kind != "object":
+            yield at(place, "type").invalid(kind, _EMBEDDED)
+        if schema.get("additionalProperties") is not None:
+            detail = "must not be used if x-kubernetes-embedded-resource is set"
+            yield at(place, "additionalProperties").forbidden(detail)
+        if not _keeps_unknown(schema) and not schema.get("properties"):
+            yield at(place, "properties").required(_BARE_PROPERTIES)
+    if level == "root" and kind not in ("", "object"):
+        yield at(place, "type").invalid(kind, "must be object at the root")
+    properties = mapping(schema.get("properties"))
+    for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if name in properties and (found := text(mapping(properties[name]).get("type"))) != wanted:
+            yield at((place, "properties", name), "type").invalid(found, f"must be {wanted}")
+    if level == "root" and not _has_only_names(mapping(properties.get("metadata"))):
+        yield path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
+
+
+def _has_only_names(metadata: Schema) -> bool:
+    """Whether the schema of `metadata` at the root speaks of name and generateName alone."""
+    others = {key for key, value in metadata.items() if _is_set(key, value)} - _IGNORED - {"type", "default"}
+    return not others or (others == {"properties"} and set(mapping(metadata["properties"])) <= {"name", "generateName"})
+
+
+def _is_set(key: str, value: Any) -> bool:
+    if value is False:
+        return key == "additionalProperties"
+    return bool(value) or value == 0
+
+
+def _is_int_or_string(choices: Any) -> bool:
+    """Whether an anyOf is the one that says "integer or string" and nothing else."""
+    if not isinstance(choices, list) or len(choices) != 2:
+        return False
+    wanted = ({"type": "integer"}, {"type": "string"})
+    return all(_significant(mapping(each)) == {**kind} for each, kind in zip(choices, wanted, strict=True))
+
+
+def _significant(schema: Schema) -> dict[str, Any]:
+    is_closed = schema.get("additionalProperties") is False
+    return {
+        key: value
+        for key, value in schema.items()
+        if key not in _IGNORED and not (is_closed and key == "additionalProperties")
+    }
+
+
+def _starts_int_or_string(schema: Schema) -> bool:
+    together = mappings(schema.get("allOf"))
+    return bool(together) and _is_int_or_string(together[0].get("anyOf"))
+
+
+def _check_values(schema: Schema, place: Place, skip_any: bool, skip_first: bool, errors: list[FieldError]) -> None:
+    """The checks of a schema; `skip_any` and `skip_first` forgive the anyOf here, or in the first allOf, its types."""
+    for name in _LISTS_OF_CHECKS:
+        if name == "anyOf" and skip_any:
+            continue
+        for index, each in enumerate(mappings(schema.get(name))):
+            forgiven = skip_first and name == "allOf" and index == 0
+            _check_nested(each, (place, name, index), forgiven, errors)
+    if isinstance(schema.get("not"), dict):
+        _check_nested(schema["not"], (place, "not", None), False, errors)
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and (problem := regexp.problem(pattern)):
+        detail = f"must be a valid regular expression, but isn't: {problem}"
+        errors.append(at(place, "pattern").invalid(pattern, detail))
+
+
+def _check_nested(schema: Schema, place: Place, skip_any: bool, errors: list[FieldError]) -> None:
+    """A schema below allOf and the like, which may do nothing but check values."""
+    _check_values(schema, place, skip_any, False, errors)
+    if isinstance(schema.get("items"), dict):
+        _check_nested(schema["items"], (place, "items", None), False, errors)
+    properties = mapping(schema.get("properties"))
+    for key in sorted(properties):
+        _check_nested(mapping(properties[key]), (place, "properties", key), False, errors)
+    if schema.get("type"):
+        errors.append(at(place, "type").forbidden("must be empty to be structural"))
+    others = schema.get("additionalProperties")
+    if others is True or isinstance(others, dict):
+        errors.append(at(place, "additionalProperties").forbidden("must be undefined to be structural"))
+    for name, wanted in _NOT_BELOW_CHECKS:
+        value = schema.get(name)
+        if value is not None if wanted == "undefined" else value:
+            errors.append(at(place, name).forbidden(f"must be {wanted} to be structural"))
+    if "metadata" in properties:
+        metadata = path_to((place, "properties", "metadata"))
+        errors.append(metadata.forbidden("must not be specified in a nested context"))
+
+
+def _missing_outside(checks: Schema, schema: Schema, place: Place, checked: Place) -> Iterator[FieldError]:
+    """The fields that stand below allOf and the like and not beside them; `checked` is the place of the checks."""
+    if isinstance(checks.get("not"), dict):
+        yield from _missing_below(checks["not"], schema, place, (checked, "not", None))
+    for name in _LISTS_OF_CHECKS:
+        for index, each in enumerate(mappings(checks.get(name))):
+            yield from _missing_below(each, schema, place, (checked, name, index))
+
+
+def _missing_below(checks: Schema, schema: Schema, place: Place, checked: Place) -> Iterator[FieldError]:
+    yield from _missing_outside(checks, schema, place, checked)
+    if isinstance(checks.get("items"), dict):
+        below: tuple[Place, Place] = ((place, "items", None), (checked, "items", None))
+        if isinstance(schema.get("items"), dict):
+            yield from _missing_below(checks["items"], schema["items"], *below)
+        else:
+            yield _missing(*below)
+    properties, known = mapping(checks.get("properties")), mapping(schema.get("properties"))
+    for key in sorted(properties):
+        below = ((place, "properties", key), (checked, "properties", key))
+        if key in known:
+            yield from _missing_below(mapping(properties[key]), mapping(known[key]), *below)
+        else:
+            yield _missing(*below)
+
+
+def _missing(place: Place, checked: Place) -> FieldError:
+    return path_to(place).required(f"because it is defined in {path_to(checked).field}")
