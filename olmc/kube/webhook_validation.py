@@ -45,7 +45,7 @@ def webhook_errors(webhook: Mapping[str, Any], path: Path, *, mutating: bool) ->
     if mutating:
         yield from _choice(webhook, "reinvocationPolicy", _REINVOCATION_POLICIES, path)
     service = mapping(mapping(webhook.get("clientConfig")).get("service"))
-    yield from _url_path(service.get("path"), path.child("clientConfig", "service", "path"))
+    yield from url_path_errors(service.get("path"), path.child("clientConfig", "service", "path"))
     yield from _review_versions(texts(webhook.get("admissionReviewVersions")), path.child("admissionReviewVersions"))
 
 
@@ -115,7 +115,8 @@ def _resources(resources: Sequence[str], path: Path) -> Iterator[FieldError]:
         yield path.invalid(Shown.json(list(resources)), detail)
 
 
-def _url_path(value: Any, path: Path) -> Iterator[FieldError]:
+def url_path_errors(value: Any, path: Path) -> Iterator[FieldError]:
+    """What is wrong with the path under which a webhook's Service is asked."""
     url = text(value)
     if url in ("", "/"):
         return

@@ -1,0 +1,258 @@
+"""What the API server refuses of CustomResourceDefinitions, in its words and order (Kubernetes 1.36).
+
+A CRD is one of v1 as Go keeps it. Not judged is what depends on the rest of the cluster, such as names that another CRD
+has taken, and what `crd_schema_validation` leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.golang import is_dns1035_label, is_dns1123_subdomain
+from olmc.kube.conversion_validation import conversion_errors
+from olmc.kube.crd_internal import Crd, Version, any_schema, internal, stored_versions
+from olmc.kube.crd_parts import CrdRules, part_errors
+from olmc.kube.crd_printing import printed_versions
+from olmc.kube.crd_ratcheting import rules_for_update
+from olmc.kube.field_errors import FieldError, Shown
+from olmc.kube.field_path import Path
+from olmc.kube.object_meta import content_errors, metadata_errors
+from olmc.model.values import mapping, text, texts
+
+APPROVAL = "api-approved.kubernetes.io"
+_SPEC = Path("spec", ("spec",))
+_VERSIONS, _PRESERVE = _SPEC.child("versions"), _SPEC.child("preserveUnknownFields")
+_PRESERVES = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+_LONGEST_WARNING = 256
+_SCOPES = ("Cluster", "Namespaced")
+_NOT_APPROVED = (
+    f'protected groups must have approval annotation "{APPROVAL}"{{}}, '
+    "see https://github.com/kubernetes/enhancements/pull/1111"
+)
+_LOST_VERSION = (
+    "missing from spec.versions; {0} was previously a storage version, and must remain in spec.versions until "
+    "a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions"
+)
+
+
+def creation_errors(crd: Mapping[str, Any]) -> list[FieldError]:
+    """What the API server says of a CRD that is to be created; nothing if it takes it."""
+    held = internal(crd, [])
+    # It clears these itself before it looks.
+    metadata = {key: value for key, value in held.metadata.items() if key not in ("namespace", "generation")}
+    wanted = f"{text(held.names.get('plural'))}.{held.group}"
+
+    def name_problems(name: str) -> list[str]:
+        wrong = [] if name == wanted else ['must be spec.names.plural+"."+spec.group']
+        return [*is_dns1123_subdomain(name), *wrong]
+
+    return [
+        *metadata_errors({"metadata": metadata}, name_problems),
+        *_spec_errors(held, CrdRules()),
+        *_stored_errors(held),
+        *_approval_errors(held, None),
+        *preserve_errors(held.preserves_unknown),
+    ]
+
+
+def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+    """What the API server says of a CRD that is to take the place of one with the same name.
+
+    Rules that the old one breaks already are not enforced. An old one whose status has no conditions counts as
+    established, as all are that have been there for a moment.
+    """
+    was = internal(old, stored_versions(old))
+    held = internal(new, was.stored)
+    strict = CrdRules(any_certificate=False)
+    if not (errors := _errors_of_update(held, was, strict)):
+        return []
+    rules = rules_for_update(held, was, strict)
+    return errors if rules == strict else _errors_of_update(held, was, rules)
+
+
+def _errors_of_update(held: Crd, was: Crd, rules: CrdRules) -> list[FieldError]:
+    return [
+        *content_errors(held.metadata),
+        *_spec_errors(held, rules),
+        *_immutable_errors(held, was),
+        *_stored_errors(held),
+        *_approval_errors(held, was),
+        *(() if was.preserves_unknown else preserve_errors(held.preserves_unknown)),
+    ]
+
+
+def _spec_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+    yield from group_errors(crd.group)
+    yield from scope_errors(crd.scope)
+    yield from _missing_schema_errors(crd, rules)
+    if crd.preserves_unknown and any_schema(crd, _has_default):
+        yield _PRESERVE.invalid(True, "must be false in order to use defaults in the schema")
+    yield from _version_errors(crd, rules)
+    yield from name_errors(crd.names)
+    has_status = crd.shared.has_status or any(version.own.has_status for version in crd.versions or ())
+    yield from part_errors(crd.shared, None, has_status, rules)
+    yield from conversion_errors(
+        crd.conversion,
+        preserves_unknown=crd.preserves_unknown,
+        any_review_version=rules.any_review_version,
+        any_certificate=rules.any_certificate,
+    )
+
+
+def _has_default(schema: Mapping[str, Any]) -> bool:
+    return schema.get("default") is not None
+
+
+def group_errors(group: str) -> Iterator[FieldError]:
+    """What is wrong with `spec.group`."""
+    path = _SPEC.child("group")
+    if not group:
+        yield path.required()
+    elif problems := is_dns1123_subdomain(group):
+        yield path.invalid(group, ",".join(problems))
+    elif "." not in group:
+        yield path.invalid(group, "should be a domain with at least one dot")
+
+
+def scope_errors(scope: str) -> Iterator[FieldError]:
+    """What is wrong with `spec.scope`."""
+    if not scope:
+        yield _SPEC.child("scope").required()
+    elif scope not in _SCOPES:
+        yield _SPEC.child("scope").unsupported(scope, _SCOPES)
+
+
+def _missing_schema_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+    if crd.shared.schema is not None or (crd.preserves_unknown and not rules.every_schema):
+        return
+    for index, version in enumerate(crd.versions or ()):
+        if version.own.schema is None and (rules.every_schema or version.served):
+            path = _VERSIONS.item(index).child("schema").called("openAPIV3Schema")
+            detail = "schemas are required" if rules.every_schema else "because otherwise all fields are pruned"
+            yield path.required(detail)
+
+
+def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+    versions = crd.versions or []
+    per_version = any(version.own.subresources is not None for version in versions)
+    with_status = {version.name: version.own.has_status for version in reversed(versions)}
+    for index, version in enumerate(versions):
+        path = _VERSIONS.item(index)
+        if problems := is_dns1035_label(version.name):
+            yield path.child("name").invalid(version.name, ",".join(problems))
+        yield from path.child("deprecationWarning").all_invalid(version.warning, _warning_problems(version))
+        has_status = with_status[version.name] if per_version else crd.shared.has_status
+        yield from part_errors(version.own, (index, version.name), has_status, rules)
+    problems = []
+    if len({version.name for version in versions}) < len(versions):
+        problems.append("must contain unique version names")
+    if sum(version.storage for version in versions) != 1:
+        problems.append("must have exactly one version marked as storage version")
+    for problem in problems:
+        shown = printed_versions(None if crd.versions is None else [version.printed for version in versions])
+        yield _VERSIONS.invalid(shown, problem)
+    if versions and versions[0].name and (problems := is_dns1035_label(versions[0].name)):
+        # The API server takes the first version for that of v1beta1's spec.
+        yield Path("spec.version", _VERSIONS.item(0).child("name").keys).invalid(versions[0].name, ",".join(problems))
+
+
+def _warning_problems(version: Version) -> Iterator[str]:
+    warning = version.warning
+    if warning is None:
+        return
+    if not version.deprecated:
+        yield "can only be set for deprecated versions"
+        return
+    if len(warning.encode("utf-8", "replace")) > _LONGEST_WARNING:
+        yield f"must be <= {_LONGEST_WARNING} characters long"
+    if not warning:
+        yield "must not be an empty string"
+    odd = next((at for at, sign in enumerate(warning) if not sign.isprintable()), None)
+    if odd is not None:
+        at = len(warning[:odd].encode("utf-8", "replace"))
+        yield f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+
+
+def name_errors(names: Mapping[str, Any]) -> Iterator[FieldError]:
+    """What is wrong with `spec.names`, defaults included."""
+    path = _SPEC.child("names")
+    found = {field: text(names.get(field)) for field in ("plural", "singular", "kind", "listKind")}
+    for field, name in found.items():
+        if not name:
+            yield path.child(field).required()
+    for field, name in found.items():
+        mixed_case = field in ("kind", "listKind")
+        problems = is_dns1035_label(name.lower() if mixed_case else name)
+        if name and problems:
+            prefix = "may have mixed case, but should otherwise match: " if mixed_case else ""
+            yield path.child(field).invalid(name, prefix + ",".join(problems))
+    yield from _list_errors(texts(names.get("shortNames")), path.child("shortNames"))
+    if found["kind"] and found["kind"] == found["listKind"]:
+        yield path.child("listKind").invalid(found["listKind"], "kind and listKind may not be the same")
+    yield from _list_errors(texts(names.get("categories")), path.child("categories"))
+
+
+def _list_errors(names: list[str], path: Path) -> Iterator[FieldError]:
+    for index, name in enumerate(names):
+        if problems := is_dns1035_label(name):
+            yield path.item(index).invalid(name, ",".join(problems))
+
+
+def _immutable_errors(held: Crd, was: Crd) -> Iterator[FieldError]:
+    scopes, groups = (held.scope, was.scope), (held.group, was.group)
+    kinds, plurals = ((text(held.names.get(key)), text(was.names.get(key))) for key in ("kind", "plural"))
+    names = _SPEC.child("names")
+    lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if was.is_established else []
+    for path, (value, before) in [*lasting, (_SPEC.child("group"), groups), (names.child("plural"), plurals)]:
+        if value != before:
+            yield path.invalid(value, "field is immutable")
+
+
+def _stored_errors(crd: Crd) -> Iterator[FieldError]:
+    path = Path("status.storedVersions", _VERSIONS.keys)
+    if not crd.stored:
+        yield path.invalid(Shown("null"), "must have at least one stored version")
+        return
+    for index, version in enumerate(crd.versions or ()):
+        if version.storage and version.name not in crd.stored:
+            yield path.at(index).invalid(Shown.json(crd.stored), f"must have the storage version {version.name}")
+    names = {version.name for version in crd.versions or ()}
+    for index, stored in enumerate(crd.stored):
+        if stored not in names:
+            yield Path(f"{path.field}[{index}]", path.keys).invalid(stored, _LOST_VERSION.format(stored))
+
+
+def _approval_errors(held: Crd, was: Crd | None) -> Iterator[FieldError]:
+    """The groups of Kubernetes' own APIs want to know where somebody has approved of the API."""
+    if not f".{held.group}".endswith((".k8s.io", ".kubernetes.io")):
+        return
+    state = _approval_state(held)
+    if state in ("approved", "bypassed") or (was is not None and state == _approval_state(was)):
+        return
+    path = Path("metadata", ("metadata",)).child("annotations").key(APPROVAL)
+    if state == "missing":
+        yield path.required(_NOT_APPROVED.format(""))
+    else:
+        detail = _NOT_APPROVED.format(' with either a URL or a reason starting with "unapproved"')
+        yield path.invalid(_approval(held), detail)
+
+
+def _approval(crd: Crd) -> str:
+    return text(mapping(crd.metadata.get("annotations")).get(APPROVAL))
+
+
+def _approval_state(crd: Crd) -> str:
+    annotation = _approval(crd)
+    scheme, separator, rest = annotation.partition("://")
+    if not annotation:
+        return "missing"
+    if annotation.startswith("unapproved"):
+        return "bypassed"
+    return "approved" if scheme and separator and rest.partition("/")[0] else "invalid"
+
+
+def preserve_errors(preserves_unknown: bool) -> Iterator[FieldError]:
+    """What is wrong with `spec.preserveUnknownFields`."""
+    if preserves_unknown:
+        yield _PRESERVE.invalid(True, _PRESERVES)
