@@ -10,7 +10,7 @@ from typing import Any
 
 from olmc.golang import is_dns1035_label
 from olmc.kube.field_errors import FieldError, Shown
-from olmc.kube.field_path import Path, integer, typed
+from olmc.kube.field_path import Path, integer
 from olmc.kube.names import port_number_problems
 from olmc.kube.webhook_validation import url_path_errors
 from olmc.model.values import mapping, text, texts
@@ -29,13 +29,14 @@ def conversion_errors(
 ) -> Iterator[FieldError]:
     """What is wrong with `spec.conversion` of a CRD of v1, defaults included.
 
-    `preserves_unknown`: whether the CRD keeps fields that it does not know; the others: what an update may leave.
+    `preserves_unknown`: whether the CRD keeps fields that it does not know; the others: what an update may leave. A list
+    stays one in the error about it, for releases print lists in different ways.
     """
     here = Path("spec.conversion", ("spec", "conversion"))
     strategy = text(conversion.get("strategy"))
     if strategy != "None" and preserves_unknown:
         detail = "must be None if spec.preserveUnknownFields is true"
-        yield here.child("strategy").invalid(typed(strategy), detail)
+        yield here.child("strategy").invalid(strategy, detail)
     if not strategy:
         yield here.child("strategy").required()
     elif strategy not in _STRATEGIES:
@@ -50,9 +51,9 @@ def conversion_errors(
         return
     detail = "should not be set when strategy is not set to Webhook"
     if client is not None:
-        yield client_here.forbidden(detail)
+        yield here.called("webhookClientConfig").forbidden(detail)
     if versions:
-        yield versions_here.forbidden(detail)
+        yield here.called("conversionReviewVersions").forbidden(detail)
 
 
 def _client_errors(client: Any, path: Path, any_certificate: bool) -> Iterator[FieldError]:
@@ -121,4 +122,4 @@ def _review_version_errors(versions: list[str], path: Path, any_version: bool) -
         else:
             yield from path.item(index).all_invalid(version, is_dns1035_label(version))
     if not any_version and set(versions).isdisjoint(REVIEW_VERSIONS):
-        yield path.invalid(Shown.json(versions), f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
+        yield path.invalid(versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")

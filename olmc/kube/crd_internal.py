@@ -71,7 +71,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> Crd:
     return Crd(
         metadata=mapping(crd.get("metadata")),
         group=text(spec.get("group")),
-        names=_defaulted_names(mapping(spec.get("names"))),
+        names=defaulted_names(mapping(spec.get("names"))),
         scope=text(spec.get("scope")),
         shared=_part(shared),
         versions=versions if isinstance(spec.get("versions"), list) else None,
@@ -141,7 +141,8 @@ def _part(value: Mapping[str, Any]) -> Part:
     )
 
 
-def _defaulted_names(names: Mapping[str, Any]) -> dict[str, Any]:
+def defaulted_names(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of a CRD, with those that the API server makes of others."""
     kind = text(names.get("kind"))
     singular, list_kind = text(names.get("singular")), text(names.get("listKind"))
     return {

@@ -92,12 +92,13 @@ def _spec_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
     yield from name_errors(crd.names)
     has_status = crd.shared.has_status or any(version.own.has_status for version in crd.versions or ())
     yield from part_errors(crd.shared, None, has_status, rules)
-    yield from conversion_errors(
+    for error in conversion_errors(
         crd.conversion,
         preserves_unknown=crd.preserves_unknown,
         any_review_version=rules.any_review_version,
         any_certificate=rules.any_certificate,
-    )
+    ):
+        yield error._replace(value=Shown.json(error.value)) if isinstance(error.value, list) else error
 
 
 def _has_default(schema: Mapping[str, Any]) -> bool:

@@ -12,12 +12,17 @@ from olmc.golang.numbers import quoted
 def subdomain_problems(name: str) -> list[str]:
     """What is wrong with a name as a DNS-1123 subdomain."""
     # Only the messages about labels and keys have moved on to counting bytes.
-    return [problem.replace(" bytes", " characters") for problem in is_dns1123_subdomain(name)]
+    return [in_characters(problem) for problem in is_dns1123_subdomain(name)]
 
 
 def dns1035_label_problems(name: str) -> list[str]:
     """What is wrong with a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
-    return [problem.replace(" bytes", " characters") for problem in is_dns1035_label(name)]
+    return [in_characters(problem) for problem in is_dns1035_label(name)]
+
+
+def in_characters(problem: str) -> str:
+    """A message of today's Kubernetes about too long a name as the validators' version has it."""
+    return problem.replace(" bytes", " characters")
 
 
 def quoted_list(names: Iterable[str]) -> str:
