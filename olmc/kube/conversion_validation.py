@@ -29,8 +29,8 @@ def conversion_errors(
 ) -> Iterator[FieldError]:
     """What is wrong with `spec.conversion` of a CRD of v1, defaults included.
 
-    `preserves_unknown`: whether the CRD keeps fields that it does not know; the others: what an update may leave. A list
-    stays one in the error about it, for releases print lists in different ways.
+    `preserves_unknown`: whether the CRD keeps fields that it does not know; the others: what an update may leave. A
+    list stays one in the error about it, for releases print lists in different ways.
     """
     here = Path("spec.conversion", ("spec", "conversion"))
     strategy = text(conversion.get("strategy"))

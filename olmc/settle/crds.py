@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang import fnv64a_hex
+from olmc.golang import GoTypeError, decode, fnv64a_hex
+from olmc.kube.crd_validation import creation_errors, update_errors
+from olmc.kube.field_errors import invalid_text
 from olmc.kube.schema_validation import violations
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
@@ -13,22 +15,27 @@ from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
 
 
 class CRDError(Exception):
-    """An update of a CRD is refused; the text is OLM's."""
+    """A CRD can't be written; the text is the one that ends up in the InstallPlan."""
 
 
 def updated_crd(
-    crd: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
+    given: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
 ) -> KubernetesObject:
-    """A CRD of v1 as it is stored once the plan of `csv` has written it; raises CRDError when it may not be written.
+    """A CRD as it is stored, in v1, once the plan of `csv` has written it.
 
-    `legacy`: whether it may be is decided as OLM's documents have it (D29).
+    Raises CRDError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
+    which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
     """
+    crd = _decoded(given)
     name = crd["metadata"].get("name") or ""
     if existing is not None:
         judge = _legacy_problems if legacy else _update_problems
         problem = next(judge(name, crd, existing.object, cluster, csv), "")
-        if problem:
-            raise CRDError(problem)
+    else:
+        problem = ""
+    problem = problem or (_refusal(crd, existing, legacy=legacy) if _is_v1(given) else "")
+    if problem:
+        raise CRDError(problem)
     annotations = {**(crd["metadata"].get("annotations") or {})}
     for source in (crd, existing.object if existing else {}):
         for key, value in ((source.get("metadata") or {}).get("annotations") or {}).items():
@@ -45,6 +52,32 @@ def updated_crd(
         stored = [version for version in stored if version in _version_names(crd)]
     kept = {key: value for key, value in crd.items() if key != "status"}
     return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
+
+
+def _decoded(crd: KubernetesObject) -> KubernetesObject:
+    """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
+    try:
+        return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
+    except GoTypeError as error:
+        version = str(crd.get("apiVersion")).rpartition("/")[2]
+        raise CRDError(f"{version} crd unmarshaling failed: {error}") from error
+
+
+def _is_v1(crd: KubernetesObject) -> bool:
+    return not str(crd.get("apiVersion")).endswith("/v1beta1")
+
+
+def _refusal(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> str:
+    """The API server's answer to a CRD, in OLM's words, "" if it takes it."""
+    name = str(crd["metadata"].get("name") or "")
+    if existing is None:
+        errors, doing = creation_errors(crd), ""
+    else:
+        before = {**as_v1(existing.object), "status": {"storedVersions": _stored_versions(existing.object, None)}}
+        errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
+    if legacy:  # OLM takes the versions that are gone out of the status
+        errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
+    return doing + invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors) if errors else ""
 
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:
@@ -135,7 +168,7 @@ def _resource_problems(
 
 def as_v1(crd: KubernetesObject) -> KubernetesObject:
     """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD without its status."""
-    if not str(crd.get("apiVersion")).endswith("/v1beta1"):
+    if _is_v1(crd):
         return {key: value for key, value in crd.items() if key != "status"}
     old = crd.get("spec") or {}
     moved = ("version", "versions", "validation", "subresources", "additionalPrinterColumns", "conversion")

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
-from olmc.kube.field_errors import invalid_text
-from olmc.kube.object_meta import metadata_errors
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
@@ -18,7 +16,7 @@ from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
 from olmc.settle.builtin import is_cluster_scoped, plural_of
-from olmc.settle.crds import CRDError, as_v1, updated_crd
+from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.descoped import is_descoped
 from olmc.settle.first_check import CREATED
 from olmc.settle.known import known_part
@@ -102,17 +100,10 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    try:
-        typed: KubernetesObject = decode(CRD, as_v1(obj), exact=True)
-    except GoTypeError as error:
-        raise StepError(f"{version} crd unmarshaling failed: {error}") from error
-    errors = metadata_errors(typed)
-    if errors:
-        raise StepError(invalid_text(CRD, "apiextensions.k8s.io", step.name, errors))
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
     try:
         by = Name(target.namespace, step.resolving)
-        written = updated_crd(typed, existing, cluster, by, legacy=target.options.legacy_crd_rules)
+        written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
         raise StepError(str(error)) from error
     return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")

@@ -1,12 +1,12 @@
 """The CRD validator: what Kubernetes checks of a CRD when it is created (R-CAT-225).
 
 The tools hold an older release of Kubernetes than clusters do, and so say other things than the API server
-(`olmc.kube.crd_validation`): they count characters where it counts bytes, dump memory where it prints JSON, judge CRDs of
-v1beta1 by their own rules, and drop whatever they find below `openAPIV3Schema` or `status`. What is the same is asked
-there: group, scope, names, conversion and preserveUnknownFields. Versions are judged here, since errors print all of
-them; that a version of v1 has no schema is told although the tools drop it, for the API server does not. Not covered are
-subresources, printer columns, the approval annotation of Kubernetes' own groups, and per-version fields that are all
-alike.
+(`olmc.kube.crd_validation`): they count characters where it counts bytes, dump memory where it prints JSON, judge CRDs
+of v1beta1 by their own rules, and drop whatever they find below `openAPIV3Schema` or `status`. What is the same is
+asked there: group, scope, names, conversion and preserveUnknownFields. Versions are judged here, since errors print all
+of them; that a version of v1 has no schema is told although the tools drop it, for the API server does not. Not covered
+are subresources, printer columns, the approval annotation of Kubernetes' own groups, and per-version fields that are
+all alike.
 """
 
 from __future__ import annotations
