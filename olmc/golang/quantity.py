@@ -19,6 +19,7 @@ _BINARY_SUFFIX = {exponent // 10: suffix for suffix, exponent in _BINARY.items()
 _EXPONENT = re.compile(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
 
 _MAX_INT64 = 2**63 - 1
+_FAR = 60
 _MAX_DIGITS = 4000
 """Python refuses to turn longer texts into integers; no amount of anything needs them."""
 
@@ -48,6 +49,21 @@ def amount(value: str | int | float) -> Fraction:
 
     number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
     number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _exponent(suffix)
+    return -number if sign == "-" else number
+
+
+def thousandths(value: str) -> int:
+    """A resource quantity in thousandths, rounded away from zero, which is how exactly the API server stores it.
+
+    Beyond any amount that there can be it is cut. Raises ValueError for what is no quantity.
+    """
+    shape = _SHAPE.fullmatch(quantity(value))
+    if shape is None:
+        raise ValueError(FORMAT_WRONG)
+    sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    exponent = 0 if suffix in _BINARY else max(-_FAR, min(_FAR, _exponent(suffix)))
+    whole = int((digits or "0") + fraction) * 1000 * (2 ** _BINARY[suffix] if suffix in _BINARY else 1)
+    number: int = -(-whole * 10 ** max(exponent, 0) // 10 ** (len(fraction) + max(-exponent, 0)))
     return -number if sign == "-" else number
 
 

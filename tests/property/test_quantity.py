@@ -10,6 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from olmc.golang import quantity
+from olmc.golang.quantity import thousandths
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -52,6 +53,22 @@ def test_the_value_is_kept(text: str) -> None:
     # Amounts beyond E lose their suffix: see test_amounts_beyond_every_suffix.
     assume(abs(value) < 10**21 or re.search("e[0-9-]+$", text))
     assert amount(quantity(text)) == value
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts)
+@example("-0.0001")
+@example("1e-20")
+def test_thousandths(text: str) -> None:
+    """Rounded away from zero, as the API server does with what containers ask for."""
+    value = abs(amount(quantity(text))) * 1000
+    assert thousandths(text) == -(-value // 1) * (1 if amount(text) >= 0 else -1)
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "-1e999999999", "0e999999999", "1e-999999999"])
+def test_thousandths_of_what_nothing_has(text: str) -> None:
+    """They are cut, and take no time."""
+    assert abs(thousandths(text)) <= 10**64
 
 
 @settings(max_examples=200, deadline=None)
