@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.generate.certificates import Serving, servings
-from olmc.generate.deployments import CONDITION_NAME, SPEC_HASH
+from olmc.generate.deployments import SPEC_HASH
 from olmc.generate.world import World, rendered
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
@@ -14,6 +13,8 @@ from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.rules import apply as rules
+from olmc.settle.deployments import CONDITION_NAME
+from olmc.settle.serving import Serving, servings
 from olmc.yaml import locate
 
 _OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.generate.certificates import container_port, serving_names
-from olmc.generate.config import subscription_config
+from olmc.generate.certificates import container_port
 from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import deep_hash, random_suffix
 from olmc.model.cluster import Member
@@ -16,8 +15,9 @@ from olmc.model.operators import Group, apiservice_name
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import managed_labels, owner_labels
 from olmc.profiles.resolve import filled
-from olmc.settle.install import apiservice_descriptions, serving_deployments
 from olmc.settle.known import CONVERSION
+from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_names
+from olmc.settle.subscription_config import subscription_config
 
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
@@ -54,7 +54,7 @@ def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> Kubern
     if existing is not None:
         return _adopted(existing.object, labels, _apiservice_backend(world.profile, csv.namespace, item))
     metadata: dict[str, Any] = {"name": name, "labels": labels}
-    annotations = subscription_config(world, member).get("annotations")
+    annotations = subscription_config(world.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
     if annotations:
         metadata["annotations"] = dict(annotations)
     spec = {

@@ -14,12 +14,14 @@ from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.values import mapping
 from olmc.profiles.ownership import group_annotations
+from olmc.settle.deployments import template_annotations
 from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
 from olmc.settle.overrides import refused_variables
 from olmc.settle.permissions import Access, allowed, rule_problem
-from olmc.settle.requirements import APIEXTENSIONS, apiservices_by_name, owned_by_others, predecessors
+from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
+from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_descriptions
 
 READY = ("AllRequirementsMet", "all requirements found, attempting install")
 _NO_RETRY = "InstallComponentFailedNoRetry"
@@ -108,24 +110,6 @@ def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
         current = following
 
 
-def serving_deployments(csv: Csv) -> tuple[str, ...]:
-    """The Deployments that get certificates: those that an API service or a webhook names (R-CERT-1)."""
-    named = {item.get("deploymentName") for item in serving_descriptions(csv)}
-    return tuple(name for item in csv.deployments if (name := item.get("name") or "") in named)
-
-
-def serving_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
-    """API service descriptions, owned winning over required, by name; then the webhooks in order (R-CERT-1)."""
-    return (*apiservice_descriptions(csv), *csv.webhooks)
-
-
-def apiservice_descriptions(csv: Csv) -> tuple[Mapping[str, Any], ...]:
-    """Owned and required API service descriptions by `<version>.<group>`, owned ones winning (R-CERT-1)."""
-    return tuple(
-        apiservices_by_name((*csv.apiservice_descriptions("required"), *csv.apiservice_descriptions("owned"))).values()
-    )
-
-
 def install(
     csv: Csv, group: Group, cluster: Cluster, access: Access, foreign: frozenset[str], options: Options
 ) -> Outcome:
@@ -161,16 +145,6 @@ def without_client(csv: Csv, *, runs: bool) -> Outcome:
     """What becomes of a CSV when OLM can't act as the account of its group: it stays what it is."""
     whole = Installation(len(csv.deployments), len(csv.webhooks))
     return Outcome(None, whole) if runs else Outcome(READY, None, phase="InstallReady")
-
-
-def template_annotations(
-    profile: Profile, template: Mapping[str, Any], projected: Mapping[str, str], *, serving: bool
-) -> dict[str, str]:
-    """The annotations of a pod template: its own, unless a certificate's hash replaces them, and those of the CSV."""
-    own = mapping(mapping(template.get("metadata")).get("annotations"))
-    if serving and profile.deploy_template_olmcahash == "replaces":
-        own = {}
-    return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
 
 
 def _unexpected_annotations(csv: Csv, group: Group, profile: Profile) -> Iterator[str]:

@@ -5,39 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from olmc.generate.world import World
-from olmc.model.cluster import Member, Subscription
+from olmc.model.cluster import Cluster, Subscription
+from olmc.model.operators import Csv
+from olmc.model.options import Options
 from olmc.settle.overrides import WIPING, Config, injected_variables, used_config, with_variables
 from olmc.settle.requirements import predecessors
 
 Pod = dict[str, Any]
 
 
-def subscription_config(world: World, member: Member) -> Config:
-    """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one."""
-    return used_config(_subscription(world, member), world.profile)
+def subscription_config(cluster: Cluster, csv: Csv, *, replaced: bool = False) -> Config:
+    """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one.
+
+    `replaced`: the CSV is being replaced.
+    """
+    return used_config(_subscription(cluster, csv, replaced), cluster.profile)
 
 
-def _subscription(world: World, member: Member) -> Subscription | None:
-    """The Subscription that has a CSV installed (R-DEP-5).
+def _subscription(cluster: Cluster, csv: Csv, replaced: bool) -> Subscription | None:
+    """The Subscription that has a CSV installed, or is about to have it (R-DEP-5).
 
     A CSV that is being replaced writes nothing any more: what it wrote is as the Subscription wanted it that had it
     installed, and that has a newer CSV of the chain by now.
     """
-    csvs, home = world.cluster.csvs, member.csv.namespace
-    names = [member.csv.name]
-    if member.phase == "Replacing":
-        names += [csv.name for csv in world.cluster.csvs_in(home) if member.csv.name in predecessors(csv, csvs)]
-    mine = (each for each in world.cluster.subscriptions.values() if each.name.namespace == home)
-    return next((each for each in mine if each.installed in names), None)
+    home = csv.namespace
+    names = [csv.name]
+    if replaced:
+        names += [one.name for one in cluster.csvs_in(home) if csv.name in predecessors(one, cluster.csvs)]
+    mine = [each for each in cluster.subscriptions.values() if each.name.namespace == home]
+    having = next((each for each in mine if each.installed in names), None)
+    return having or next((each for each in mine if each.current == csv.name), None)
 
 
-def with_config(pod: Mapping[str, Any], config: Config, world: World) -> tuple[Pod, dict[str, str]]:
+def with_config(
+    pod: Mapping[str, Any], config: Config, cluster: Cluster, options: Options
+) -> tuple[Pod, dict[str, str]]:
     """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
     made = dict(pod)
-    env = injected_variables(config, world.cluster, world.options)
+    env = injected_variables(config, cluster, options)
     if env:
-        made = _each_container(made, lambda c: {**c, "env": with_variables(c.get("env") or [], env, world.profile)})
+        made = _each_container(made, lambda c: {**c, "env": with_variables(c.get("env") or [], env, cluster.profile)})
     sources = config.get("envFrom") or []
     if sources:
         made = _each_container(made, lambda c: {**c, "envFrom": _united(c.get("envFrom") or [], sources)})
@@ -51,7 +58,7 @@ def with_config(pod: Mapping[str, Any], config: Config, world: World) -> tuple[P
         made["tolerations"] = have + [item for item in tolerations if item not in have]
     if config.get("resources") is not None:
         made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
-    elif f"resources{WIPING}" in world.profile.deploy_config_applied:
+    elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
         made = _each_container(made, lambda c: {**c, "resources": {}})
     if config.get("nodeSelector") is not None:
         made["nodeSelector"] = config["nodeSelector"]
