@@ -160,6 +160,7 @@ class Member(NamedTuple):
 
     `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
     `flapping`: OLM never settles here, and the phase is the one that it keeps returning to.
+    `place`: the keys in the CSV that lead to what makes it fail, where that is known.
     """
 
     csv: Csv
@@ -172,6 +173,7 @@ class Member(NamedTuple):
     flapping: bool = False
     history: tuple[tuple[str, str, str], ...] = ()
     lacking: tuple[Mapping[str, Any], ...] = ()
+    place: tuple[str | int, ...] = ()
 
     @property
     def succeeded(self) -> bool:

@@ -1,12 +1,14 @@
-"""The Deployments of install strategies as OLM writes them (R-DEP-1 … R-DEP-8)."""
+"""The Deployments of install strategies as OLM writes them, and what the API server says to them (R-DEP-1 … 8)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
-from olmc.model.cluster import Cluster
-from olmc.model.objects import KubernetesObject
+from olmc.kube.deployment_validation import creation_errors, update_errors
+from olmc.kube.field_errors import Keys, invalid_text
+from olmc.model.cluster import Cluster, Member
+from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -83,3 +85,44 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
     new = [{"name": CONDITION_NAME, "value": csv}]
     containers = [{**c, "env": merged_env(c.get("env") or [], new)} for c in pod.get("containers") or ()]
     return {**pod, "containers": containers} if containers else dict(pod)
+
+
+class Refusal(NamedTuple):
+    """What the API server answers to a Deployment that it does not take, and the keys that lead to the first mistake in
+    the entry of the install strategy."""
+
+    text: str
+    keys: Keys
+
+
+def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> Refusal | None:
+    """Why OLM can't write a Deployment, over one that exists if there is one; None if it can.
+
+    OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
+    """
+    metadata = made["metadata"]
+    # Whoever owns it is right: OLM writes the reference, with a uid that nobody knows beforehand.
+    judged = {**made, "metadata": {key: value for key, value in metadata.items() if key != "ownerReferences"}}
+    errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
+    if not errors:
+        return None
+    keys = errors[0].keys
+    own = {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
+    return Refusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
+
+
+def existing_deployment(
+    name: str, csv: Csv, cluster: Cluster, members: Iterable[Member]
+) -> KubernetesObject | None:
+    """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
+
+    `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed 49).
+    """
+    for member in members:
+        installation = member.installation
+        if member.csv.namespace == csv.namespace and member.csv.name != csv.name and installation is not None:
+            for item in member.csv.deployments[: installation.deployments]:
+                if (item.get("name") or "") == name:
+                    return {"metadata": {"name": name}, "spec": item.get("spec") or {}}
+    found = cluster.stock.get(Identity("apps", "Deployment", csv.namespace, name))
+    return found.object if found is not None else None

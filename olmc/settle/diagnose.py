@@ -266,4 +266,4 @@ def place_of(member: Member) -> Location | None:
     """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
     if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
         return at(member.group.source, "spec")
-    return at(member.csv.source, "metadata", "name")
+    return at(member.csv.source, *(member.place or ("metadata", "name")))

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import is_dns1123_subdomain, is_label_value
 from olmc.kube.field_errors import invalid_text
-from olmc.model.cluster import Cluster, Installation, Name
-from olmc.model.objects import Identity, Rendered
+from olmc.model.cluster import Cluster, Installation, Member, Name
+from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.values import mapping
 from olmc.profiles.ownership import group_annotations
-from olmc.settle.deployments import template_annotations
+from olmc.settle.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
-from olmc.settle.overrides import refused_variables
 from olmc.settle.permissions import Access, allowed, rule_problem
 from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_descriptions
@@ -31,13 +29,15 @@ class Outcome(NamedTuple):
     """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
     a failure or because what it has written never counts as installed.
 
-    `phase` is the one that the CSV is in when it did not succeed.
+    `phase` is the one that the CSV is in when it did not succeed; `place`: the keys in the CSV that lead to the cause,
+    where it is known.
     """
 
     failure: Failure | None
     installation: Installation | None
     flapping: bool = False
     phase: str = "Failed"
+    place: tuple[str | int, ...] = ()
 
 
 def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | None:
@@ -111,11 +111,18 @@ def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
 
 
 def install(
-    csv: Csv, group: Group, cluster: Cluster, access: Access, foreign: frozenset[str], options: Options
+    csv: Csv,
+    group: Group,
+    cluster: Cluster,
+    options: Options,
+    access: Access,
+    members: Mapping[Name, Member],
+    foreign: frozenset[str],
 ) -> Outcome:
     """Carry out the install strategy of a CSV whose requirements are met.
 
-    `foreign` are the names of API services that exist and belong to somebody else.
+    `members` are the CSVs that were there before; `foreign` the names of API services that exist and belong to somebody
+    else.
     """
     problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
@@ -125,10 +132,15 @@ def install(
         text = f"install strategy failed: install strategy failed: {forbidden}"
         known = _NO_RETRY in cluster.profile.csv_reasons
         return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
-    for index, deployment in enumerate(csv.deployments):
-        problem = deployment_problem(deployment, csv.name) or refused_variables(csv, deployment, cluster, options)
-        if problem:
-            return _failed(problem, Installation(index, len(csv.webhooks) if index else 0))
+    written: dict[str, KubernetesObject] = {}
+    for index, item in enumerate(csv.deployments):
+        made, name = written_deployment(cluster, options, csv, item), item.get("name") or ""
+        refused = refusal(made, written.get(name) or existing_deployment(name, csv, cluster, members.values()))
+        written[name] = made
+        if refused is not None:
+            place = ("spec", "install", "spec", "deployments", index, *refused.keys)
+            failed = _failed(refused.text, Installation(index, len(csv.webhooks) if index else 0))
+            return failed._replace(place=place)
         problem, webhooks = _serving_problem(csv, cluster.stock, foreign)
         if problem:
             if _recovers(csv, problem):
@@ -209,29 +221,6 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
         f'deployments.apps is forbidden: User "system:serviceaccount:{csv.namespace}:{account}" cannot create resource '
         f'"deployments" in API group "apps" in the namespace "{csv.namespace}"'
     )
-
-
-def deployment_problem(deployment: Mapping[str, Any], owner: str) -> str:
-    """The API server's reason for refusing a Deployment, "" if there is none."""
-    name, spec = deployment.get("name") or "", deployment.get("spec") or {}
-    wrong = is_dns1123_subdomain(name)
-    if wrong:
-        return f'Deployment.apps "{name}" is invalid: metadata.name: Invalid value: "{name}": {wrong[0]}'
-    wrong = is_label_value(owner)
-    if wrong:
-        return f'Deployment.apps "{name}" is invalid: metadata.labels: Invalid value: "{owner}": {wrong[0]}'
-    selector = spec.get("selector")
-    template_labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    if not selector:
-        return f'Deployment.apps "{name}" is invalid: spec.selector: Required value'
-    wanted = selector.get("matchLabels") or {}
-    if any(template_labels.get(key) != value for key, value in wanted.items()):
-        shown = ", ".join(f'"{key}":"{value}"' for key, value in sorted(template_labels.items()))
-        return (
-            f'Deployment.apps "{name}" is invalid: spec.template.metadata.labels: Invalid value: '
-            f"{{{shown}}}: `selector` does not match template `labels`"
-        )
-    return ""
 
 
 def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:

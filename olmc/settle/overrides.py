@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olmc.golang import decode
-from olmc.kube.field_errors import FieldError, invalid, invalid_text
 from olmc.model.cluster import Cluster, Subscription
 from olmc.model.objects import Identity
-from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping, mappings
+from olmc.model.values import mapping
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 WIPING = "!"
@@ -99,29 +97,3 @@ def _overwritten_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
         else:
             known[name].pop("value", None)
     return merged
-
-
-def refused_variables(csv: Csv, deployment: Mapping[str, Any], cluster: Cluster, options: Options) -> str:
-    """The API server's refusal of a Deployment for what the merge of environments makes of its variables: those that
-    have a value from both sides; "" if it takes them."""
-    if cluster.profile.deploy_env_merge != "value":
-        return ""
-    new = injected_variables(used_config(_subscription_to(csv, cluster), cluster.profile), cluster, options)
-    template = mapping(mapping(deployment.get("spec")).get("template"))
-    errors = list(_two_sources(mappings(mapping(template.get("spec")).get("containers")), new, cluster.profile))
-    return invalid_text("Deployment", "apps", str(deployment.get("name") or ""), errors) if errors else ""
-
-
-def _subscription_to(csv: Csv, cluster: Cluster) -> Subscription | None:
-    """The Subscription whose plan brought a CSV, also before it has noted that the CSV is there."""
-    mine = (each for each in cluster.subscriptions.values() if each.name.namespace == csv.namespace)
-    return next((each for each in mine if csv.name in (each.installed, each.current)), None)
-
-
-def _two_sources(containers: Sequence[Mapping[str, Any]], new: Variables, profile: Profile) -> Iterator[FieldError]:
-    for place, container in enumerate(containers):
-        for index, item in enumerate(with_variables(mappings(container.get("env")), new, profile)):
-            if item.get("value") and item.get("valueFrom"):
-                keys = ("template", "spec", "containers", place, "env", index, "valueFrom")
-                field = f"spec.template.spec.containers[{place}].env[{index}].valueFrom"
-                yield invalid(field, "", "may not be specified when `value` is not empty", keys)

@@ -194,7 +194,8 @@ def _through_phases(
     if missing_token(group, cluster.stock, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
-        outcome = install(csv, group, cluster, world.access, foreign, options)
+        others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
+        outcome = install(csv, group, cluster, options, world.access, others, foreign)
     if outcome.failure:
         return _stopped(csv, group, outcome, statuses)
     ready, installing = ("InstallReady", *READY), ("Installing", *_WAITING)
@@ -216,7 +217,7 @@ def _stopped(csv: Csv, group: Group, outcome: Outcome, statuses: tuple[Status, .
     last = (outcome.phase, reason, message)
     history = _history(*phases, *([last] if last != phases[-1] else ()))
     member = Member(csv, group, *last, statuses, outcome.installation, flapping=outcome.flapping)
-    return member._replace(history=history)
+    return member._replace(history=history, place=outcome.place)
 
 
 def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
