@@ -11,27 +11,38 @@ from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
-from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
 from olmc.settle.descoped import binds_itself
+from olmc.settle.permissions import access
 from olmc.settle.requirements import permission_entries_satisfied
 
 ALWAYS = "always"
+REPLACING = "Replacing"
 
 
 def lifted_rbac(world: World) -> Iterator[Rendered]:
-    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase."""
-    for _, member in sorted(world.cluster.members.items()):
+    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
+
+    While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed 49).
+    """
+    cluster, around = world.cluster, world.surroundings
+    lifted: dict[Identity, Rendered] = {}
+    for _, member in sorted(cluster.members.items(), key=lambda each: (each[1].phase != REPLACING, each[0])):
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
             continue
         entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
-        if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", world.surroundings):
+        granted = around._replace(access=access({**cluster.stock, **lifted})) if lifted else around
+        if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
             continue
         for source in _own_rbac(world, csv):
             obj = _lifted(source.object, lifting["rules"])
-            if Identity(RBAC, obj["kind"], "", obj["metadata"]["name"]) not in world.cluster.stock:
-                yield Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            if made.identity in cluster.stock:
+                continue
+            yield made
+            if member.phase == REPLACING:
+                lifted[made.identity] = made
 
 
 def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
