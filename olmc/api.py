@@ -21,6 +21,7 @@ from olmc.profiles.data import UnknownVersionError
 from olmc.profiles.resolve import profile_of
 from olmc.settle.diagnose import diagnose
 from olmc.settle.rest import Settled, picks, settle
+from olmc.settle.scopes import in_scope_of_crds
 
 if TYPE_CHECKING:
     from olmc.proposed.given_installs import Begun
@@ -186,6 +187,7 @@ def _compilation(
 
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
+    settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
     diagnose(settled, bundles, options, report)
     objects = () if report.failed else generate(settled.cluster, options, report, *changes)
     if report.failed:  # in the objects themselves

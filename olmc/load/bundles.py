@@ -17,6 +17,7 @@ from olmc.load.annotations import (
 )
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
+from olmc.load.scopes import ignored_in_bundle
 from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
@@ -90,6 +91,8 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         return None
     _check_owned_crds(bundle, report)
     _check_kinds(bundle, report)
+    for ignored in ignored_in_bundle(file.manifest for file in bundle.files):
+        report.add(ignored)
     return bundle
 
 

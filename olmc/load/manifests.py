@@ -94,9 +94,8 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
     obj, source = manifest.object, manifest.source
     if is_for_tools(obj):
         return
-    items = obj.get("items")
-    if obj["kind"].endswith("List") and isinstance(items, list):
-        for index, item in enumerate(items):
+    if _is_list(obj):
+        for index, item in enumerate(obj["items"]):
             below = Source(source.path, source.text, source.document, (*source.prefix, "items", index))
             if isinstance(item, dict) and is_object(item):
                 yield from _flatten(Manifest(item, below), report, judged)
@@ -106,6 +105,15 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
     manifest = manifest._replace(object=_stored(obj))
     if is_sound(manifest, report, judged=judged):
         yield manifest
+
+
+def _is_list(obj: KubernetesObject) -> bool:
+    """Whether an object is a list of others: whatever its kind is called, if it has `items` that are objects, it is one
+    to kubectl, to Argo CD and to Flux."""
+    items = obj.get("items")
+    if not isinstance(items, list):
+        return False
+    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and is_object(item) for item in items)
 
 
 def _stored(obj: KubernetesObject) -> KubernetesObject:

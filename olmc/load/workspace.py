@@ -12,6 +12,7 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.lock import read_lock
 from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
+from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
@@ -61,7 +62,8 @@ def load(
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(found.bundles, vendored) if found.catalogs or images else {}
     served = _loaded(found, by_reference, indexing, report) if found.catalogs else {}
-    kept = without_duplicates(found.manifests, report)
+    placed = manifests_in_their_scope(found.manifests, (*found.bundles.values(), *vendored.values()), report)
+    kept = without_duplicates(placed, report)
     served |= _configmap_catalogs(kept, report)
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
@@ -71,7 +73,7 @@ def load(
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
     """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
-    kept = without_duplicates(tuple(manifests), report)
+    kept = without_duplicates(manifests_in_their_scope(manifests, (), report), report)
     return Workspace(kept, {}, _configmap_catalogs(kept, report))
 
 

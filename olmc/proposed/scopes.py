@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from olmc.kube.scopes import SERVED_GROUPS
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 from olmc.model.values import mapping
@@ -48,5 +49,7 @@ def scopes(objects: Iterable[KubernetesObject]) -> Scopes:
             spec = mapping(obj.get("spec"))
             names = mapping(spec.get("names"))
             key = (str(spec.get("group") or ""), str(names.get("kind") or ""))
+            if key[0] in SERVED_GROUPS:
+                continue  # no CRD has a say in the kinds of Kubernetes itself
             found[key] = _Served(str(names.get("plural") or ""), spec.get("scope") != "Cluster")
     return Scopes(found)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.kube.scopes import SERVED_GROUPS
 from olmc.model.alike import POSSIBLE, closest
 from olmc.model.objects import KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
 from olmc.settle.builtin import builtin_kinds, is_cluster_scoped, plural_of
 
 _SHORT = {
@@ -43,6 +45,8 @@ _SHORT = {
     "StorageClass": "sc",
     "Subscription": "sub subs",
 }
+# No CRD has a say in the kinds of Kubernetes itself.
+_SERVED_GROUPS = SERVED_GROUPS - {OLM_GROUP}
 
 
 class KnownKind(NamedTuple):
@@ -69,7 +73,7 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[KnownKind, ...]:
     for one in objects:
         if one.get("kind") == "CustomResourceDefinition":
             custom = _custom(one.get("spec"))
-            if custom is not None:
+            if custom is not None and custom.group not in _SERVED_GROUPS:
                 found[custom.group, custom.kind] = custom
     for one in objects:
         group, kind, namespace, _ = identity(one)

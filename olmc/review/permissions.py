@@ -15,6 +15,9 @@ from olmc.settle.selectors import is_selector, matches
 
 ACCOUNT = "ServiceAccount"
 
+DEFAULT_NAMESPACE = "default"
+"""Where kubectl puts what names no namespace."""
+
 
 class Subject(NamedTuple):
     """Who has permissions: a ServiceAccount with its namespace, a User, a Group.
@@ -78,7 +81,7 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     grants: set[Grant] = set()
     dangling: set[tuple[Identity, Identity]] = set()
     for binding in bindings:
-        role = _role_of(binding)
+        role = _role_of(binding, roles)
         if role in roles:
             grants.update(_granted(binding, role, sources))
         else:
@@ -139,21 +142,28 @@ def subjects(binding: KubernetesObject, namespace: str) -> Iterator[Subject]:
             yield Subject(ACCOUNT, *account) if account is not None else Subject(kind, "", name)
 
 
-def _role_of(binding: Rendered) -> Identity:
+def namespace_of(binding: Identity) -> str:
+    """Where a binding counts: "" for one of the whole cluster; one that should name a namespace counts in `default`."""
+    return "" if binding.kind == "ClusterRoleBinding" else binding.namespace or DEFAULT_NAMESPACE
+
+
+def _role_of(binding: Rendered, roles: Mapping[Identity, Rendered]) -> Identity:
     ref = mapping(binding.object.get("roleRef"))
-    kind = str(ref.get("kind") or "")
-    return Identity(RBAC, kind, binding.identity.namespace if kind == "Role" else "", str(ref.get("name") or ""))
+    kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
+    here = Identity(RBAC, kind, binding.identity.namespace if kind == "Role" else "", name)
+    there = here._replace(namespace=namespace_of(binding.identity))
+    return there if kind == "Role" and here not in roles and there in roles else here
 
 
 def _granted(binding: Rendered, role: Identity, sources: _Sources) -> Iterator[Grant]:
-    key = binding.identity
-    for subject in subjects(binding.object, key.namespace):
+    key, namespace = binding.identity, namespace_of(binding.identity)
+    for subject in subjects(binding.object, namespace):
         for source in sources.behind(role):
             for rule in sources.rules(source):
-                if rule.urls and key.namespace:
+                if rule.urls and namespace:
                     continue
                 provenance = _provenance(sources.roles[source])
-                yield Grant(subject, key.namespace, rule, role, source, key, provenance)
+                yield Grant(subject, namespace, rule, role, source, key, provenance)
 
 
 def _gained(role: Identity, sources: _Sources) -> Iterator[Grant]:

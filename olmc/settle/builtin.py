@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from olmc.kube.scopes import CLUSTER_SCOPED
 from olmc.model.operators import APIKey
 
 _KINDS = {
@@ -92,14 +93,8 @@ _REMOVED = {
     for kind in kinds.split()
 }  # fmt: skip
 
-_CLUSTER_SCOPED = frozenset(
-    "APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ComponentStatus "
-    "ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample CustomResourceDefinition "
-    "DeviceClass FlowSchema IPAddress IngressClass MutatingWebhookConfiguration Namespace Node OLMConfig Operator "
-    "PersistentVolume PriorityClass PriorityLevelConfiguration ResourceSlice RuntimeClass ServiceCIDR StorageClass "
-    "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration VolumeAttachment "
-    "VolumeAttributesClass".split()
-)
+# OLM goes by the kind alone.
+_CLUSTER_SCOPED = frozenset(kind for _, kind in CLUSTER_SCOPED)
 
 
 @cache

@@ -14,9 +14,9 @@ from olmc.yaml import read
 BROKEN = {"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "b.yaml": "x: [\n"}
 
 
-def olmc(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Result:
+def olmc(*arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Result:
     """What a command prints, and its exit code; an exception that it does not handle fails the test."""
-    result = CliRunner().invoke(main, [str(each) for each in arguments], env=env)
+    result = CliRunner().invoke(main, [str(each) for each in arguments], env=env, input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -9,13 +9,15 @@ import pytest
 from scenarios import write
 
 import olmc
+from olmc.kube.scopes import crd_scopes
+from olmc.model.rbac import RBAC
 from olmc.settle.scopes import scope_of
 
 VERSION = "v1.36.2"
 
 
-def crd(scope: str) -> dict[str, Any]:
-    spec = {"group": "tides.example.com", "names": {"kind": "Tide"}, "scope": scope}
+def crd(scope: str, group: str = "tides.example.com", kind: str = "Tide") -> dict[str, Any]:
+    spec = {"group": group, "names": {"kind": kind}, "scope": scope}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
 
 
@@ -33,11 +35,14 @@ def crd(scope: str) -> dict[str, Any]:
         ("tides.example.com/v1", "Tide", ({"kind": "CustomResourceDefinition", "spec": "broken"},), None),
         ("storms.example.com/v1", "Tide", (crd("Cluster"),), None),
         ("storms.example.com/v1", "Namespace", (), None),
+        (f"{RBAC}/v1", "ClusterRole", (crd("Namespaced", RBAC, "ClusterRole"),), "Cluster"),
+        (f"{RBAC}/v1", "Role", (crd("Cluster", RBAC, "Role"),), "Namespaced"),
     ],
 )
 def test_scope(api_version: str, kind: str, crds: tuple[dict[str, Any], ...], scope: str | None) -> None:
-    """By a CRD, or by what Kubernetes has built in; a kind of the same name in another group is another kind."""
-    assert scope_of({"apiVersion": api_version, "kind": kind}, crds, VERSION) == scope
+    """By what Kubernetes has built in, which no CRD overrules, or by a CRD; a kind of the same name in another group is
+    another kind."""
+    assert scope_of({"apiVersion": api_version, "kind": kind}, crd_scopes(crds), VERSION) == scope
 
 
 def test_a_workspace_without_namespaces_is_compiled_in_the_default_one(project: Path, tmp_path: Path) -> None:

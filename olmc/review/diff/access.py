@@ -10,7 +10,7 @@ from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered,
 from olmc.model.rbac import RBAC
 from olmc.model.values import mapping, mappings, text, texts
 from olmc.review.diff.operators import Operator
-from olmc.review.permissions import ACCOUNT, Permissions, Subject, permissions, subjects
+from olmc.review.permissions import ACCOUNT, Permissions, Subject, namespace_of, permissions, subjects
 from olmc.review.policy import PolicyRule, policy_rules
 
 __all__ = ["EVERYWHERE", "WHERE_BOUND", "Access", "Holder", "access"]
@@ -109,6 +109,7 @@ def _unknown_roles(rendered: Iterable[Rendered], found: Permissions) -> dict[Hol
     bindings = {each.identity: each.object for each in rendered}
     roles: dict[Holder, list[str]] = {}
     for binding, role in found.dangling:
-        for subject in subjects(bindings[binding], binding.namespace):
-            roles.setdefault(Holder(_known(subject), binding.namespace), []).append(str(role))
+        namespace = namespace_of(binding)
+        for subject in subjects(bindings[binding], namespace):
+            roles.setdefault(Holder(_known(subject), namespace), []).append(str(role))
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from olmc.kube.scopes import crd_scopes, in_its_scope
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
@@ -15,9 +16,10 @@ from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.review.diff.documents import Memory, documents_in
+from olmc.review.diff.documents import Memory
 from olmc.rules import load as rules
 from olmc.yaml import Document, read
+from olmc.yaml.heads import documents_in
 
 __all__ = ["rendered_objects", "rendering"]
 
@@ -76,15 +78,19 @@ def _texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
 
 
 def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -> tuple[KubernetesObject, ...]:
-    """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`."""
+    """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`.
+
+    Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
+    """
     found: dict[Identity, KubernetesObject] = {}
-    for path, text in texts.items():
-        for obj in _objects(path, text, report, memory):
-            known = identity(obj)
-            if known in found and found[known] != obj:
-                place = Location(path)
-                report.add(rules.TWICE.finding(place, identity=known))
-            found[known] = obj
+    written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
+    scopes = crd_scopes(obj for _, obj in written)
+    for path, each in written:
+        obj = in_its_scope(each, scopes)
+        known = identity(obj)
+        if known in found and found[known] != obj:
+            report.add(rules.TWICE.finding(Location(path), identity=known))
+        found[known] = obj
     return tuple(found.values())
 
 

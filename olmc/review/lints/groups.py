@@ -35,9 +35,14 @@ def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
 
 
+_NAMESPACED = (
+    "OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion", "InstallPlan", "OperatorCondition",
+)  # fmt: skip
+
+
 def without_namespace(subject: Subject) -> Iterator[Diagnostic]:
     """Objects that must be in a namespace, and name none."""
-    for manifest in of_kind(subject, "OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"):
+    for manifest in of_kind(subject, *_NAMESPACED):
         if not manifest.object["metadata"].get("namespace"):
             name, kind = manifest.object["metadata"]["name"], manifest.object["kind"]
             yield rules.NO_NAMESPACE.finding(at(manifest.source, "metadata"), kind=kind, name=name)

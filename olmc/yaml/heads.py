@@ -1,0 +1,57 @@
+"""What documents say at their top, seen in their text: of those written so plainly that nobody has to read them.
+
+Reading a document costs a hundred times more than looking at it. What is said here holds for every reader of YAML, or
+nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_BETWEEN_DOCUMENTS = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_AT_MARGIN = re.compile(r"\n([^ \n].*)")
+_NO_KEYS = ("#", "- ", "-\n")
+_START = re.compile(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
+_ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
+_HEAD = re.compile(
+    r"\s*(?:#.*\n\s*)*apiVersion: ([\w./-]+)\nkind: (\w+)\nmetadata:\n  name: ([^\s\"'&*!|>{\[]\S*)\n"
+    r"(?:  namespace: ([^\s\"'&*!|>{\[]\S*)\n)?",
+    re.ASCII,
+)
+
+
+class Head(NamedTuple):
+    """How a document of an object begins, as it is written there; `namespace` is None where it is not among that."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str | None
+
+
+def documents_in(text: str) -> list[str]:
+    """The documents of a YAML stream, without those that are empty."""
+    return [part for part in _BETWEEN_DOCUMENTS.split(text) if part and not part.isspace()]
+
+
+def head_of(document: str) -> Head | None:
+    """How a document begins that is written as olmc writes objects, None for any other."""
+    found = _HEAD.match(document)
+    return Head(*found.groups()) if found is not None and plain_keys(document) is not None else None
+
+
+def plain_keys(document: str) -> tuple[str, ...] | None:
+    """The keys at the top of a document, None unless all of them stand plainly at the margin, each of them once.
+
+    Whatever stands at the margin has to be such a key, a comment or an item of a list: so no quoted or merged key, no
+    flow and no second document can say anything else.
+    """
+    is_odd = "\r" in document or (not document.isascii() and _ODD_BREAK.search(document))
+    if is_odd or _START.match(document) is None:
+        return None
+    lines = _AT_MARGIN.findall(f"\n{document}")
+    found = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
+    keys = tuple(match[1] for match in found if match is not None)
+    return keys if keys and len(keys) == len(found) == len(set(keys)) else None

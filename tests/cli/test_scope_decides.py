@@ -1,0 +1,158 @@
+"""A namespace in the metadata of an object whose kind has none changes nothing, whichever command looks at it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from commands import identities, olmc
+from scenarios import write
+
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: evil
+  namespace: foo
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects:
+- {kind: ServiceAccount, name: default, namespace: harbour}
+"""
+LOOSE = BINDING.replace("ClusterRoleBinding", "RoleBinding").replace("  namespace: foo\n", "")
+WARNING = "evil.yaml:5:14: warning: ClusterRoleBinding evil names namespace foo, which the API server clears"
+CRITICAL = "ServiceAccount harbour/default: critical"
+
+
+@pytest.fixture
+def sides(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workspace, `old`, and a copy of it, `new`; tests run in it."""
+    for side in ("old", "new"):
+        shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / side)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_cluster_role_binding_with_a_namespace_is_cluster_admin(sides: Path) -> None:
+    write(sides / "new", {"evil.yaml": BINDING})
+    assert CRITICAL in olmc("rbac", "new").stdout
+    assert "Group" not in (who := olmc("rbac", "who-can", "get", "secrets", "new").stdout)
+    assert "ServiceAccount/harbour/default  the whole cluster  any" in who
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "may do anything with *.* in the whole cluster (critical: everything)  [risk]" in done.stdout
+    assert "namespace foo" not in done.stdout
+    assert "ClusterRoleBinding/evil is there" in olmc("why", "ClusterRoleBinding/evil", "new").stdout
+
+
+def test_it_is_rendered_without_the_namespace_and_said(sides: Path) -> None:
+    write(sides / "new", {"evil.yaml": BINDING})
+    done = olmc("render", "new")
+    assert "ClusterRoleBinding/evil" in identities(done.stdout)
+    assert "namespace: foo" not in done.stdout
+    assert WARNING in done.stderr
+    assert WARNING in olmc("check", "new").stdout
+
+
+def test_with_and_without_a_namespace_it_is_one_object(sides: Path) -> None:
+    write(sides / "new", {"a.yaml": BINDING.replace("  namespace: foo\n", ""), "evil.yaml": BINDING})
+    done = olmc("render", "new", "-o", "name")
+    assert done.stdout.splitlines().count("ClusterRoleBinding/evil") == 1
+    assert "ClusterRoleBinding/evil is defined more than once" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["manifests", "bundle"])
+def test_a_crd_of_the_workspace_says_that_its_kind_has_no_namespaces(where: str, sides: Path) -> None:
+    path = sides / "new/bundles/beacon-1.0.0/manifests/beacons.lights.example.com.crd.yaml"
+    crd = path.read_text(encoding="utf-8")
+    assert "scope: Namespaced" in crd
+    beacon = "apiVersion: lights.example.com/v1\nkind: Beacon\nmetadata: {name: sun, namespace: foo}\n"
+    write(sides / "new", {"beacon.yaml": beacon})
+    assert "Beacon/foo/sun" in olmc("render", "new", "-o", "name").stdout
+    if where == "bundle":
+        path.write_text(crd.replace("scope: Namespaced", "scope: Cluster"), encoding="utf-8")
+    else:
+        write(sides / "new", {"crd.yaml": crd.replace("scope: Namespaced", "scope: Cluster")})
+    done = olmc("render", "new", "-o", "name")
+    assert "Beacon/sun" in done.stdout.splitlines()
+    assert "Beacon sun names namespace foo" in done.stderr
+
+
+def test_in_a_bundle_it_is_said_at_its_line(sides: Path) -> None:
+    write(sides / "new", {"bundles/beacon-1.0.0/manifests/evil.yaml": BINDING})
+    for path in ("new", "new/bundles/beacon-1.0.0"):
+        done = olmc("render", path)
+        assert f"manifests/{WARNING}" in done.stderr
+        assert "ClusterRoleBinding/evil" in identities(done.stdout)
+
+
+def test_two_renderings_are_compared_by_scope(tmp_path: Path) -> None:
+    """A namespace that means nothing is no change, and hides none."""
+    plain = BINDING.replace("  namespace: foo\n", "")
+    sides = {"old": plain, "same": BINDING, "none": "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"}
+    for name, text in sides.items():
+        write(tmp_path, {f"{name}.yaml": text})
+    assert olmc("diff", tmp_path / "old.yaml", tmp_path / "same.yaml").exit_code == 0
+    done = olmc("diff", tmp_path / "none.yaml", tmp_path / "same.yaml")
+    assert "may do anything with *.* in the whole cluster (critical: everything)  [risk]" in done.stdout
+
+
+def test_two_renderings_with_a_crd_that_both_have(tmp_path: Path) -> None:
+    """It decides although nobody has to read what both sides have to the letter."""
+    crd = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: tides.sea.example.com
+spec:
+  group: sea.example.com
+  names:
+    kind: Tide
+    plural: tides
+  scope: Cluster
+"""
+    tide = "apiVersion: sea.example.com/v1\nkind: Tide\nmetadata:\n  name: high\n{}spec:\n  metres: 4\n"
+    texts = {side: f"{crd}---\n{tide.format(place)}" for side, place in (("old", ""), ("new", "  namespace: foo\n"))}
+    for side, text in texts.items():
+        write(tmp_path, {f"{side}.yaml": text})
+    assert olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml").exit_code == 0
+
+
+def test_a_krm_function_knows_its_item_again() -> None:
+    item = {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": [],
+        "metadata": {"name": "a", "namespace": "foo", "annotations": {"config.kubernetes.io/path": "a.yaml"}},
+    }  # fmt: skip
+    given = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [item]}
+    done = olmc("fn", stdin=json.dumps(given))
+    assert done.exit_code == 0
+    (found,) = yaml.safe_load(done.stdout)["items"]
+    assert found["metadata"] == {"name": "a", "annotations": {"config.kubernetes.io/path": "a.yaml"}}
+
+
+def test_a_role_binding_without_a_namespace_is_not_one_of_the_whole_cluster(sides: Path) -> None:
+    """It ends up wherever it is applied to, which is said; permissions are shown in `default`."""
+    write(sides / "new", {"evil.yaml": LOOSE})
+    done = olmc("rbac", "new", "--subject", "harbour/default")
+    assert "* *.*, in default" in done.stdout
+    assert "in the whole cluster" not in done.stdout
+    said = "evil.yaml:4:3: warning: RoleBinding evil names no namespace, so it ends up wherever it is applied to"
+    assert said in olmc("check", "new").stdout
+    done = olmc("diff", "old", "new")
+    assert "may do anything with *.* in namespace default (high: everything)  [risk]" in done.stdout
+
+
+def test_what_has_no_namespaces_need_not_name_one(sides: Path) -> None:
+    write(sides / "new", {"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"})
+    assert "OLMC170" not in (said := olmc("check", "--all", "new").stdout)
+    assert "OLMC171" not in said
+
+
+def test_a_list_is_a_list_whatever_its_kind_is_called(sides: Path) -> None:
+    """kubectl and others go by the field `items`."""
+    indented = BINDING.replace("\n", "\n  ").rstrip()
+    text = f"apiVersion: v1\nkind: Bunch\nmetadata: {{name: a, namespace: harbour}}\nitems:\n- {indented}\n"
+    write(sides / "new", {"bunch.yaml": text})
+    assert CRITICAL in olmc("rbac", "new").stdout
