@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.generate.passes import generate
-from olmc.load.bundles import is_bundle, read_bundle
+from olmc.load.bundles import inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.lock import Lock, LockFile
 from olmc.model.objects import Rendered
-from olmc.model.options import Options
-from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.model.options import Narrowing, Options
+from olmc.model.workspace import Bundle, Inputs, Manifest, Workspace
 from olmc.profiles.data import UnknownVersionError
 from olmc.profiles.resolve import profile_of
 from olmc.settle.diagnose import diagnose
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
 DEFAULTS = Options()
+NO_INPUTS = Inputs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Compilation:
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
     `operators`: what became of the Operators of v2alpha1.
-    `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics.
+    `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
+    files were read, and what in them does not count.
     """
 
     objects: tuple[Rendered, ...]
@@ -50,6 +52,7 @@ class Compilation:
     workspace: Workspace | None = None
     lock: Lock | None = None
     suppressed: tuple[Diagnostic, ...] = ()
+    inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
     operators: tuple[Outcome, ...] = ()
 
@@ -89,8 +92,9 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
 
 
 def _read_workspace(
-    path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool
-) -> tuple[Workspace, Options, Mapping[str, Any]]:
+    path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
+    narrowing: Narrowing | None = None,
+) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
     from olmc.load.config import indexing_from, options_from, read_config
@@ -98,14 +102,25 @@ def _read_workspace(
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
-    options = options_from(config, options, given)
+    options = _narrowed(options_from(config, options, given), narrowing, given)
     ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
+    ignored = narrowing.ignored if narrowing is not None else ignored
     # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
-        path, report, ignored=ignored, indexing=indexing, kube_version=options.kube_version, lock=lock
-    )
+        path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
+        kube_version=options.kube_version, lock=lock,
+    )  # fmt: skip
     return workspace, options, config
+
+
+def _narrowed(options: Options, narrowing: Narrowing | None, given: frozenset[str]) -> Options:
+    """The options with what `narrowing` leaves out in the place of what a workspace does."""
+    if narrowing is None:
+        return options
+    values: dict[str, Any] = {"include": narrowing.include, "exclude": narrowing.exclude}
+    values |= {"purpose": narrowing.purpose} if narrowing.purpose is not None else {}
+    return options._replace(**{name: value for name, value in values.items() if name not in given})
 
 
 def compile(
@@ -114,19 +129,21 @@ def compile(
     *,
     given: frozenset[str] = frozenset(),
     obey_lock: bool = True,
+    narrowing: Narrowing | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
-    anew, whatever `olmc.lock` says. Nothing is raised for bad input: whatever is
-    wrong with it is among the diagnostics.
+    anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
+    say. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
     """
     report, path = Report(), Path(root)
     options = options or Options()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     scanned = Report()
-    folder = scan(path, scanned) if not no_folder(path) else None
+    ignored, own = ((), True) if narrowing is None else (narrowing.ignored, False)
+    folder = scan(path, scanned, ignored=ignored, ignore_file=own) if not no_folder(path) else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: Settled | None = None
@@ -134,9 +151,12 @@ def compile(
     config: Mapping[str, Any] = {}
     if folder is not None and is_bundle(folder):
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
+        options = _narrowed(options, narrowing, given)
         settled, bundles = _settle_bundle(path, folder, options, report)
     else:
-        workspace, options, config = _read_workspace(path, options, given, report, obey_lock=obey_lock)
+        workspace, options, config = _read_workspace(
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing
+        )
         if not report.failed:
             begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
@@ -193,8 +213,9 @@ def _compilation(
     if report.failed:  # in the objects themselves
         objects = ()
     phases = _phases(settled.cluster)
+    inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     return Compilation(
-        objects, tuple(report), phases, settled, workspace, lock, options=options, operators=operators
+        objects, tuple(report), phases, settled, workspace, lock, inputs=inputs, options=options, operators=operators
     )
 
 

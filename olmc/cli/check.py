@@ -75,6 +75,7 @@ def check(
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
     from olmc.review.check import Compiled, checked, selected
+    from olmc.review.left_out import left_out_of
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
@@ -86,7 +87,8 @@ def check(
             made = compile(root, options, given=given)
             compilations.append(made)
             doing(f"checking {root}")
-            compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed)
+            left = left_out_of(root, made) if not made.failed else ()
+            compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = selected(checked(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
@@ -112,12 +114,15 @@ def _shown_as(root: Path, output: str, count: int) -> str:
 def _print(done: list[Checked], output: str, least: Severity, failing: Severity) -> None:
     from olmc.emit.messages import as_counts, as_json, as_text_with_source
     from olmc.review.check import named, reader
+    from olmc.review.left_out import counted, note
 
     found = [diagnostic for each in done for diagnostic in named(each)]
+    left = tuple(left for each in done for left in each.left_out)
     if output == "text":
         click.echo(as_text_with_source(found, reader(done), least=least, color=True), nl=False)
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
+        aside += f", {counted(left)} left out" if left else ""
         click.echo(f"{as_counts(found, least=least)} ({aside})")
     elif output == "json":
         click.echo(as_json(found, least=least), nl=False)
@@ -140,3 +145,5 @@ def _print(done: list[Checked], output: str, least: Severity, failing: Severity)
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)
+    for each in done if output != "text" else ():
+        click.echo(note(each.left_out, each.shown_as), err=True, nl=False)

@@ -14,11 +14,21 @@ from olmc.cli.options import given_version
 from olmc.cli.proposed import given_fields, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
+from olmc.model.left_out import LeftOut
 from olmc.model.options import Options
 from olmc.settle.rest import Settled
 
 # A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at.
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
+
+
+def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftOut, ...]:
+    """Say on stderr what is left out of a directory that was compiled, and give it; `where` stands before the paths."""
+    from olmc.review.left_out import left_out_of, note  # reviews need it, and what only prints does not
+
+    found = left_out_of(root, done)
+    click.echo(note(found, where), err=True, nl=False)
+    return found
 
 
 def compiled(

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from olmc.api import Compilation, compile
+from olmc.cli import values
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import RENDERED, given_of, tell_idle
 from olmc.cli.options import (
@@ -24,7 +25,7 @@ from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.model.diagnostic import Severity
-from olmc.model.options import Options
+from olmc.model.options import Narrowing, Options
 
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
 
@@ -39,6 +40,10 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("--for", "for_", envvar="OLMC_DIFF_FOR", type=click.Choice(["review", "apply"]), default="review",
               show_default=True, help="Compare what OLM leaves in the cluster, or what is applied without OLM.")
 @certs_option
+@click.option("--include", multiple=True, metavar="KIND", shell_complete=values.kinds,
+              help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.")
+@click.option("--exclude", multiple=True, metavar="KIND", shell_complete=values.kinds,
+              help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.")
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
@@ -50,8 +55,8 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.pass_context
 def diff(
     ctx: click.Context, /, old: str, new: str | None, output: str, allow_empty: bool, for_: str, certs: str,
-    namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    olm_version: tuple[str, ...], verbose: bool, **proposed: Any,
+    include: tuple[str, ...], exclude: tuple[str, ...], namespace: str, watch: str | None, all_namespaces: bool,
+    approve: tuple[str, ...], kube_version: str, olm_version: tuple[str, ...], verbose: bool, **proposed: Any,
 ) -> None:
     """Say what an upgrade changes, and what it breaks.
 
@@ -87,22 +92,24 @@ def diff(
 
     from olmc.review.diff.compare import compare
     from olmc.review.diff.outputs import written
-    from olmc.review.diff.reading import read_sides, read_versions
+    from olmc.review.diff.reading import Kinds, read_sides, read_versions
+    from olmc.review.left_out import note
 
+    kinds = Kinds(include, exclude) if include or exclude else None
     made: list[Compilation] = []
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
-        def compiled(path: Path, version: str = olm_version[0]) -> Compilation:
-            made.append(compile(path, options._replace(olm_version=version), given=given))
+        def compiled(path: Path, narrowing: Narrowing | None, version: str = olm_version[0]) -> Compilation:
+            made.append(compile(path, options._replace(olm_version=version), given=given, narrowing=narrowing))
             return made[-1]
 
         if new:
             doing(f"reading {old} and {new}")
-            reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty)
+            reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds)
         else:
             doing(f"compiling {old} for two versions of OLM")
             versions = [(version, partial(compiled, version=version)) for version in olm_version]
-            reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty)
+            reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty, kinds=kinds)
         doing("comparing")
         difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
         text = written(difference, output, color=True) if difference is not None else ""
@@ -113,4 +120,5 @@ def diff(
     if difference is None:
         ctx.exit(BAD_INPUT)
     click.echo(text, nl=False)
+    click.echo(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), err=True, nl=False)
     ctx.exit(FINDINGS if difference.changes else DONE)

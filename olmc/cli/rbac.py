@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmc.cli.compiled import compiled
+from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import approve_option, kube_version_option, olm_version_option
 from olmc.cli.paths import GivenPath
@@ -93,6 +93,7 @@ def rbac(
         click.echo(as_words(shown, roles, find), nl=False)
         for binding, role in () if subject else found.dangling:
             click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
+    tell_left_out(path, done)
     limit = Level[fail_on.upper()] if fail_on else None
     ctx.exit(FINDINGS if limit and any(each.level >= limit for each in (*shown, *roles)) else DONE)
 
@@ -154,4 +155,5 @@ def who_can(
         click.echo(as_table(answer, find), nl=False)
         if not answer:
             click.echo(printable(f"olmc: nobody can {question.in_words}"), err=True)
+    tell_left_out(path, done)
     ctx.exit(DONE)

@@ -119,6 +119,8 @@ def render(
             done.append(compile(path, options, given=given))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
+    for path, one in zip(roots, done, strict=True) if verbose else ():
+        _tell_left_out(path, one, f"{path.as_posix()}/" if len(roots) > 1 else "")
     tell_idle(ctx, given_of(done), RENDERED)
     tell_approvals(approve, _clusters(done))
     _check_kinds(done, include, exclude)
@@ -138,6 +140,13 @@ def render(
     else:
         differs = _to_directory(output_dir, objects, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
+
+
+def _tell_left_out(path: Path, one: Compilation, where: str) -> None:
+    from olmc.cli.compiled import tell_left_out  # only who asks for more needs it
+
+    if not one.failed:
+        tell_left_out(path, one, where)
 
 
 def _check_usage(

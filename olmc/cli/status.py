@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmc.cli.compiled import compiled
+from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import approve_option, kube_version_option, olm_version_option
 from olmc.cli.paths import GivenPath
@@ -69,7 +69,8 @@ def status(
         click.echo(as_table(found, wide=output == "wide"), nl=False)
         if not found:
             click.echo("olmc: no operators here", err=True)
-    for one, settled in done:
+    for path, (one, settled) in zip(roots, done, strict=True):
+        tell_left_out(path, one, f"{path.as_posix()}/" if len(roots) > 1 else "")
         click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
     fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
     ctx.exit(FINDINGS if fails else DONE)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmc.cli.compiled import compiled
+from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
 from olmc.cli.options import approve_option, kube_version_option, olm_version_option
 from olmc.cli.paths import GivenPath
@@ -50,7 +50,8 @@ def why(
     from olmc.review.why import why as answers_to
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
-    scene = Scene(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators)
+    left = tell_left_out(path, done)
+    scene = Scene(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left)
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:

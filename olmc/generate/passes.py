@@ -89,17 +89,18 @@ def generate(
         from olmc.generate.apply import for_apply  # review output needs none of it
 
         objects = for_apply(scene, objects, report)
-    wanted = tuple(sorted((o for o in objects if _is_wanted(o, options)), key=apply_order))
+    chosen = (o for o in objects if is_wanted(o.object["kind"], options.include, options.exclude))
+    wanted = tuple(sorted(chosen, key=apply_order))
     if options.purpose == "apply":
         report_unserved(wanted, cluster, options, report)
     return wanted
 
 
-def _is_wanted(found: Rendered, options: Options) -> bool:
-    kind = found.object["kind"].lower()
-    if options.include and kind not in {one.lower() for one in options.include}:
+def is_wanted(kind: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether objects of a kind are among those to include, if any are named, and not among those to exclude."""
+    if include and kind.lower() not in {one.lower() for one in include}:
         return False
-    return kind not in {one.lower() for one in options.exclude}
+    return kind.lower() not in {one.lower() for one in exclude}
 
 
 def apply_order(found: Rendered) -> tuple[int, str, str, str, str]:

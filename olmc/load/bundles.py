@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.operators import CSV_KIND
-from olmc.model.workspace import Bundle, BundleFile, Manifest
+from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
 from olmc.yaml import Document, locate, read
@@ -46,7 +46,7 @@ class _Broken(NamedTuple):
     is_csv: bool
 
 
-BUNDLE_FOLDERS = ("manifests", "metadata")
+MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 
 def is_bundle(folder: Folder) -> bool:
@@ -56,10 +56,10 @@ def is_bundle(folder: Folder) -> bool:
 
 def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     """The bundle in `folder`, or None with the diagnostics that say why it is none."""
-    manifests, metadata = folder.folder("manifests"), folder.folder("metadata")
+    manifests, metadata = folder.folder(MANIFESTS), folder.folder(METADATA)
     if manifests is None or metadata is None:
         return None
-    files, broken = _manifest_files(root, manifests, report)
+    files, broken, unused = _manifest_files(root, manifests, report)
     csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
     for path, problem, is_csv in broken:
         told = rules.NOT_DECODED.finding(problem.location, path=path, cause=problem.message, hint=problem.hint)
@@ -83,6 +83,7 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         annotations=annotations,
         dependencies=_items(roles["dependencies"]),
         properties=_items(roles["properties"]),
+        unused=tuple(unused),
     )
     if not bundle.name:
         from olmc.load.manifests import nameless
@@ -118,10 +119,30 @@ def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> D
     return rules.NO_CSV.finding(locate(almost.source, ("kind",)), path=manifests.path, hint=hint)
 
 
-def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[BundleFile], list[_Broken]]:
-    """The files that hold an object, and those that can't be read."""
+def files_of(bundle: Bundle) -> Iterator[str]:
+    """The files of a bundle that count, relative to the workspace."""
+    folder = f"{bundle.directory}/{MANIFESTS}" if bundle.directory else MANIFESTS
+    return (f"{folder}/{file.name}" for file in bundle.files)
+
+
+def inputs_of(bundles: Iterable[Bundle]) -> Inputs:
+    """Which files of bundles count, and which objects in them do not."""
+    found = tuple(bundles)
+    files = frozenset(path for bundle in found for path in files_of(bundle))
+    if not any(bundle.unused for bundle in found):
+        return Inputs(files)
+    from olmc.model.left_out import Reason  # enums take their time, and hardly any bundle has two objects in a file
+
+    return Inputs(files, tuple(Unused(each, Reason.FURTHER) for bundle in found for each in bundle.unused))
+
+
+def _manifest_files(
+    root: Path, folder: Folder, report: Report
+) -> tuple[list[BundleFile], list[_Broken], list[Manifest]]:
+    """The files that hold an object, those that can't be read, and the objects behind the first one of a file."""
     found: list[BundleFile] = []
     broken: list[_Broken] = []
+    unused: list[Manifest] = []
     for name in folder.files:
         if name.startswith("."):
             continue
@@ -143,7 +164,11 @@ def _manifest_files(root: Path, folder: Folder, report: Report) -> tuple[list[Bu
         obj = {**_with_usual_keys(document.value)}
         obj["metadata"] = obj.get("metadata") or {}
         found.append(BundleFile(name, Manifest(obj, document.source)))
-    return found, broken
+        if len(documents) > 1:
+            from olmc.load.manifests import applied_objects  # hardly any bundle has such a file
+
+            unused += (manifest for further in documents[1:] for manifest in applied_objects(further))
+    return found, broken, unused
 
 
 def _first_object(path: str, text: str, documents: Sequence[Document], report: Report) -> Document | None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.load.files import has_file, read_text
+from olmc.load.files import has_file, ignore_lines, read_text
 from olmc.load.gitignore import spec_of
 from olmc.load.shape import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
 from olmc.model.location import Location
-from olmc.model.options import ImageContent, Indexing, Options, Proxy
+from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy
 from olmc.profiles.data import UnknownVersionError, canonical
 from olmc.rules import load as rules
 from olmc.rules import versions
@@ -108,6 +108,13 @@ def _is_known(document: Document, report: Report) -> bool:
 def indexing_from(config: Mapping[str, Any]) -> Indexing:
     """How the config wants catalogs to be made of what has no update graph."""
     return Indexing(config.get("bundleEdges") or "replaces", bool(config.get("enableAlpha")))
+
+
+def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
+    """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself."""
+    ignored = (*(config.get("ignore") or ()), *ignore_lines(root))
+    include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
+    return Narrowing(ignored, include, exclude, config.get("for"))
 
 
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:

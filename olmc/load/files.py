@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 IGNORE_FILE = ".olmcignore"
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+"""How files begin whose content is in Git LFS."""
+
+_GIT = ".git"
 
 
 class Folder(NamedTuple):
-    """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders."""
+    """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders, and
+    the names of links that are not followed."""
 
     path: str
     files: tuple[str, ...]
     folders: tuple[Folder, ...]
+    links: tuple[str, ...] = ()
 
     def join(self, name: str) -> str:
         return f"{self.path}/{name}" if self.path else name
@@ -62,57 +68,78 @@ def has_file(root: Path, path: str) -> bool:
         return False
 
 
-def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = ()) -> Folder:
+class _Scan(NamedTuple):
+    """How a tree is looked through: where its root is, also when links are resolved, the patterns of what is left out,
+    and whether hidden folders are looked into as well."""
+
+    root: Path
+    home: Path
+    spec: GitIgnoreSpec | None
+    report: Report
+    hidden: bool = False
+
+
+def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True) -> Folder:
     """The tree below `root` without hidden folders and without what `.olmcignore` and `ignored` name.
 
     Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
-    that can't be read is reported and taken for empty.
+    that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts.
     """
-    spec = _ignore_spec(root, ignored, report)
-    return _scan(root, root.resolve(), "", spec, report, frozenset({root.resolve()}))
+    own = tuple(_usable_lines(root, report))
+    patterns = (*ignored, *own) if ignore_file else ignored
+    home = root.resolve()
+    return _scan(_Scan(root, home, spec_of(patterns) if patterns else None, report), "", frozenset({home}))
+
+
+def scan_everything(root: Path) -> Folder:
+    """The tree below `root` with hidden folders, whatever patterns name; only what git keeps for itself is missing."""
+    home = root.resolve()
+    return _scan(_Scan(root, home, None, Report(), hidden=True), "", frozenset({home}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
     """The tree in the folder `path` of a workspace, whatever `.olmcignore` says of it; None where there is none inside
     of the workspace."""
-    real = _inside(root / path, root.resolve())
+    home = root.resolve()
+    real = _inside(root / path, home)
     if real is None or not real.is_dir():
         return None
-    return _scan(root, root.resolve(), path, None, report, frozenset({real}))
+    return _scan(_Scan(root, home, None, report), path, frozenset({real}))
 
 
-def _scan(
-    root: Path, home: Path, path: str, spec: GitIgnoreSpec | None, report: Report, above: frozenset[Path]
-) -> Folder:
+def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     files: list[str] = []
     folders: list[Folder] = []
+    links: list[str] = []
     try:
-        with os.scandir(root / path) as entries:
+        with os.scandir(how.root / path) as entries:
             found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
         place = Location(path) if path else None
-        report.add(rules.UNREADABLE.finding(place, path=path or str(root), cause=error.strerror or str(error)))
+        cause = error.strerror or str(error)
+        how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
     for entry in found:
         below = f"{path}/{entry.name}" if path else entry.name
         is_folder = _is_folder(entry)
-        if spec is not None and spec.match_file(f"{below}/" if is_folder else below):
+        if how.spec is not None and how.spec.match_file(f"{below}/" if is_folder else below):
             continue
-        if is_folder and entry.name.startswith("."):
+        if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
             continue
-        real = home / below
+        real = how.home / below
         if entry.is_symlink():
-            inside = _inside(Path(entry.path), home)
+            inside = _inside(Path(entry.path), how.home)
             if inside is None:
-                report.add(_not_followed(root, below))
+                how.report.add(_not_followed(how.root, below))
+                links.append(entry.name)
                 continue
             real = inside
         if is_folder:
             if real not in above:
-                folders.append(_scan(root, home, below, spec, report, above | {real}))
+                folders.append(_scan(how, below, above | {real}))
         elif _is_file(entry):
             files.append(entry.name)
-    return Folder(path, tuple(files), tuple(folders))
+    return Folder(path, tuple(files), tuple(folders), tuple(links))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -149,16 +176,19 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
     return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
 
 
-def _ignore_spec(root: Path, ignored: tuple[str, ...], report: Report) -> GitIgnoreSpec | None:
+def ignore_lines(root: Path) -> tuple[str, ...]:
+    """The patterns in a workspace's `.olmcignore`, without those that can't be used; () without such a file."""
+    return tuple(_usable_lines(root, Report()))
+
+
+def _usable_lines(root: Path, report: Report) -> Iterator[str]:
     text = read_text(root, IGNORE_FILE, report) if has_file(root, IGNORE_FILE) else None
-    usable = list(ignored)
     for number, pattern in enumerate((text or "").splitlines(), 1):
         try:
             spec_of([pattern])
-            usable.append(pattern)
+            yield pattern
         except ValueError as error:
             report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE, number), cause=error))
-    return spec_of(usable) if usable else None
 
 
 def read_text(root: Path, path: str, report: Report) -> str | None:

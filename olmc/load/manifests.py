@@ -13,7 +13,8 @@ from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.model.operators import OLM_GROUP
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.model.values import mapping
 from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import installed as installed_rules
@@ -25,6 +26,8 @@ PACKAGES_GROUP = "packages.operators.coreos.com"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 _TOOLS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/", "kpt.dev/")
+# Bundles have a configuration of scorecard among their tests.
+_NEVER_APPLIED = (*_TOOLS, "scorecard.operatorframework.io/")
 _TYPED = {"Deployment": "apps/v1"}
 _SCHEMAS = {
     "OperatorGroup": "operatorgroup",
@@ -90,21 +93,65 @@ def is_for_tools(obj: KubernetesObject) -> bool:
     return bool(obj["apiVersion"].startswith(_TOOLS))
 
 
+def is_whole_object(value: Any) -> bool:
+    """Whether a document is what kubectl and others apply, whatever else it has: an object with metadata, or a list."""
+    return isinstance(value, dict) and is_object(value) and (isinstance(value.get("metadata"), dict) or _is_list(value))
+
+
+def is_applied(obj: KubernetesObject) -> bool:
+    """Whether an object is meant for a cluster, and not for tools that read files."""
+    return not obj["apiVersion"].startswith(_NEVER_APPLIED)
+
+
+def applied_objects(document: Document) -> Iterator[Manifest]:
+    """What kubectl and others apply of a document, wherever it stands: lists are flattened, even those for tools."""
+    return _applied(Manifest(document.value, document.source)) if is_whole_object(document.value) else iter(())
+
+
+def _applied(manifest: Manifest) -> Iterator[Manifest]:
+    obj = manifest.object
+    if _is_list(obj):
+        for below in _items(manifest):
+            if is_whole_object(below.object):
+                yield from _applied(below)
+    elif is_applied(obj):
+        yield manifest
+
+
+def tool_lists(documents: Iterable[Document]) -> Iterator[Manifest]:
+    """The objects in lists that are for tools, of which `manifests_in` knows nothing."""
+    for document in documents:
+        if is_whole_object(document.value) and is_for_tools(document.value):
+            yield from applied_objects(document)
+
+
+def _items(manifest: Manifest) -> Iterator[Manifest]:
+    """The items of a list, whatever they are."""
+    source = manifest.source
+    for index, item in enumerate(manifest.object["items"]):
+        yield Manifest(item, Source(source.path, source.text, source.document, (*source.prefix, "items", index)))
+
+
 def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
     obj, source = manifest.object, manifest.source
     if is_for_tools(obj):
         return
     if _is_list(obj):
-        for index, item in enumerate(obj["items"]):
-            below = Source(source.path, source.text, source.document, (*source.prefix, "items", index))
-            if isinstance(item, dict) and is_object(item):
-                yield from _flatten(Manifest(item, below), report, judged)
+        for below in _items(manifest):
+            if isinstance(below.object, dict) and is_object(below.object):
+                yield from _flatten(below, report, judged)
             else:
-                report.add(rules.NOT_AN_OBJECT.finding(locate(below, ()), path=source.path))
+                report.add(rules.NOT_AN_OBJECT.finding(locate(below.source, ()), path=source.path))
         return
     manifest = manifest._replace(object=_stored(obj))
     if is_sound(manifest, report, judged=judged):
         yield manifest
+
+
+def is_copy_by_status(obj: KubernetesObject) -> bool:
+    """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
+    is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
+    return is_csv and mapping(obj.get("status")).get("reason") == "Copied" and not Csv(obj).counts_as_copy
 
 
 def _is_list(obj: KubernetesObject) -> bool:

@@ -77,8 +77,19 @@ def entries(config: Mapping[str, Any]) -> tuple[Suppression, ...]:
     )
 
 
-def obeyed(root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, Any]) -> Obeyed:
-    """The diagnostics of the workspace at `root` without those that its comments and its configuration suppress."""
+def written(root: Path, config: Mapping[str, Any], paths: Iterable[str]) -> Iterator[Suppression]:
+    """All suppressions of the workspace at `root`, whose olmc.yaml says `config`, in these files."""
+    yield from entries(config)
+    for path in paths:
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) else None
+        yield from comments(path, text) if text is not None else ()
+
+
+def obeyed(
+    root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, Any], *, commented: bool = True
+) -> Obeyed:
+    """The diagnostics of the workspace at `root` without those that its comments and its configuration suppress; unless
+    `commented`, its configuration alone."""
     found = tuple(diagnostics)
     if all(each.severity is Severity.ERROR for each in found):
         return Obeyed(found)
@@ -86,7 +97,8 @@ def obeyed(root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, A
 
     @cache
     def in_file(path: str) -> tuple[Suppression, ...]:
-        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and has_file(root, path) else None
+        readable = commented and path.endswith(COMMENTED) and has_file(root, path)
+        text = read_text(root, path, Report()) if readable else None
         return tuple(comments(path, text)) if text is not None else ()
 
     kept: list[Diagnostic] = []

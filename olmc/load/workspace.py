@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.load.bundles import BUNDLE_FOLDERS, is_bundle, read_bundle
+from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.lock import read_lock
-from olmc.load.manifests import SUFFIXES, manifests_in, without_duplicates
+from olmc.load.manifests import (
+    SUFFIXES,
+    is_copy_by_status,
+    is_whole_object,
+    manifests_in,
+    tool_lists,
+    without_duplicates,
+)
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostic import Report
+from olmc.model.left_out import Reason
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED, SCAFFOLDED
 from olmc.model.options import DEFAULT_INDEXING, Indexing
-from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.model.workspace import Bundle, Inputs, Manifest, Unused, Workspace
+from olmc.rules import left_out as left_out_rules
 from olmc.rules import load as rules
-from olmc.yaml import read
+from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.load.catalogs.rendering import LooseBundle
@@ -39,24 +49,25 @@ _CATALOG_TEXT = re.compile(
 
 
 def load(
-    root: Path, report: Report, *, ignored: tuple[str, ...] = (), indexing: Indexing = DEFAULT_INDEXING,
-    kube_version: str = "", lock: LockFile | None = None,
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
+    indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
-    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`;
-    `indexing` says how bundles without an update graph become a catalog, `kube_version` is for CatalogSources whose
-    image depends on it. `lock` is what counts in place of olmc.lock in the workspace.
+    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
+    count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
+    `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
+    workspace.
     """
     problem = no_folder(root)
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
-    folder = without_vendored(root, scan(root, report, ignored=ignored))
+    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    found = _Found({}, {}, {}, [])
+    found = _Found({}, {}, {}, [], {}, [])
     for part, add in _parts(folder):
         add(root, part, found, report)
     vendored = vendored_bundles(root, images, report)
@@ -68,7 +79,9 @@ def load(
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
     served |= _implied_catalogs(kept, found.bundles, served, indexing, report)
-    return Workspace(kept, found.bundles, served, lock.operators, images, vendored)
+    found.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
+    inputs = _inputs(found, served.values(), vendored.values())
+    return Workspace(kept, found.bundles, served, lock.operators, images, vendored, inputs)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
@@ -152,12 +165,16 @@ def _image_catalogs(
 
 
 class _Found(NamedTuple):
-    """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in."""
+    """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
+
+    `files` are those in which all objects count, `unused` objects that do not count."""
 
     bundles: dict[str, Bundle]
     catalogs: dict[str, dict[str, str]]
     roots: dict[str, str]
     manifests: list[Manifest]
+    files: dict[str, None]
+    unused: list[Unused]
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -188,6 +205,8 @@ def _add_bundle(root: Path, folder: Folder, found: _Found, report: Report) -> No
         return
     known = found.bundles.get(bundle.name)
     if known is not None:
+        found.unused.extend(Unused(file.manifest, Reason.REPLACED) for file in known.files)
+        found.files.update(dict.fromkeys(files_of(known)))
         related = (("the other one", Location(known.directory)),)
         report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))
     found.bundles[bundle.name] = bundle
@@ -218,17 +237,39 @@ def _add_text(path: str, text: str, found: _Found, report: Report) -> None:
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
     documents = read(path, text, report)
-    if any(_is_catalog(document.value) for document in documents):
+    of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
+    odd = [document for document in of_catalogs if is_whole_object(document.value)]
+    for document in odd:
+        place = locate(document.source, ())
+        report.add(left_out_rules.OBJECT_WITH_SCHEMA.finding(place, kind=document.value["kind"]))
+    if len(odd) < len(of_catalogs):
         folder, _, file = path.rpartition("/")
         found.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
-        return
+        documents = [document for document in documents if is_whole_object(document.value)]
+    found.files[path] = None
+    found.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     found.manifests.extend(manifests_in(documents, report))
 
 
-def _is_catalog(value: Any) -> bool:
-    """Whether a document is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
+def _has_catalog_schema(value: Any) -> bool:
+    """Whether a document says that it is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
     items = value.items() if isinstance(value, dict) else ()
     return any(key.casefold() == "schema" and isinstance(each, str) and each.startswith("olm.") for key, each in items)
+
+
+def _inputs(found: _Found, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
+    """Which files count, and which objects in them do not."""
+    of_bundles = inputs_of((*found.bundles.values(), *vendored))
+    read = {catalog.files: catalog for catalog in catalogs}
+    files = (CONFIG_FILE, *found.files, *chain.from_iterable(read), *of_bundles.files)
+    unused = (
+        *found.unused,
+        *of_bundles.unused,
+        *(Unused(each, Reason.CATALOG) for catalog in read.values() for each in catalog.unused),
+    )
+    # In a file of a catalog that is no folder's, objects are manifests.
+    kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in found.files)
+    return Inputs(frozenset(files), tuple(kept))
 
 
 def _implied_catalogs(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
+
+if TYPE_CHECKING:
+    from olmc.model.workspace import Manifest
 
 
 class Property(NamedTuple):
@@ -78,10 +81,13 @@ class Package(NamedTuple):
 class Catalog(NamedTuple):
     """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or "".
 
-    `images` are the bundles that its templates name and that are no folders of the workspace.
+    `images` are the bundles that its templates name and that are no folders of the workspace. `files` are those that
+    were read, `unused` the objects in them that count for nothing in a catalog.
     """
 
     packages: Mapping[str, Package]
     problem: str = ""
     location: Place | None = None
     images: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    unused: tuple[Manifest, ...] = ()

@@ -43,6 +43,16 @@ class Indexing(NamedTuple):
 DEFAULT_INDEXING = Indexing()
 
 
+class Narrowing(NamedTuple):
+    """What a workspace leaves out by its own settings: files by patterns as in `.olmcignore`, kinds of objects, and
+    what is not for `purpose` (None: it does not say)."""
+
+    ignored: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    purpose: Purpose | None = None
+
+
 class Options(NamedTuple):
     """The options of `compile`; the defaults are those of the command line.
 

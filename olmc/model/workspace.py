@@ -11,6 +11,7 @@ from olmc.model.objects import KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
+    from olmc.model.left_out import Reason
     from olmc.model.lock import Lock, LockedImage
 
 
@@ -32,7 +33,8 @@ class Bundle(NamedTuple):
     """A registry+v1 bundle directory (R-CAT-100 … R-CAT-106).
 
     `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
-    include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`.
+    include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`. `unused` are
+    objects that stand behind the first one of a file.
     """
 
     directory: str
@@ -44,6 +46,7 @@ class Bundle(NamedTuple):
     annotations: Mapping[str, str]
     dependencies: tuple[Mapping[str, Any], ...] = ()
     properties: tuple[Mapping[str, Any], ...] = ()
+    unused: tuple[Manifest, ...] = ()
 
     @property
     def name(self) -> str:
@@ -56,11 +59,26 @@ class Bundle(NamedTuple):
         return tuple(file.manifest.object for file in self.files)
 
 
+class Unused(NamedTuple):
+    """An object in a file that is read for something else, and why the object itself counts for nothing."""
+
+    manifest: Manifest
+    reason: Reason
+
+
+class Inputs(NamedTuple):
+    """What of a directory was read as input: the paths of the files, and what in them is not used."""
+
+    files: frozenset[str] = frozenset()
+    unused: tuple[Unused, ...] = ()
+
+
 class Workspace(NamedTuple):
     """What `load` found.
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
+    `inputs` is what of the directory was read.
     """
 
     manifests: tuple[Manifest, ...]
@@ -69,3 +87,4 @@ class Workspace(NamedTuple):
     lock: Lock | None = None
     images: tuple[LockedImage, ...] = ()
     vendored: Mapping[str, Bundle] = MappingProxyType({})
+    inputs: Inputs = Inputs()

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from olmc.emit.messages import LineOf
 from olmc.load.catalogs.content import check_content
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
-from olmc.load.suppressions import COMMENTED, Suppression, comments, entries, obeyed
+from olmc.load.suppressions import Suppression, obeyed, written
 from olmc.load.validation.settings import OPTIONAL, Settings
 from olmc.load.validation.workspace import validate
 from olmc.load.workspace import load
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.left_out import LeftOut
 from olmc.model.location import Location, Source
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.review.echoes import told_once
+from olmc.review.left_out import findings
 from olmc.review.lints.every import lint
 from olmc.review.lints.subject import Subject
 from olmc.rules import suppressions as rules
@@ -41,16 +43,17 @@ _AS_USER = re.compile("OLMC67[13]")
 
 
 class Compiled(NamedTuple):
-    """What compiling a directory gave; `workspace` and `settled` as far as it came."""
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
 
     workspace: Workspace | None
     settled: Settled | None
     diagnostics: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class Checked(NamedTuple):
-    """What was found in the directory `root`, how many bundles were validated, and what is suppressed.
+    """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown.
     """
@@ -60,6 +63,7 @@ class Checked(NamedTuple):
     bundles: int = 0
     suppressed: tuple[Diagnostic, ...] = ()
     shown_as: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def checked(
@@ -84,28 +88,22 @@ def checked(
     effective = options_from(config, options, given)
     lint(Subject(workspace, compiled.settled, effective), report)
     done = obeyed(root, report, config)
-    told = Report(list(done.kept))
+    left = obeyed(root, findings(compiled.left_out), config, commented=False)
+    told = Report([*done.kept, *left.kept])
     if not report.failed:
-        written = tuple(_suppressions(root, ignored, config))
+        suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
         looked_for = _looked_for(settings, effective)
-        for each in _about_suppressions(root, written, done.used, looked_for):
+        for each in _about_suppressions(root, suppressions, done.used | left.used, looked_for):
             told.add(each)
-    return Checked(root, tuple(told), validated.bundles, done.suppressed)
-
-
-def _suppressions(root: Path, ignored: tuple[str, ...], config: Mapping[str, Any]) -> Iterator[Suppression]:
-    """All suppressions of a workspace."""
-    yield from entries(config)
-    for path in scan(root, Report(), ignored=ignored).walk():
-        text = read_text(root, path, Report()) if path.endswith(COMMENTED) else None
-        yield from comments(path, text) if text is not None else ()
+    suppressed = (*done.suppressed, *left.suppressed)
+    return Checked(root, tuple(told), validated.bundles, suppressed, left_out=compiled.left_out)
 
 
 def _about_suppressions(
-    root: Path, written: Sequence[Suppression], used: frozenset[Suppression], looked_for: Sequence[re.Pattern[str]]
+    root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: Sequence[re.Pattern[str]]
 ) -> Iterator[Diagnostic]:
     known = [rule.code for rule in all_rules()]
-    for each in written:
+    for each in suppressions:
         place = _place(root, each)
         if each.code not in known:
             best = closest(each.code, known)

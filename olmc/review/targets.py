@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.left_out import LeftObject, LeftOut
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Bundle, Manifest
@@ -15,6 +16,7 @@ from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
+from olmc.settle.builtin import plural_of
 from olmc.settle.rest import Settled
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 class Scene(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, the findings about them, and what became of the Operators of v2alpha1."""
+    manifests, the findings about them, what became of the Operators of v2alpha1, and what is left out of its folder."""
 
     objects: tuple[Rendered, ...]
     settled: Settled
@@ -32,6 +34,7 @@ class Scene(NamedTuple):
     manifests: tuple[Manifest, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     operators: tuple[Outcome, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -99,7 +102,17 @@ def _by_name(name: str, scene: Scene) -> Target:
     found = tuple(each for each in scene.objects if each.identity.name == name and not is_copy(each))
     if found:
         return Target(found)
+    left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
+    if left is not None:
+        kind = KnownKind(left.group, left.kind, plural_of(left.kind), bool(left.namespace))
+        return Target(absent=Wanted((kind,), left.namespace, left.name))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
+
+
+def objects_left_out(scene: Scene) -> Iterator[LeftObject]:
+    """The objects that are left out of the folder of a workspace."""
+    for left in scene.left_out:
+        yield from left.objects
 
 
 def is_copy(found: Rendered) -> bool:

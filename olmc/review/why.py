@@ -146,7 +146,7 @@ def csv_identity(name: Name) -> Identity:
 
 
 def _absent(text: str, wanted: Wanted, scene: Scene) -> Answer:
-    lines = tuple(why_absent(wanted, scene))
+    lines = (*_left_out(wanted, scene), *why_absent(wanted, scene))
     if not lines:
         kinds = {each.kind for each in wanted.kinds}
         alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
@@ -154,6 +154,13 @@ def _absent(text: str, wanted: Wanted, scene: Scene) -> Answer:
     kind = wanted.kinds[0]
     key = Identity(kind.group, kind.kind, wanted.namespace, wanted.name)
     return Answer(key, ABSENT, "", "", None, lines)
+
+
+def _left_out(wanted: Wanted, scene: Scene) -> Iterator[Line]:
+    """Where an object stands that is not compiled, and why it is not."""
+    for left in scene.left_out:
+        if any(wanted.is_met_by(each.identity) for each in left.objects):
+            yield Line(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)
 
 
 def as_text(answers: Sequence[Answer]) -> str:

@@ -15,15 +15,18 @@ _NO_KEYS = ("#", "- ", "-\n")
 _START = re.compile(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
 _ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
+_NAME = r"[^\s\"'&*!|>{\[]\S*"
 _HEAD = re.compile(
-    r"\s*(?:#.*\n\s*)*apiVersion: ([\w./-]+)\nkind: (\w+)\nmetadata:\n  name: ([^\s\"'&*!|>{\[]\S*)\n"
-    r"(?:  namespace: ([^\s\"'&*!|>{\[]\S*)\n)?",
+    r"\s*(?:#.*\n\s*)*apiVersion: (?P<api_version>[\w./-]+)\nkind: (?P<kind>\w+)\nmetadata:\n"
+    rf"(?P<metadata>)  name: (?P<name>{_NAME})\n(?:  namespace: (?P<namespace>{_NAME})\n)?",
     re.ASCII,
 )
+_AFTER_METADATA = re.compile(r"\n(?=[^ \n#])")
+_IN_METADATA = re.compile(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
 
 
 class Head(NamedTuple):
-    """How a document of an object begins, as it is written there; `namespace` is None where it is not among that."""
+    """How a document of an object begins; `namespace` is None where its metadata have none."""
 
     api_version: str
     kind: str
@@ -37,16 +40,27 @@ def documents_in(text: str) -> list[str]:
 
 
 def head_of(document: str) -> Head | None:
-    """How a document begins that is written as olmc writes objects, None for any other."""
+    """How a document begins that is written as olmc writes objects, None for any other.
+
+    No key at its top or in its metadata stands there twice, so that what comes later says nothing else.
+    """
     found = _HEAD.match(document)
-    return Head(*found.groups()) if found is not None and plain_keys(document) is not None else None
+    if found is None or plain_keys(document) is None:
+        return None
+    end = _AFTER_METADATA.search(document, found.end())
+    keys = _IN_METADATA.findall(document, found.start("metadata"), end.start() + 1 if end else len(document))
+    named = {"name", "namespace"} if found["namespace"] else {"name"}
+    if len(set(keys)) < len(keys) or not named.issuperset({"name", "namespace"}.intersection(keys)):
+        return None
+    return Head(found["api_version"], found["kind"], found["name"], found["namespace"])
 
 
 def plain_keys(document: str) -> tuple[str, ...] | None:
     """The keys at the top of a document, None unless all of them stand plainly at the margin, each of them once.
 
     Whatever stands at the margin has to be such a key, a comment or an item of a list: so no quoted or merged key, no
-    flow and no second document can say anything else.
+    flow and no second document can say anything else. Of a value that goes on at the margin, against all custom, a line
+    may be taken for a key as well; none is missing.
     """
     is_odd = "\r" in document or (not document.isascii() and _ODD_BREAK.search(document))
     if is_odd or _START.match(document) is None:

@@ -301,7 +301,9 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     git("add", "--all", cwd=repository)
     git("commit", "--quiet", "--message", "links", cwd=repository)
     result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
-    assert result.exit_code == 0, result.stdout
+    assert result.exit_code == 1
+    told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
+    assert result.stdout.splitlines()[2:] == ["Settings and what is left out", "  File/link.yaml", f"    + {told}"]
     assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
 
 
@@ -378,6 +380,19 @@ def test_a_submodule(repository: Path) -> None:
     result = olmc("diff", f"git:{made}:", "clusters/tower", "-v")
     assert result.exit_code == 1
     assert "module is a submodule; what is in it is not compared" in result.stderr
+
+
+def test_another_commit_of_a_submodule_is_a_change(repository: Path) -> None:
+    """What is in it is not known, but a tool that fetches submodules applies it."""
+    config_map, commits = ("100644", "a.yaml", blob(repository, CONFIG_MAP)), ("v1", "v2")
+    old, new = (
+        tree(repository, config_map, ("160000", "module", git("rev-parse", commit, cwd=repository)))
+        for commit in commits
+    )
+    assert olmc("diff", f"git:{old}:", f"git:{old}:").exit_code == 0
+    result = olmc("diff", f"git:{old}:", f"git:{new}:")
+    assert result.exit_code == 1
+    assert "~ left out on both sides, and another: what is in the submodule; which is another" in result.stdout
 
 
 def test_a_blob_that_is_not_there(repository: Path) -> None:

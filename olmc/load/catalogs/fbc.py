@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.load.catalogs.blobs import Blobs
@@ -36,6 +36,11 @@ def read_file(path: str, text: str, report: Report) -> CatalogFile:
         if diagnostic.severity is not Severity.ERROR:
             report.add(diagnostic)
     return CatalogFile(path, documents, text.lstrip()[:1] != "{", *(_error(found) or ()))
+
+
+def readable(files: Mapping[str, CatalogFile]) -> tuple[str, ...]:
+    """The paths of the files that could be read."""
+    return tuple(path for path, file in files.items() if not file.problem)
 
 
 def _error(report: Report) -> tuple[str, Location | None] | None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.load.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, schema_of
-from olmc.load.catalogs.fbc import CatalogFile, catalog_of, read_file
+from olmc.load.catalogs.fbc import CatalogFile, catalog_of, read_file, readable
 from olmc.load.catalogs.ignoring import kept_files
 from olmc.load.catalogs.package_manifests import load_package_manifests, looks_like_package_manifest
 from olmc.load.catalogs.rendering import LooseBundle
@@ -15,6 +15,7 @@ from olmc.load.catalogs.semver_template import SEMVER, expand_semver
 from olmc.load.catalogs.substitutes_template import SUBSTITUTES, expand_substitutes
 from olmc.load.catalogs.templates import BASIC, Expand, Workshop, expand_basic, expanded, named_images
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
+from olmc.load.manifests import applied_objects
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Report
 from olmc.model.options import DEFAULT_INDEXING, Indexing
@@ -44,7 +45,7 @@ def load_catalog(
     `files` are the texts of all files below it by their path in the workspace, `bundles` the bundles that its templates
     may name, by image reference or by folder; `indexing` is for package manifests. A catalog that OLM could not serve
     comes back without packages and with OLM's text as its `problem`; all that is wrong with it is in `report`, as
-    failures: the compilation goes on.
+    failures: the compilation goes on. `files` of the catalog are those that were read, `unused` what is no part of it.
     """
     read = {path: read_file(path, files[path], report) for path in kept_files(root, files)}
     if _holds_package_manifests(read):
@@ -61,7 +62,9 @@ def load_catalog(
             report.add(rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem))
             problem = problem or file.problem
     catalog = unavailable(problem) if problem else catalog_of(blobs, report)
-    return catalog._replace(images=tuple(images))
+    documents = (document for file in read.values() for document in file.documents)
+    unused = (manifest for document in documents for manifest in applied_objects(document))
+    return catalog._replace(images=tuple(images), files=readable(read), unused=tuple(unused))
 
 
 def _template_images(file: CatalogFile, bundles: Mapping[str, LooseBundle]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
@@ -15,13 +16,16 @@ from olmc.load.catalogs.csv_graphs import (
     package_of,
     wrapped,
 )
-from olmc.load.catalogs.fbc import CatalogFile
+from olmc.load.catalogs.fbc import CatalogFile, readable
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
+from olmc.load.manifests import applied_objects
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Indexing
+from olmc.model.workspace import Manifest
 from olmc.rules import catalogs as rules
 from olmc.rules.rule import Rule
 from olmc.yaml import Document
@@ -49,9 +53,20 @@ def load_package_manifests(
         if looks_like_package_manifest(document):
             troubles += _add_package(document, bundles, packages, report)
     tell(troubles, report)
+    catalog = Catalog(packages)
     if troubles:
-        return unavailable(aggregated(trouble.text for trouble in troubles), troubles[0].place)
-    return Catalog(packages)
+        catalog = unavailable(aggregated(trouble.text for trouble in troubles), troubles[0].place)
+    return catalog._replace(files=readable(files), unused=tuple(_unused(files, first)))
+
+
+def _unused(files: Mapping[str, CatalogFile], first: Mapping[str, Document]) -> Iterator[Manifest]:
+    """The objects of all files that no bundle has: those behind the first of a file, and those without a CSV beside."""
+    with_csv = {path.rpartition("/")[0] for path, document in first.items() if _kind(document) == CSV_KIND}
+    for path, file in files.items():
+        used = first.get(path) if path.rpartition("/")[0] in with_csv else None
+        for document in file.documents:
+            if document is not used:
+                yield from applied_objects(document)
 
 
 def _is_hidden(root: str, path: str) -> bool:
@@ -77,17 +92,19 @@ def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:
     """Each CSV with what lies beside it in its folder, other CSVs left out."""
     folders: dict[str, list[Document]] = {}
     for path, document in first.items():
-        if isinstance(document.value, dict) and document.value.get("kind"):
+        if _kind(document):
             folders.setdefault(path.rpartition("/")[0], []).append(document)
     for documents in folders.values():
         for document in documents:
-            if document.value["kind"] == "ClusterServiceVersion":
+            if document.value["kind"] == CSV_KIND:
                 others = [
-                    each.value
-                    for each in documents
-                    if each is document or each.value["kind"] != "ClusterServiceVersion"
+                    each.value for each in documents if each is document or each.value["kind"] != CSV_KIND
                 ]
                 yield LooseBundle("", (), "", document.value, tuple(others), location=Place(document.source))
+
+
+def _kind(document: Document) -> Any:
+    return document.value.get("kind") if isinstance(document.value, dict) else None
 
 
 def bundle_troubles(bundle: LooseBundle, rule: Rule, indexing: Indexing) -> Iterator[Trouble]:

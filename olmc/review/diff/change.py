@@ -21,6 +21,7 @@ _BEFORE = 15
 class Group(StrEnum):
     """What a change is about, in the order in which people want to read."""
 
+    SETTINGS = "settings"
     VERSIONS = "versions"
     IMAGES = "images"
     PERMISSIONS = "permissions"
@@ -34,6 +35,7 @@ class Group(StrEnum):
 
 
 _HEADINGS = {
+    Group.SETTINGS: "Settings and what is left out",
     Group.VERSIONS: "Versions",
     Group.IMAGES: "Images",
     Group.PERMISSIONS: "Permissions",

@@ -19,10 +19,12 @@ from olmc.review.diff.fields import ObjectAdded, ObjectRemoved, field_changes
 from olmc.review.diff.formats import format_changes
 from olmc.review.diff.images import WORKLOADS, image_changes, without_repetitions
 from olmc.review.diff.installed import operator_changes, plan_changes, subscription_changes, target_changes
+from olmc.review.diff.left_out import left_out_changes
 from olmc.review.diff.matching import Pair, folded_kind, paired
 from olmc.review.diff.noise import metadata_without_noise, without_noise
 from olmc.review.diff.operators import CSV, Operator, not_installed, operators
 from olmc.review.diff.permissions import permission_changes
+from olmc.review.diff.settings import setting_changes
 from olmc.review.diff.sides import Side
 from olmc.review.diff.values import deltas, identical, path_text, same
 
@@ -61,11 +63,13 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     before, after = operators(old.objects), operators(new.objects)
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
     pairs = paired(kept_old, kept_new, before, after)
-    found: list[Change] = [*operator_changes(old, new), *plan_changes(old.objects, new.objects)]
-    found += permission_changes(access(kept_old, before), access(kept_new, after))
+    found: list[Change] = [*setting_changes(old, new), *left_out_changes(old, new)]
+    found += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
+    # Whatever kinds are not compared, who may do what is.
+    found += permission_changes(access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after))
     found += format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise = Counter(_folded_differences(old.objects, new.objects))
+    noise = Counter((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
     unchanged = new.shared
     named = {change.identity for change in found}
     for pair in pairs:
@@ -115,6 +119,12 @@ def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[Kubernete
         was, now = before.get(known), after.get(known)
         if was != now:
             yield folded_kind(was or now or {})
+
+
+def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
+    """The kind of every object that is not compared, and that is not the same on both sides."""
+    before, after = ({identity(obj): obj for obj in side.excluded} for side in (old, new))
+    return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
 def _tells_permissions(pair: Pair, owners: Mapping[Name, Operator]) -> bool:

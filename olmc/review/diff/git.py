@@ -13,21 +13,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from olmc.load.files import MAX_FILE_BYTES
+from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
 from olmc.model.alike import close
 from olmc.model.diagnostic import Report
+from olmc.model.left_out import LeftOut, Reason
 from olmc.model.location import Location
 from olmc.rules import diff as rules
 
-__all__ = ["GitError", "Revision", "as_revision", "folder_here", "top_of", "write_tree"]
+__all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
 
 _OFFLINE = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
 }  # fmt: skip
 _LINK, _SUBMODULE = "120000", "160000"
-_LFS = b"version https://git-lfs.github.com/spec/"
+_LFS = LFS_POINTER.encode()
 _PREFIX = "git:"
 # A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
 _ALIKE = 0.5
@@ -101,6 +102,15 @@ def write_tree(asked: Revision, target: Path, report: Report, *, may_be_absent: 
     return place
 
 
+def submodules(asked: Revision) -> Iterator[LeftOut]:
+    """The submodules that a revision has at its path, as what is left out of it; raises GitError."""
+    path = (asked.path or "").rstrip("/")
+    tree = _parsed(f"{asked.ref}:{path}" if path not in ("", ".") else f"{asked.ref}^{{tree}}")
+    for each in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
+        if each.mode == _SUBMODULE:
+            yield LeftOut(Location(each.path), Reason.SUBMODULE, (), each.name, "what is in the submodule")
+
+
 def folder_here() -> str:
     """The current directory from the top of its repository, "" for the top; raises GitError."""
     return os.fsdecode(_git("rev-parse", "--show-prefix").removesuffix(b"\n")).rstrip("/")
@@ -116,17 +126,25 @@ def top_of() -> Path | None:
 def _entries(tree: str, asked: Revision, report: Report) -> list[_Entry]:
     """The files, links and submodules below a tree; those that can't be written are reported and left out."""
     found = []
+    for each in _entries_of(tree):
+        if not _is_plain(each.path):
+            report.add(rules.ODD_PATH.finding(None, ref=asked.ref, path=ascii(each.path)))
+        elif each.mode == _SUBMODULE:
+            report.add(rules.SUBMODULE.finding(Location(each.path), path=each.path, ref=asked.ref))
+        elif not _is_hidden(each.path) or each.path.endswith(SUFFIXES):  # of hidden folders only that they are there
+            found.append(each)
+    return found
+
+
+def _entries_of(tree: str) -> Iterator[_Entry]:
     for line in _git("ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]:
         about, _, raw = line.partition(b"\t")
         mode, _, name, size = about.decode("ascii").split()
-        path = os.fsdecode(raw)
-        if not _is_plain(path):
-            report.add(rules.ODD_PATH.finding(None, ref=asked.ref, path=ascii(path)))
-        elif mode == _SUBMODULE:
-            report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=asked.ref))
-        elif not any(folder.startswith(".") for folder in path.split("/")[:-1]):  # hidden folders are never read
-            found.append(_Entry(mode, name, int(size) if size.isdigit() else 0, path))
-    return found
+        yield _Entry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+
+
+def _is_hidden(path: str) -> bool:
+    return any(folder.startswith(".") for folder in path.split("/")[:-1])
 
 
 def _is_plain(path: str) -> bool:
@@ -143,7 +161,7 @@ def _write_files(entries: Sequence[_Entry], target: Path, asked: Revision, repor
             place.touch()
             os.truncate(place, each.size)
     for each, content in _contents([each for each in entries if each.size <= MAX_FILE_BYTES]):
-        if content.startswith(_LFS) and each.path.endswith(SUFFIXES):
+        if content.startswith(_LFS) and each.path.endswith(SUFFIXES) and not _is_hidden(each.path):
             report.add(rules.LFS_POINTER.finding(Location(each.path), path=each.path, ref=asked.ref))
         _made(target, each.path).write_bytes(content)
 

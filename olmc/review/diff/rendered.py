@@ -21,7 +21,7 @@ from olmc.rules import load as rules
 from olmc.yaml import Document, read
 from olmc.yaml.heads import documents_in
 
-__all__ = ["rendered_objects", "rendering"]
+__all__ = ["rendered_objects", "rendering", "texts_below"]
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
@@ -70,6 +70,11 @@ def _holds_workspace(folder: Folder) -> bool:
     if is_bundle(folder) or folder.path.rpartition("/")[2] == CATALOGS_FOLDER or CONFIG_FILE in folder.files:
         return True
     return any(map(_holds_workspace, folder.folders))
+
+
+def texts_below(path: Path, report: Report, ignored: tuple[str, ...]) -> dict[str, str]:
+    """The texts in the folder of a rendering but for those that patterns name, whatever the folder itself says."""
+    return _texts(path, scan(path, report, ignored=ignored, ignore_file=False), report)
 
 
 def _texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from olmc.load.suppressions import Suppression
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.left_out import LeftOut
 from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.options import Options
+from olmc.model.workspace import Inputs
 
 if TYPE_CHECKING:
     from olmc.settle.rest import Settled
 
-__all__ = ["Compiled", "Side", "side_of"]
+__all__ = ["Compiled", "Settings", "Side"]
 
 
 class Compiled(Protocol):
@@ -25,19 +30,35 @@ class Compiled(Protocol):
     @property
     def settled(self) -> Settled | None: ...
 
+    @property
+    def inputs(self) -> Inputs: ...
+
+    @property
+    def options(self) -> Options: ...
+
+
+class Settings(NamedTuple):
+    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts."""
+
+    config: Mapping[str, Any]
+    ignore_lines: tuple[str, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+
 
 class Side(NamedTuple):
     """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs.
 
-    `shared` is how many more objects the other side has just so; nobody had to read them.
+    `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
+    kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
+    for a rendering.
     """
 
     name: str
     objects: tuple[KubernetesObject, ...]
     settled: Settled | None = None
     shared: int = 0
+    excluded: tuple[KubernetesObject, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    settings: Settings | None = None
 
 
-def side_of(name: str, compiled: Compiled) -> Side:
-    """A compilation as a side."""
-    return Side(name, tuple(each.object for each in compiled.objects), compiled.settled)

@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 
 import pytest
 from test_algebra import CASES
+from test_settings import SIDES
 
 import olmc.review.diff
 from olmc.review.diff.as_json import as_json
@@ -30,9 +31,10 @@ def kinds() -> dict[str, type]:
 
 @cache
 def differences() -> tuple[Difference, ...]:
-    """Those of all cases, both ways, of each object with nothing, and with what versions of OLM change."""
+    """Those of all cases, both ways, of each object with nothing, of settings, and with what versions of OLM change."""
     sides = [(Side("old", tuple(old)), Side("new", tuple(new))) for old, new in CASES]
     pairs = [*sides, *((new, old) for old, new in sides), *((Side("none", ()), new) for _, new in sides)]
+    pairs += SIDES
     return (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
 
 

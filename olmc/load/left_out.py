@@ -1,0 +1,170 @@
+"""What is left out of a workspace: all that tools would apply of its folder, but for what counts as input.
+
+Whoever reviews a directory asks for it, nobody else: the whole tree is walked once more, with hidden folders and what
+patterns name, and every YAML or JSON file is looked at that the workspace was not made of. So nothing has to know what
+olmc does not read: what nobody took is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from olmc.kube.scopes import in_its_scope
+from olmc.load.bundles import is_bundle
+from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything
+from olmc.load.gitignore import spec_of
+from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
+from olmc.load.vendored import is_vendored
+from olmc.load.workspace import CATALOGS_FOLDER
+from olmc.model.diagnostic import Report
+from olmc.model.left_out import LeftObject, LeftOut, Reason
+from olmc.model.location import Location
+from olmc.model.marks import GENERATED, SCAFFOLDED
+from olmc.model.objects import KubernetesObject, identity
+from olmc.model.values import mapping
+from olmc.model.workspace import Inputs, Manifest, Unused
+from olmc.yaml import locate, read
+from olmc.yaml.heads import documents_in, head_of, plain_keys
+
+# How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
+_DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
+_UNREADABLE = "what can't be read"
+_ELSEWHERE = "what is in Git LFS"
+_UNKNOWN = "what nobody has looked at"
+
+
+class _Place(NamedTuple):
+    """A file or, with `is_link`, a link that is not followed; and why it is left out, as far as its folders say so."""
+
+    path: str
+    reason: Reason | None
+    is_link: bool = False
+
+
+def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tuple[LeftOut, ...]:
+    """What is left out of the directory `root`, of which `inputs` count, sorted by place.
+
+    `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
+    as well, and says so.
+    """
+    if no_folder(root):
+        return ()
+    spec = spec_of(ignored) if ignored else None
+    found = [*_unused(inputs.unused)]
+    for place in _places(root, scan_everything(root), None):
+        if place.path in inputs.files or not place.path.endswith(SUFFIXES):
+            continue
+        is_ignored = spec is not None and spec.match_file(place.path)
+        left = _left(root, place._replace(reason=Reason.IGNORED) if is_ignored else place)
+        found += [left] if left is not None else []
+    return tuple(sorted(found, key=lambda left: (left.location, left.reason)))
+
+
+def objects_of(text: str) -> tuple[tuple[LeftObject, ...], str]:
+    """The objects that tools would apply of the text of a file, and why not all of them are known, "" if they are."""
+    if text.startswith(LFS_POINTER):
+        return (), _ELSEWHERE
+    if not _may_hold_objects(text):
+        return (), ""
+    found: list[LeftObject] = []
+    problem = ""
+    for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
+        head, keys = head_of(document), plain_keys(document)
+        if keys is not None and not {"apiVersion", "kind"}.issubset(keys):
+            continue
+        if head is not None and keys is not None and "items" not in keys:
+            obj = {"apiVersion": head.api_version, "kind": head.kind}
+            obj["metadata"] = {"name": head.name, "namespace": head.namespace}  # type: ignore[assignment]
+            text_of_object = document[document.index("apiVersion:") :].rstrip()
+            found += [_left_object(obj, text_of_object)] if is_applied(obj) else []
+            continue
+        told = Report()
+        objects = [manifest.object for each in read("", document, told) for manifest in applied_objects(each)]
+        found += (_left_object(obj, _as_json(obj)) for obj in objects)
+        problem = _UNREADABLE if told.failed else problem
+    return tuple(found), problem
+
+
+def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_Place]:
+    """All files and links below a folder, with the reason that a folder above them gives."""
+    reason = above or _reason(root, folder)
+    for name in folder.files:
+        yield _Place(folder.join(name), reason)
+    for name in folder.links:
+        yield _Place(folder.join(name), Reason.LINK, is_link=True)
+    for below in folder.folders:
+        yield from _places(root, below, reason)
+
+
+def _reason(root: Path, folder: Folder) -> Reason | None:
+    parent, _, name = folder.path.rpartition("/")
+    if name.startswith("."):
+        return Reason.HIDDEN
+    if is_vendored(root, folder):
+        return Reason.VENDORED
+    if is_bundle(folder):
+        return Reason.BUNDLE
+    return Reason.CATALOG if parent.rpartition("/")[2] == CATALOGS_FOLDER else None
+
+
+def _left(root: Path, place: _Place) -> LeftOut | None:
+    """What is left out of a file, None if that is nothing that anybody would apply."""
+    location = Location(place.path)
+    if place.is_link:
+        return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), _UNKNOWN)
+    text = read_text(root, place.path, Report())
+    if text is None:
+        return LeftOut(location, place.reason or Reason.OTHER, (), _digest_of_file(root / place.path), _UNREADABLE)
+    objects, problem = objects_of(text)
+    if not objects and not problem:
+        return None
+    return LeftOut(location, place.reason or _marked(text), objects, _digest(text), problem)
+
+
+def _marked(text: str) -> Reason:
+    if text.startswith(GENERATED):
+        return Reason.RENDERED
+    return Reason.SCAFFOLDED if text.startswith(SCAFFOLDED) else Reason.OTHER
+
+
+def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
+    """What is left out of files that are read for something else, by file and reason."""
+    grouped: dict[tuple[str, Reason], list[Manifest]] = {}
+    for each in unused:
+        if each.manifest.source.path.endswith(SUFFIXES):
+            grouped.setdefault((each.manifest.source.path, each.reason), []).append(each.manifest)
+    for (_, reason), manifests in grouped.items():
+        objects = tuple(_left_object(manifest.object, _as_json(manifest.object)) for manifest in manifests)
+        digest = _digest("".join(each.digest for each in objects))
+        yield LeftOut(locate(manifests[0].source, ()), reason, objects, digest)
+
+
+def _may_hold_objects(text: str) -> bool:
+    return ("apiVersion" in text and "kind" in text) or _DISGUISED.search(text) is not None
+
+
+def _left_object(obj: KubernetesObject, text: str) -> LeftObject:
+    key = identity(in_its_scope(obj, {}))
+    name = key.name or f"{mapping(obj.get('metadata')).get('generateName') or ''}…"
+    return LeftObject(key._replace(name=name), _digest(text))
+
+
+def _as_json(obj: KubernetesObject) -> str:
+    return json.dumps(obj, sort_keys=True, default=str)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _digest_of_file(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""

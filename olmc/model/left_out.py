@@ -1,0 +1,78 @@
+"""What a directory holds for a cluster and olmc does not compile: found by whoever reviews it, never hidden."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from olmc.model.location import Location
+from olmc.model.objects import Identity
+
+
+class Reason(StrEnum):
+    """Why something is left out."""
+
+    IGNORED = "ignored"
+    HIDDEN = "hidden"
+    BUNDLE = "bundle"
+    FURTHER = "further"
+    REPLACED = "replaced"
+    CATALOG = "catalog"
+    VENDORED = "vendored"
+    RENDERED = "rendered"
+    SCAFFOLDED = "scaffolded"
+    TOOLS = "tools"
+    COPY = "copy"
+    LINK = "link"
+    SUBMODULE = "submodule"
+    OTHER = "other"
+
+    @property
+    def text(self) -> str:
+        """The reason as the end of a sentence about what is left out."""
+        return _TEXTS[self]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody asked for it by the usual ways: a pattern, or output that is kept beside its input."""
+        return self in _CHOSEN
+
+
+_TEXTS = {
+    Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
+    Reason.HIDDEN: "in a hidden folder",
+    Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
+    Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
+    Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
+    Reason.CATALOG: "in a catalog, which holds no objects",
+    Reason.VENDORED: "in vendor/, and not what olmc.lock says of it",
+    Reason.RENDERED: "marked as written by olmc render, and not what it writes now",
+    Reason.SCAFFOLDED: "marked as written by olmc init",
+    Reason.TOOLS: "in a list that is for tools",
+    Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.LINK: "behind a link that is not followed",
+    Reason.SUBMODULE: "which is another repository",
+    Reason.OTHER: "in a file that is not read",
+}
+_CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
+
+
+class LeftObject(NamedTuple):
+    """An object that is left out, and the digest of what is written of it."""
+
+    identity: Identity
+    digest: str
+
+
+class LeftOut(NamedTuple):
+    """A file with something that `kubectl apply -R`, Argo CD or Flux would apply, and that olmc does not compile.
+
+    `objects` are those in it, as far as they can be read; `problem` says what else there may be, "" for nothing.
+    `digest` is that of the whole text.
+    """
+
+    location: Location
+    reason: Reason
+    objects: tuple[LeftObject, ...]
+    digest: str = ""
+    problem: str = ""

@@ -1,0 +1,435 @@
+"""What a pull request can try to hide: each attack is here, and none of them ends without a word."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import olmc
+from jsonschema import Draft202012Validator
+from scenarios import write
+
+from olmc.model.marks import GENERATED, SCAFFOLDED
+from olmc.resources import schema
+
+Files = dict[str, str]
+
+EVIL = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: evil
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: cluster-admin
+subjects:
+- kind: ServiceAccount
+  name: default
+  namespace: harbour
+"""
+BUNDLE = "bundles/beacon-1.0.0"
+CRD = f"{BUNDLE}/manifests/beacons.lights.example.com.crd.yaml"
+VENDORED = "# Written by olmc vendor, which also removes what it no longer needs from this folder.\n"
+CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n"
+ADMIN = "may do anything with *.* in the whole cluster (critical: everything)  [risk]"
+LEFT_OUT = "+ left out, and applied by other tools: ClusterRoleBinding/evil; "
+TEMPLATE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n"
+
+
+def indented(text: str) -> str:
+    return text.replace("\n", "\n  ").rstrip()
+
+
+@pytest.fixture(autouse=True)
+def sides(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workspace, `old`, and a copy of it, `new`; tests run in it."""
+    for side in ("old", "new"):
+        shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / side)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Settings of the side that is reviewed, by which it would hide its own binding in evil.yaml.
+SETTINGS = {
+    "exclude": {"olmc.yaml": f"{CONFIG}  exclude: [ClusterRoleBinding]\n"},
+    "include": {"olmc.yaml": f"{CONFIG}  include: [Deployment]\n"},
+    "ignore": {"olmc.yaml": f"{CONFIG}  ignore: [evil.yaml]\n"},
+    "ignore-file": {".olmcignore": "evil.yaml\n"},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_the_reviewed_side_hide_nothing(name: str, sides: Path) -> None:
+    """They don't count, and are a change themselves."""
+    write(sides / "new", {"evil.yaml": EVIL, **SETTINGS[name]})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert ADMIN in done.stdout
+    assert done.stdout.splitlines()[2] == "Settings and what is left out"
+    assert "does not count here  [risk]" in done.stdout.splitlines()[4]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_hide_are_told_in_every_format(name: str, sides: Path) -> None:
+    write(sides / "new", SETTINGS[name])
+    data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
+    assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+    told = {(change["group"], change["gravity"], change["kind"]) for change in data["changes"]}
+    assert told <= {("settings", "risk", "SettingChanged"), ("settings", "risk", "PatternAdded")}
+    assert len(told) == 1
+    assert "⚠️ Risks (1)" in olmc("diff", "old", "new", "-o", "markdown").stdout
+    page = olmc("diff", "old", "new", "-o", "html").stdout
+    assert 'href="#settings"' in page
+    assert "does not count here" in page
+
+
+def test_a_setting_that_hides_nothing_is_told_as_well(sides: Path) -> None:
+    write(sides / "new", {"olmc.yaml": f"{CONFIG}  namespaces: [a]\n"})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert '    + spec.namespaces: ["a"] (new)\n' in done.stdout
+
+
+def test_for_apply_hides_nothing(sides: Path) -> None:
+    """A Subscription is not for apply; that it is new is told by the old side's purpose."""
+    more = "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: x, namespace: harbour}\n"
+    spec = "spec: {sourceType: grpc, image: registry.example.com/x:1}\n"
+    write(sides / "new", {"olmc.yaml": f"{CONFIG}  for: apply\n", "more.yaml": more + spec})
+    done = olmc("diff", "old", "new")
+    assert "CatalogSource/harbour/x\n    + new" in done.stdout
+    assert "spec.for: apply (new)" in done.stdout
+
+
+def test_what_the_old_side_excludes_is_counted_and_its_permissions_are_compared(sides: Path) -> None:
+    for side in ("old", "new"):
+        write(sides / side, {"olmc.yaml": f"{CONFIG}  exclude: [ClusterRoleBinding, ConfigMap]\n"})
+    assert olmc("diff", "old", "new").exit_code == 0
+    write(sides / "new", {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: harbour}\n"})
+    done = olmc("diff", "old", "new")
+    assert (done.exit_code, done.stdout) == (0, "old → new: no change\n(folded: 1 excluded ConfigMap)\n")
+    write(sides / "new", {"evil.yaml": EVIL})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert ADMIN in done.stdout
+
+
+def test_kinds_of_the_command_line_win(sides: Path) -> None:
+    """A rendering has no settings: whoever compares with one says what was left out of it."""
+    write(sides / "new", {"olmc.yaml": f"{CONFIG}  exclude: [CatalogSource]\n"})
+    (sides / "all.yaml").write_text(olmc("render", "new").stdout, encoding="utf-8")
+    assert "CatalogSource/olm/harbour\n    + new" in olmc("diff", "all.yaml", "new").stdout
+    assert olmc("diff", "all.yaml", "new", "--exclude", "CatalogSource").exit_code == 0
+    assert olmc("diff", "all.yaml", "new", "--include", "Deployment").exit_code == 0
+
+
+def test_new_suppressions_are_told(sides: Path) -> None:
+    text = (sides / "new/operators.yaml").read_text(encoding="utf-8")
+    accepts = f"{CONFIG}  suppress:\n  - {{code: OLMC270, path: bundles/*, reason: later}}\n"
+    commented = f"# olmc: ignore[OLMC303] nothing to see\n{text}"
+    write(sides / "new", {"operators.yaml": commented, "olmc.yaml": accepts})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "File/operators.yaml\n    + accepts OLMC303: nothing to see" in done.stdout
+    assert "File/olmc.yaml\n    + accepts OLMC270 in bundles/*: later" in done.stdout
+    assert "no longer accepts OLMC270 in bundles/*: later" in olmc("diff", "new", "old").stdout
+
+
+def test_files_that_are_newly_ignored_and_can_not_be_compiled_are_left_out(sides: Path) -> None:
+    """Such as templates of Helm: they need not keep a pull request from being reviewed, and are told."""
+    write(sides / "new", {"chart/a.yaml": TEMPLATE, "chart/evil.yaml": EVIL, ".olmcignore": "chart/\n"})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "other tools: ClusterRoleBinding/evil and what can't be read; named by .olmcignore" in done.stdout
+    write(sides / "new", {"chart/a.yaml": TEMPLATE, ".olmcignore": ""})
+    assert olmc("diff", "old", "new").exit_code == 3
+
+
+# Where a binding can stand without being compiled, and the words for it.
+PLACES: dict[str, tuple[Files, str]] = {
+    "beside-the-manifests-of-a-bundle": ({f"{BUNDLE}/evil.yaml": EVIL}, "in the folder of a bundle"),
+    "in-tests-of-a-bundle": ({f"{BUNDLE}/tests/evil.json": ""}, "in the folder of a bundle"),
+    "below-manifests": ({f"{BUNDLE}/manifests/sub/evil.yaml": EVIL}, "in the folder of a bundle"),
+    "in-metadata": ({f"{BUNDLE}/metadata/evil.yaml": EVIL}, "in the folder of a bundle"),
+    "hidden-among-manifests": ({f"{BUNDLE}/manifests/.evil.yaml": EVIL}, "in the folder of a bundle"),
+    "behind-an-object-of-a-bundle": ({CRD: "+"}, "behind the one object that OLM reads of a bundle's file"),
+    "in-a-hidden-folder": ({".github/evil.yaml": EVIL}, "in a hidden folder"),
+    "in-vendor": ({"vendor/.gitattributes": VENDORED, "vendor/a/evil.yml": EVIL}, "in vendor/"),
+    "marked-as-rendered": ({"evil.yaml": f"{GENERATED}\n{EVIL}"}, "marked as written by olmc render"),
+    "marked-as-scaffolded": ({"evil.yaml": f"{SCAFFOLDED}\n{EVIL}"}, "marked as written by olmc init"),
+    "in-a-catalog": ({"catalogs/harbour/evil.yaml": f"schema: olm.foo\n{EVIL}"}, "in a catalog"),
+    "ignored-by-a-catalog": (
+        {"catalogs/harbour/evil.yaml": EVIL, "catalogs/harbour/.indexignore": "evil.yaml\n"}, "in a catalog",
+    ),
+    "in-a-list-for-tools": (
+        {"evil.yaml": f"apiVersion: kpt.dev/v1\nkind: PackageList\nitems:\n- {indented(EVIL)}\n"},
+        "in a list that is for tools",
+    ),
+    "disguised": ({".x/evil.yaml": EVIL.replace("apiVersion", '"\\x61piVersion"')}, "in a hidden folder"),
+    "indented": ({".x/evil.yaml": "  " + indented(EVIL) + "\n"}, "in a hidden folder"),
+    "in-a-list": ({".x/evil.yaml": f"apiVersion: v1\nkind: List\nitems:\n- {indented(EVIL)}\n"}, "in a hidden folder"),
+    "under-a-kind-that-stands-there-twice": (
+        {".x/evil.yaml": EVIL.replace("ClusterRoleBinding", "ConfigMap") + "kind: ClusterRoleBinding\n"},
+        "in a hidden folder",
+    ),
+}  # fmt: skip
+
+
+def attacked(side: Path, files: Files) -> None:
+    """Writes the files of an attack; `+` stands for the binding behind what is in the file."""
+    for path, text in files.items():
+        there = (side / path).read_text(encoding="utf-8") if text == "+" else ""
+        write(side, {path: f"{there}---\n{EVIL}" if text == "+" else text or json.dumps(json.loads(AS_JSON))})
+
+
+AS_JSON = json.dumps({
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "evil"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_is_left_out_is_told(name: str, sides: Path) -> None:
+    """It comes, it changes, it goes: each is a change. Every review of the side alone says that it is there."""
+    files, reason = PLACES[name]
+    attacked(sides / "new", files)
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    (line,) = (line for line in done.stdout.splitlines() if LEFT_OUT in line)
+    assert reason in line and line.endswith("[risk]")
+    assert "olmc: left out, and applied by kubectl apply -R, Argo CD or Flux: 1 object in 1 file\n" in done.stderr
+    assert "- no longer among what is left out: ClusterRoleBinding/evil" in olmc("diff", "new", "old").stdout
+    for command in (["status"], ["rbac"], ["rbac", "who-can", "get", "secrets"], ["check", "-o", "json"]):
+        said = olmc(*command, "new").stderr
+        assert "1 object in 1 file\n  " in said, command
+        assert "ClusterRoleBinding/evil; " in said and reason in said
+    assert "1 object in 1 file left out)" in olmc("check", "new").stdout
+    why = olmc("why", "ClusterRoleBinding/evil", "new")
+    assert why.exit_code == 1
+    assert "ClusterRoleBinding/evil is not there\n  it is left out, " in why.stdout
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_what_is_left_out_changes(name: str, sides: Path) -> None:
+    files, _ = PLACES[name]
+    for side in ("old", "new"):
+        attacked(sides / side, files)
+    assert olmc("diff", "old", "new").exit_code == 0
+    path = sides / "new" / next(path for path in files if path.endswith((".yaml", ".yml", ".json")))
+    path.write_text(path.read_text(encoding="utf-8").replace("cluster-admin", "admin"), encoding="utf-8")
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "~ left out on both sides, and another: ClusterRoleBinding/evil; " in done.stdout
+
+
+def test_an_object_with_the_key_of_a_catalog_is_an_object(sides: Path) -> None:
+    write(sides / "new", {"evil.yaml": f"schema: olm.foo\n{EVIL}"})
+    assert ADMIN in olmc("diff", "old", "new").stdout
+    assert "ServiceAccount harbour/default: critical" in olmc("rbac", "new").stdout
+    done = olmc("render", "new")
+    assert "name: evil" in done.stdout
+    assert "evil.yaml:1:1: warning: this ClusterRoleBinding has a key schema" in done.stderr
+
+
+def test_an_object_among_the_documents_of_a_catalog_is_an_object(sides: Path) -> None:
+    write(sides / "new", {"more.yaml": f"schema: olm.package\nname: a\ndefaultChannel: b\n---\n{EVIL}"})
+    assert ADMIN in olmc("diff", "old", "new").stdout
+
+
+def test_a_link_out_of_the_workspace_is_told(sides: Path) -> None:
+    write(sides, {"evil.yaml": EVIL})
+    (sides / "new/evil.yaml").symlink_to("../evil.yaml")
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "+ left out, and applied by other tools: what nobody has looked at; behind a link" in done.stdout
+
+
+@pytest.mark.parametrize("text", ['"apiVersion": [\n# kind', "apiVersion: v1\nkind: {\n"])
+def test_a_file_that_can_not_be_read_is_told(text: str, sides: Path) -> None:
+    write(sides / "new", {".x/evil.yaml": text})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "+ left out, and applied by other tools: what can't be read; in a hidden folder  [risk]" in done.stdout
+
+
+def test_a_file_in_another_encoding_is_told(sides: Path) -> None:
+    (sides / "new/.x").mkdir()
+    (sides / "new/.x/evil.yaml").write_bytes(EVIL.encode("utf-16"))
+    assert "+ left out, and applied by other tools: what can't be read" in olmc("diff", "old", "new").stdout
+
+
+def test_a_pointer_of_git_lfs_is_told(sides: Path) -> None:
+    write(sides / "new", {".x/evil.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"})
+    assert "+ left out, and applied by other tools: what is in Git LFS; in a" in olmc("diff", "old", "new").stdout
+
+
+def test_a_csv_that_is_a_copy_by_its_status_is_told(sides: Path) -> None:
+    """A server does not take the status of a manifest, and OLM then installs it."""
+    path = next((sides / "new" / BUNDLE / "manifests").glob("*clusterserviceversion*"))
+    text = path.read_text(encoding="utf-8").replace("metadata:\n", "metadata:\n  namespace: harbour\n", 1)
+    evil = text.replace("beacon.v1.0.0", "evil.v1.0.0")
+    write(sides / "new", {"evil.yaml": f"{evil}status:\n  reason: Copied\n"})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "other tools: ClusterServiceVersion/harbour/evil.v1.0.0; a copy of a CSV by its status alone" in done.stdout
+
+
+def test_a_second_bundle_of_the_same_name_is_told(sides: Path) -> None:
+    """The one that comes first does not count."""
+    shutil.copytree(sides / "new" / BUNDLE, sides / "new/bundles/a")
+    write(sides / "new", {"bundles/a/manifests/evil.yaml": EVIL})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "ClusterRoleBinding/evil; in a bundle of which the workspace has another with the same name" in done.stdout
+
+
+def test_what_is_no_object_is_not_told(sides: Path) -> None:
+    """Nor is what is meant for tools: a bundle has more than objects in its folder."""
+    scorecard = "apiVersion: scorecard.operatorframework.io/v1alpha3\nkind: Configuration\nmetadata: {name: config}\n"
+    kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n"
+    write(sides / "new", {
+        f"{BUNDLE}/Dockerfile": "FROM scratch\n",
+        f"{BUNDLE}/README.md": EVIL,
+        f"{BUNDLE}/tests/scorecard/config.yaml": scorecard,
+        f"{BUNDLE}/kustomization.yaml": kustomization,
+        ".github/workflows/ci.yaml": "on: push\njobs: {}\n",
+        ".x/values.yaml": "apiVersion: 2\nname: chart\nkind: none\n",
+    })  # fmt: skip
+    done = olmc("diff", "old", "new")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert olmc("status", "new").stderr == ""
+
+
+@pytest.mark.parametrize("purpose", ["review", "apply"])
+def test_output_of_olmc_that_is_current_is_not_told(purpose: str, sides: Path) -> None:
+    """Who keeps rendered objects beside their source sees what somebody has put there by hand, and nothing else."""
+    for side in ("old", "new"):
+        olmc("render", side, "--for", purpose, "--output-dir", sides / side / "rendered")
+    assert olmc("status", "new").stderr == ""
+    for path in (sides / "new" / BUNDLE).rglob("*.yaml"):
+        path.write_text(path.read_text(encoding="utf-8").replace("beacon:v1.0.0", "beacon:v1.0.1"), encoding="utf-8")
+    assert "marked as written by olmc render, and not what it writes now" in olmc("status", "new").stderr
+    olmc("render", "new", "--for", purpose, "--output-dir", sides / "new" / "rendered")
+    done = olmc("diff", "old", "new")
+    assert "left out" not in done.stdout + done.stderr
+    write(sides / "new", {"rendered/evil.yaml": f"{GENERATED}\n{EVIL}"})
+    done = olmc("diff", "old", "new")
+    assert f"File/rendered/\n    {LEFT_OUT}marked as written by olmc render" in done.stdout
+    assert "1 object in 1 file\n  new/rendered/evil.yaml: ClusterRoleBinding/evil; marked" in done.stderr
+
+
+def test_what_is_ignored_on_both_sides_is_told_when_it_changes(sides: Path) -> None:
+    for side in ("old", "new"):
+        write(sides / side, {".olmcignore": "drafts/\n", "drafts/a.yaml": EVIL.replace("evil", "draft")})
+    assert olmc("diff", "old", "new").exit_code == 0
+    write(sides / "new", {"drafts/b.yaml": EVIL})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert f"File/drafts/\n    {LEFT_OUT}named by .olmcignore" in done.stdout
+
+
+def test_a_rendering_with_more_than_it_shows(sides: Path) -> None:
+    """Hidden folders, and patterns of its own, hide nothing of two renderings either."""
+    for side in ("a", "b"):
+        olmc("render", "old", "--output-dir", sides / side)
+    write(sides / "b", {".x/evil.yaml": EVIL})
+    done = olmc("diff", "a", "b")
+    assert done.exit_code == 1
+    assert f"{LEFT_OUT}in a hidden folder" in done.stdout
+    shutil.rmtree(sides / "b/.x")
+    write(sides / "b", {".olmcignore": "evil.yaml\n", "evil.yaml": EVIL})
+    assert ADMIN in olmc("diff", "a", "b").stdout
+
+
+def test_a_copied_csv_in_a_rendering_is_one(sides: Path) -> None:
+    """Documents are known by how they begin; what is written below does not make another object of them."""
+    copy = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
+    labels = "metadata:\n  name: evil\n  namespace: a\n  labels:\n    olm.copiedFrom: b\n"
+    for side in ("a", "b"):
+        olmc("render", "old", "--output-dir", sides / side)
+    _, _, body = EVIL.partition("  name: evil\n")
+    end = "kind: ClusterRoleBinding\napiVersion: rbac.authorization.k8s.io/v1\n"
+    write(sides / "b", {"copy.yaml": f"{copy}{labels}{body}{end}"})
+    assert ADMIN in olmc("diff", "a", "b").stdout
+
+
+def test_hidden_folders_of_revisions(sides: Path, repository: Callable[[Path], None]) -> None:
+    """They are looked at as in a work tree."""
+    repository(sides / "new")
+    write(sides / "new", {".x/evil.yaml": EVIL})
+    repository(sides / "new")
+    for new in ("git:HEAD:", "."):
+        done = olmc("diff", "git:HEAD~1:", new)
+        assert done.exit_code == 1
+        assert f"File/.x/evil.yaml\n    {LEFT_OUT}in a hidden folder" in done.stdout
+    assert olmc("diff", "git:HEAD:", ".").exit_code == 0
+
+
+@pytest.fixture
+def repository(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """A function that commits what is in a folder."""
+    from test_diff import git
+
+    def commit(root: Path) -> None:
+        monkeypatch.chdir(root)
+        if not (root / ".git").is_dir():
+            git("init", "--quiet", "--initial-branch=main", cwd=root)
+        git("add", "--all", "--force", cwd=root)
+        git("commit", "--quiet", "--message", "all", cwd=root)
+
+    return commit
+
+
+def test_a_bundle_by_itself(sides: Path) -> None:
+    write(sides / "new", {f"{BUNDLE}/evil.yaml": EVIL})
+    done = olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}")
+    assert done.exit_code == 1
+    assert f"File/evil.yaml\n    {LEFT_OUT}in the folder of a bundle" in done.stdout
+    assert "  evil.yaml: ClusterRoleBinding/evil; in the folder of a bundle" in olmc("rbac", f"new/{BUNDLE}").stderr
+    write(sides / "new", {f"{BUNDLE}/.olmcignore": "manifests/evil.yaml\n", f"{BUNDLE}/manifests/evil.yaml": EVIL})
+    assert ADMIN in olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}").stdout
+
+
+def test_a_check_finds_what_is_left_out(sides: Path) -> None:
+    """As a warning, and as information where somebody chose to leave it out; no comment in it says it is accepted."""
+    write(sides / "new", {".x/evil.yaml": f"# olmc: ignore[OLMC173] mine\n{EVIL}"})
+    assert ".x/evil.yaml: warning: left out, and applied by" in olmc("check", "new").stdout
+    assert olmc("check", "new", "--select", "OLMC173", "--strict").exit_code == 1
+    accepted = "  suppress:\n  - {code: OLMC173, path: .x/, reason: ours}\n"
+    write(sides / "new", {"olmc.yaml": CONFIG + accepted})
+    done = olmc("check", "new", "--select", "OLMC173", "--strict")
+    assert (done.exit_code, done.stdout) == (
+        0, "no findings (1 bundle validated, 1 suppressed, 1 object in 1 file left out)\n",
+    )  # fmt: skip
+    write(sides / "new", {".olmcignore": ".x/\n"})
+    assert "left out: 1 object in 1 file (1 ClusterRoleBinding); named by" in olmc("check", "new", "--all").stdout
+    assert "warning: left out" not in olmc("check", "new").stdout
+    for output in ("json", "github", "sarif", "junit"):
+        assert "1 object in 1 file\n" in olmc("check", "new", "-o", output).stderr
+
+
+def test_render_says_it_to_whoever_asks(sides: Path) -> None:
+    write(sides / "new", {".x/evil.yaml": EVIL})
+    assert olmc("render", "new").stderr == ""
+    said = olmc("render", "new", "-v").stderr
+    assert "1 object in 1 file\n  .x/evil.yaml: ClusterRoleBinding/evil; in a hidden" in said
+    assert "\n  new/.x/evil.yaml: ClusterRoleBinding/evil" in olmc("render", "old", "new", "-v").stderr
+
+
+def test_many_files_are_told_in_a_few_lines(sides: Path) -> None:
+    write(sides / "new", {f".x/{number}.yaml": EVIL.replace("evil", f"evil-{number}") for number in range(20)})
+    said = olmc("rbac", "new").stderr
+    assert "20 objects in 20 files\n" in said
+    assert said.endswith("  and 15 files more; olmc check --all lists them\n")
+    assert said.count("\n") == 7
+
+
+def test_an_absent_side_hides_nothing(sides: Path) -> None:
+    """In a pull request that adds a workspace, its settings do not count either."""
+    write(sides / "new", {"evil.yaml": EVIL, "olmc.yaml": f"{CONFIG}  exclude: [ClusterRoleBinding]\n"})
+    done = olmc("diff", "nowhere", "new", "--allow-empty")
+    assert ADMIN in done.stdout
+    assert "spec.exclude: [\"ClusterRoleBinding\"] (new)" in done.stdout
