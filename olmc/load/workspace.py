@@ -205,7 +205,8 @@ def _add_bundle(root: Path, folder: Folder, found: _Found, report: Report) -> No
         return
     known = found.bundles.get(bundle.name)
     if known is not None:
-        found.unused.extend(Unused(file.manifest, Reason.REPLACED) for file in known.files)
+        others = (file.manifest for file in known.files if file.manifest.object not in bundle.objects)
+        found.unused.extend(Unused(manifest, Reason.REPLACED) for manifest in others)
         found.files.update(dict.fromkeys(files_of(known)))
         related = (("the other one", Location(known.directory)),)
         report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))

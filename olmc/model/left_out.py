@@ -45,7 +45,7 @@ _TEXTS = {
     Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
     Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
     Reason.CATALOG: "in a catalog, which holds no objects",
-    Reason.VENDORED: "in vendor/, and not what olmc.lock says of it",
+    Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
     Reason.RENDERED: "marked as written by olmc render, and not what it writes now",
     Reason.SCAFFOLDED: "marked as written by olmc init",
     Reason.TOOLS: "in a list that is for tools",

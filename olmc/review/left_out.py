@@ -14,7 +14,7 @@ from olmc.load.left_out import left_out, objects_of
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.objects import Identity, Rendered
-from olmc.model.options import Options
+from olmc.model.options import Narrowing, Options
 from olmc.model.some import some
 from olmc.model.workspace import Inputs
 from olmc.review.clean import clean
@@ -48,12 +48,13 @@ class Compiled(Protocol):
     def options(self) -> Options: ...
 
 
-def left_out_of(root: Path, made: Compiled) -> tuple[LeftOut, ...]:
-    """What is left out of the directory `root`, which was compiled.
+def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
+    """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
 
     Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
     """
-    found = left_out(root, made.inputs, ignored=narrowing_of(root, read_config(root, Report())).ignored)
+    in_force = narrowing or narrowing_of(root, read_config(root, Report()))
+    found = left_out(root, made.inputs, ignored=in_force.ignored)
     wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
     if not wanted or made.settled is None:
         return found

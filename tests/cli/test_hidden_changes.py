@@ -126,6 +126,12 @@ def test_kinds_of_the_command_line_win(sides: Path) -> None:
     assert olmc("diff", "all.yaml", "new", "--include", "Deployment").exit_code == 0
 
 
+def test_patterns_that_do_not_count_are_no_reason(sides: Path) -> None:
+    """A file is told under the reason that it is left out for, whatever the reviewed side says of it."""
+    write(sides / "new", {f"{BUNDLE}/evil.yaml": EVIL, ".olmcignore": "evil.yaml\n"})
+    assert f"File/{BUNDLE}/evil.yaml\n    {LEFT_OUT}in the folder of a bundle" in olmc("diff", "old", "new").stdout
+
+
 def test_new_suppressions_are_told(sides: Path) -> None:
     text = (sides / "new/operators.yaml").read_text(encoding="utf-8")
     accepts = f"{CONFIG}  suppress:\n  - {{code: OLMC270, path: bundles/*, reason: later}}\n"
@@ -280,6 +286,7 @@ def test_a_csv_that_is_a_copy_by_its_status_is_told(sides: Path) -> None:
 def test_a_second_bundle_of_the_same_name_is_told(sides: Path) -> None:
     """The one that comes first does not count."""
     shutil.copytree(sides / "new" / BUNDLE, sides / "new/bundles/a")
+    assert olmc("diff", "old", "new").exit_code == 0
     write(sides / "new", {"bundles/a/manifests/evil.yaml": EVIL})
     done = olmc("diff", "old", "new")
     assert done.exit_code == 1

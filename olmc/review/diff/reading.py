@@ -203,15 +203,16 @@ def _compiled_side(found: _Found, path: Path, compiled: Compile, narrowing: Narr
     done = compiled(path, everything)
     own = narrowing_of(path, config).ignored
     if _is_stopped(done) and not set(own) <= set(narrowing.ignored):
-        again = compiled(path, everything._replace(ignored=(*narrowing.ignored, *own)))
-        done = done if _is_stopped(again) else again
+        wider = everything._replace(ignored=(*narrowing.ignored, *own))
+        again = compiled(path, wider)
+        done, everything = (done, everything) if _is_stopped(again) else (again, wider)
     found.report.found.extend(done.diagnostics)
     if _is_stopped(done):
         return Side(found.asked, ())
-    files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
+    files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     settings = Settings(config, tuple(filter(_is_pattern, ignore_lines(path))), tuple(written(path, config, files)))
     objects = tuple(each.object for each in done.objects)
-    return Side(found.asked, objects, done.settled, left_out=left_out_of(path, done), settings=settings)
+    return Side(found.asked, objects, done.settled, left_out=left_out_of(path, done, everything), settings=settings)
 
 
 def _is_stopped(done: Compiled) -> bool:
