@@ -120,7 +120,7 @@ def render(
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():
-        _tell_left_out(path, one, f"{path.as_posix()}/" if len(roots) > 1 else "")
+        _tell_left_out(path, one)
     tell_idle(ctx, given_of(done), RENDERED)
     tell_approvals(approve, _clusters(done))
     _check_kinds(done, include, exclude)
@@ -142,11 +142,11 @@ def render(
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
-def _tell_left_out(path: Path, one: Compilation, where: str) -> None:
+def _tell_left_out(path: Path, one: Compilation) -> None:
     from olmc.cli.compiled import tell_left_out  # only who asks for more needs it
 
     if not one.failed:
-        tell_left_out(path, one, where)
+        tell_left_out(path, one)
 
 
 def _check_usage(

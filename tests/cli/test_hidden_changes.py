@@ -423,7 +423,8 @@ def test_render_says_it_to_whoever_asks(sides: Path) -> None:
     assert olmc("render", "new").stderr == ""
     said = olmc("render", "new", "-v").stderr
     assert "1 object in 1 file\n  .x/evil.yaml: ClusterRoleBinding/evil; in a hidden" in said
-    assert "\n  new/.x/evil.yaml: ClusterRoleBinding/evil" in olmc("render", "old", "new", "-v").stderr
+    assert "\n  .x/evil.yaml: ClusterRoleBinding/evil" in olmc("render", "old", "new", "-v").stderr
+    assert "\n  new/.x/evil.yaml: ClusterRoleBinding/evil" in olmc("status", "old", "new").stderr
 
 
 def test_many_files_are_told_in_a_few_lines(sides: Path) -> None:

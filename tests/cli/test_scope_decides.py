@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from pathlib import Path
@@ -156,3 +157,24 @@ def test_a_list_is_a_list_whatever_its_kind_is_called(sides: Path) -> None:
     text = f"apiVersion: v1\nkind: Bunch\nmetadata: {{name: a, namespace: harbour}}\nitems:\n- {indented}\n"
     write(sides / "new", {"bunch.yaml": text})
     assert CRITICAL in olmc("rbac", "new").stdout
+
+
+def test_a_crd_inside_of_a_catalog_says_it_once_it_is_installed(sides: Path) -> None:
+    """Its bundle is no folder: the objects are in the catalog itself."""
+    root = sides / "new"
+    properties = [{"type": "olm.package", "value": {"packageName": "beacon", "version": "1.0.0"}}]
+    for path in sorted((root / "bundles/beacon-1.0.0/manifests").iterdir()):
+        obj = yaml.safe_load(path.read_text(encoding="utf-8").replace("scope: Namespaced", "scope: Cluster"))
+        data = base64.b64encode(json.dumps(obj).encode()).decode()
+        properties.append({"type": "olm.bundle.object", "value": {"data": data}})
+    shutil.rmtree(root / "bundles")
+    entry = {"schema": "olm.channel", "package": "beacon", "name": "stable", "entries": [{"name": "beacon.v1.0.0"}]}
+    made = {"schema": "olm.bundle", "package": "beacon", "name": "beacon.v1.0.0", "properties": properties}
+    documents = [{"schema": "olm.package", "name": "beacon", "defaultChannel": "stable"}, entry, made]
+    write(root, {
+        "catalogs/harbour/catalog.yaml": yaml.safe_dump_all(documents),
+        "beacon.yaml": "apiVersion: lights.example.com/v1\nkind: Beacon\nmetadata: {name: sun, namespace: foo}\n",
+    })  # fmt: skip
+    found = olmc("render", "new", "-o", "name").stdout.splitlines()
+    assert "Deployment/harbour/beacon-controller" in found
+    assert "Beacon/sun" in found
