@@ -253,7 +253,13 @@ def _settle_bundle(
     from olmc.settle.bare import bare  # workspaces don't need it
 
     made = bare(bundle, options, report)
-    settled = settle(made.workspace, options, report, direct=made.steps, home=made.namespace)
+    if made.watched and options.purpose == "apply":
+        from olmc.rules.apply import WATCHED_NAMESPACE
+
+        for name in made.watched:
+            report.add(WATCHED_NAMESPACE.finding(None, name=name))
+    there = options._replace(namespaces=(*options.namespaces, *made.watched))
+    settled = settle(made.workspace, there, report, direct=made.steps, home=made.namespace)
     return settled, made.workspace.bundles
 
 

@@ -87,8 +87,6 @@ def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _is_bookkeeping(key: str) -> bool:
-    if key.startswith("olm.operatorgroup.uid/"):
-        return False  # the webhooks' namespace selectors go by it
     if key.startswith("olm.opgroup.permissions/"):
         return True
     return key == SPEC_HASH or key == "olmcahash" or key.startswith((*_OLM_LABELS, ALONGSIDE))

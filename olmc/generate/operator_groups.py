@@ -113,11 +113,12 @@ def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[API
 def namespaces(world: World) -> Iterator[Rendered]:
     """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
 
-    A namespace that no manifest shows appears only if OLM changes it.
+    A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
+    watch belong to others, and deleting the output must not delete them.
     """
-    cluster = world.cluster
+    cluster, labelled = world.cluster, world.options.purpose == "review"
     for name in cluster.namespaces:
-        groups = [group for group in cluster.groups if name in group.targets]
+        groups = [group for group in cluster.groups if labelled and name in group.targets]
         added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
         found = cluster.stock.get(Identity("", "Namespace", "", name))
         if found is None and not added:

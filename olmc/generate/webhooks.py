@@ -18,6 +18,7 @@ from olmc.profiles.resolve import filled
 from olmc.settle.known import CONVERSION
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_names
 from olmc.settle.subscription_config import subscription_config
+from olmc.settle.start import NAME_LABEL
 
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
@@ -88,14 +89,14 @@ def webhooks(world: World) -> Iterator[Rendered]:
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
             if item.get("type") in _KINDS and member.group is not None:
-                obj = _configuration(world.profile, member, member.group, item)
+                obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
                 obj = _updated(obj, world.cluster.stock)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
 
 def _configuration(
-    profile: Profile, member: Member, group: Group, item: Mapping[str, Any]
+    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: Mapping[str, Any]
 ) -> KubernetesObject:
     csv, base = member.csv, item.get("generateName") or ""
     digest = deep_hash("WebhookDescription", item)
@@ -105,7 +106,7 @@ def _configuration(
         "apiVersion": ADMISSION,
         "kind": kind,
         "metadata": {"generateName": f"{base}-", "labels": dict(sorted(labels.items()))},
-        "webhooks": [_entry(profile, member, group, item)],
+        "webhooks": [_entry(profile, member, selector, item)],
     }
     discriminator = json.dumps(obj, sort_keys=True, separators=(",", ":"))
     suffix = random_suffix(f"{ADMISSION}|{kind}||{base}-|{discriminator}")
@@ -127,7 +128,9 @@ def _updated(obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Kuber
     return obj
 
 
-def _entry(profile: Profile, member: Member, group: Group, item: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(
+    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: Mapping[str, Any]
+) -> dict[str, Any]:
     """R-WH-4."""
     client: dict[str, Any] = {"service": _client_service(profile, member, item)}
     if item.get("deploymentName") in serving_deployments(member.csv):
@@ -136,9 +139,8 @@ def _entry(profile: Profile, member: Member, group: Group, item: Mapping[str, An
     for key in _COPIED:
         if item.get(key) is not None:
             entry[key] = item[key]
-    selector = namespace_selector(profile, group)
     if selector is not None:
-        entry["namespaceSelector"] = selector
+        entry["namespaceSelector"] = dict(selector)
     if item.get("admissionReviewVersions"):
         entry["admissionReviewVersions"] = item["admissionReviewVersions"]
     if item["type"] == "MutatingAdmissionWebhook" and item.get("reinvocationPolicy"):
@@ -155,10 +157,16 @@ def _client_service(profile: Profile, member: Member, item: Mapping[str, Any]) -
     return service if profile.webhook_admission == "no port" else {**service, "port": container_port(item)}
 
 
-def namespace_selector(profile: Profile, group: Group) -> dict[str, Any] | None:
-    """Which namespaces a member's webhooks see (R-WH-1)."""
+def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
+    """Which namespaces a member's webhooks see (R-WH-1).
+
+    Without OLM nobody labels the targets; they are selected by the label with its name that every namespace has.
+    """
+    targets = [name for name in group.targets if name]
+    if targets and world.options.purpose == "apply":
+        return {"matchExpressions": [{"key": NAME_LABEL, "operator": "In", "values": targets}]}
     if group.spec.get("targetNamespaces"):
-        return {"matchLabels": group_uid_label(profile, group)}
+        return {"matchLabels": group_uid_label(world.profile, group)}
     selector: dict[str, Any] | None = group.spec.get("selector")
     return selector
 

@@ -17,3 +17,10 @@ NOTHING_TO_RENDER = Rule(
     "{hint}",
     "An empty output would make a pruning pipeline delete everything, so it is refused unless --allow-empty is given.",
 )
+WATCHED_NAMESPACE = Rule(
+    "OLMC326", Severity.INFO, "A watched namespace that is not in the output",
+    "the output has objects for namespace {name} and does not create it: who watches a namespace does not own it",
+    "Create it before, if it is not there; in a workspace a manifest of it can be added.",
+    "With --watch, operators get permissions in namespaces of others. An output that created them would delete them, "
+    "with everything in them, when it is deleted.",
+)

@@ -16,6 +16,7 @@ from olmc.profiles.resolve import profile_of
 from olmc.resolve.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
 from olmc.rules import settle as rules
 from olmc.settle.rest import NO_CATALOG
+from olmc.settle.start import ALWAYS_THERE
 from olmc.yaml import locate
 
 SUGGESTED = "operatorframework.io/suggested-namespace"
@@ -23,11 +24,16 @@ SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
 class Bare(NamedTuple):
-    """A workspace made for one bundle, and the steps that install the bundle in one of its namespaces."""
+    """A workspace made for one bundle, and the steps that install the bundle in its `namespace`.
+
+    `watched` are the other namespaces that the bundle watches. They belong to others and have no manifest: they are
+    taken as existing.
+    """
 
     workspace: Workspace
     steps: tuple[Step, ...]
     namespace: str
+    watched: tuple[str, ...]
 
 
 def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
@@ -42,7 +48,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
     source = bundle.csv.source
     objects: list[dict[str, Any]] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name in dict.fromkeys((namespace, *targets))
+        for name in (namespace,)
         if name != "default"
     ]
     if not (options.descoped and options.watch is None and not _modes(bundle)):
@@ -66,7 +72,8 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         found, place = error.found, locate(source, error.found.keys)
         report.add(rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint))
     manifests = tuple(Manifest(obj, source) for obj in objects)
-    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace)
+    watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
+    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
 
 
 def _suggested(bundle: Bundle) -> str:
