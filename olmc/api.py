@@ -40,7 +40,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`: what became of the Operators of v2alpha1.
+    `operators`: what became of the Operators of v2alpha1. `missing`: what is wanted and not among the objects of an
+    output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
     """
@@ -55,6 +56,7 @@ class Compilation:
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
     operators: tuple[Outcome, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -212,11 +214,17 @@ def _compilation(
     objects = () if report.failed else generate(settled.cluster, options, report, *changes)
     if report.failed:  # in the objects themselves
         objects = ()
+    lacking: tuple[str, ...] = ()
+    if options.purpose == "apply":
+        from olmc.review.missing import missing
+
+        lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
     phases = _phases(settled.cluster)
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     return Compilation(
-        objects, tuple(report), phases, settled, workspace, lock, inputs=inputs, options=options, operators=operators
-    )
+        objects, tuple(report), phases, settled, workspace, lock,
+        inputs=inputs, options=options, operators=operators, missing=lacking,
+    )  # fmt: skip
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:

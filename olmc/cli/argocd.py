@@ -35,8 +35,8 @@ def generate(ctx: click.Context) -> None:
     from its env (OLMC_CERTS there is ARGOCD_ENV_OLMC_CERTS here), from what Argo CD says of the application and the
     cluster (ARGOCD_APP_NAMESPACE, KUBE_VERSION, KUBE_API_VERSIONS), and from olmc.yaml, in this order.
 
-    Exit codes: 0 done, 1 an operator would fail, 3 input that can't be compiled. Only after 0 is anything printed to
-    stdout: else pruning would remove what a failing operator lacks.
+    Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
+    0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
     """
     from olmc.emit.text import as_yaml
     from olmc.model.diagnostic import Severity
@@ -44,9 +44,9 @@ def generate(ctx: click.Context) -> None:
 
     made = generated(Path(), os.environ)
     tell(made.diagnostics)
-    worst = max((diagnostic.severity for diagnostic in made.diagnostics), default=Severity.INFO)
-    if worst >= Severity.FAILURE:
-        ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS)
+    if made.refused:
+        failed = any(diagnostic.severity is Severity.ERROR for diagnostic in made.diagnostics)
+        ctx.exit(BAD_INPUT if failed else FINDINGS)
     sys.stdout.write(as_yaml(made.objects))
     ctx.exit(DONE)
 

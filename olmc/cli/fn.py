@@ -35,8 +35,9 @@ def fn(ctx: click.Context) -> None:
       kustomize build --enable-alpha-plugins --enable-exec .
       kpt fn eval --exec "olmc fn" . -- path=workspace for=apply
 
-    Exit codes: 0 done, 1 findings (an operator would fail), 3 input that can't be compiled. The ResourceList is valid
-    in any case and says what was found in its results.
+    Exit codes: 0 done, 1 findings (an operator would fail, and keepGoing is not set), 3 input that can't be compiled.
+    The ResourceList is valid in any case and says what was found in its results. For apply it has the items as they
+    came after 1 and 3.
     """
     from olmc.model.diagnostic import Severity
     from olmc.pipelines.function import run
@@ -47,4 +48,4 @@ def fn(ctx: click.Context) -> None:
     tell(outcome.diagnostics, least=Severity.INFO)
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
-    ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst is Severity.FAILURE else DONE)
+    ctx.exit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)

@@ -26,6 +26,7 @@ class Need(NamedTuple):
 
 
 _V2ALPHA1 = Need("--enable-v2alpha1", lambda given: given.options.v2alpha1)
+_APPLY = Need("--for apply", lambda given: given.options.purpose == "apply")
 _BUNDLE = Need("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
@@ -39,7 +40,8 @@ PROPOSED: Mapping[str, Sequence[Need]] = {
     "olm_namespace": [_V2ALPHA1],
 }
 RENDERED: Mapping[str, Sequence[Need]] = {
-    "certs": [Need("--for apply", lambda given: given.options.purpose == "apply")],
+    "certs": [_APPLY],
+    "keep_going": [_APPLY],
     "namespace": [_BUNDLE],
     "watch": [_BUNDLE],
     "all_namespaces": [_BUNDLE],

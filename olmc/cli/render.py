@@ -69,12 +69,14 @@ _FIELDS = {
 @proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
+@click.option("--keep-going", is_flag=True,
+              help="For apply: write what there is though an operator would fail; else nothing is written.")
 @click.pass_context
 def render(
     ctx: click.Context, /, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
     fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
     certs: str, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    olm_version: str, verbose: bool, allow_empty: bool, **proposed: Any,
+    olm_version: str, verbose: bool, allow_empty: bool, keep_going: bool, **proposed: Any,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -85,9 +87,11 @@ def render(
     Examples:
       olmc render                                  this workspace, for review
       olmc render my-bundle -n tools --watch a,b   one bundle that watches two namespaces
-      olmc render --for apply --certs cert-manager
+      olmc render --for apply --certs cert-manager | kubectl apply --server-side -f -
       olmc render --output-dir rendered            one file an object
       olmc render --output-dir rendered --check    is it up to date? (for CI)
+
+    For apply nothing is printed, written or removed if an operator would fail, unless --keep-going is given.
 
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
@@ -127,6 +131,8 @@ def render(
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
+    if not keep_going:
+        _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
         _tell_empty(paths, done)
         raise click.exceptions.Exit(BAD_INPUT)
@@ -191,6 +197,16 @@ def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tup
     for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
         option = "--include" if kind in include else "--exclude"
         raise click.BadParameter(f"nothing is of kind {kind}. Did you mean {meant}?", param_hint=option)
+
+
+def _check_complete(done: list[Compilation], doing: str) -> None:
+    """End the command where an output for apply would lack something."""
+    lacking = [name for one in done for name in one.missing]
+    if lacking:
+        from olmc.review.missing import incomplete
+
+        tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
+        raise click.exceptions.Exit(FINDINGS)
 
 
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:

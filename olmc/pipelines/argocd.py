@@ -16,6 +16,7 @@ from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
+from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
 
 SYNC_WAVES = "sync-waves"
@@ -41,6 +42,7 @@ _TITLES = {
     "allNamespaces": "Bundle: watch all namespaces",
     "kubeVersion": "Kubernetes version",
     "olmVersion": "OLM version",
+    "keepGoing": "Keep going",
     "allowEmpty": "Allow empty output",
 }
 _WAVES_TITLE = "Sync waves"
@@ -64,10 +66,11 @@ _WAVES = {
 
 
 class Generated(NamedTuple):
-    """What a plugin gives: the objects, none when there is an error, and what was found."""
+    """What a plugin gives: the objects, what was found, and whether there is nothing to print because of that."""
 
     objects: tuple[Rendered, ...]
     diagnostics: tuple[Diagnostic, ...]
+    refused: bool = False
 
 
 def generate(root: Path, environment: Mapping[str, str]) -> Generated:
@@ -79,7 +82,7 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     report = Report()
     settings, waves = _settings(environment, report)
     if report.failed:
-        return Generated((), tuple(report))
+        return Generated((), tuple(report), refused=True)
     version = full_kube_version(environment.get("KUBE_VERSION", ""))
     choice = chosen(settings, _defaults(root, environment, version))
     given = choice.given | {"purpose", "apis"} | ({"kube_version"} if version else set())
@@ -91,7 +94,11 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
         hint = "If that is what you want, set the parameter allow-empty to true: with pruning, it deletes everything."
         source = environment.get("ARGOCD_APP_SOURCE_PATH") or "the source of the Application"
         report.add(nothing(made, source, hint))
-    return Generated(tuple(_for_argo(made.objects, waves=waves)), tuple(report))
+    if made.missing and not made.failed and not settings.get("keepGoing"):
+        how = "set the parameter keep-going to true"
+        report.add(incomplete(made.missing, done="printed", keep_going=how))
+        return Generated((), tuple(report), refused=True)
+    return Generated(tuple(_for_argo(made.objects, waves=waves)), tuple(report), refused=report.failed)
 
 
 def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> Options:

@@ -26,6 +26,7 @@ from olmc.pipelines.resource_list import (
     without_bookkeeping,
 )
 from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
+from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
 from olmc.yaml import Document
 
@@ -41,10 +42,11 @@ _SEVERITIES = {
 
 
 class Outcome(NamedTuple):
-    """What a function prints to stdout, and what was found."""
+    """What a function prints to stdout, what was found, and whether that is to stop who runs it."""
 
     text: str
     diagnostics: tuple[Diagnostic, ...]
+    stops: bool
 
 
 def run(text: str) -> Outcome:
@@ -52,18 +54,21 @@ def run(text: str) -> Outcome:
 
     With `spec.path` in its functionConfig the workspace there is rendered and its objects join the items; without it
     the items are the workspace, and the rendered objects take their place. The text is a valid list whatever happens:
-    after an error it has the items as they came, and the results say why.
+    after an error it has the items as they came, and the results say why. So it has where an operator would fail and
+    the output is for apply, unless the settings say to keep going.
     """
     report = Report()
     given = read_list(text, report)
     settings = {} if report.failed else _settings(given.function_config, report)
-    items = () if report.failed else _rendered(given, settings, report)
+    items = given.items if report.failed else _rendered(given, settings, report)
     if report.failed:
         items = given.items
     least = Severity.INFO if settings.get("verbose") else Severity.WARNING
     told = tuple(diagnostic for diagnostic in report if diagnostic.severity >= least)
     results = [_result(diagnostic, given, settings.get("path")) for diagnostic in told]
-    return Outcome(list_text(given, items, results), told)
+    worst = report.worst() or Severity.INFO
+    stops = worst is Severity.ERROR or (worst is Severity.FAILURE and not settings.get("keepGoing"))
+    return Outcome(list_text(given, items, results), told, stops)
 
 
 def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any]:
@@ -110,6 +115,10 @@ def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) 
         made = replace(made, objects=tuple(for_flux(made.objects)))
     for name, problem, meant in misspelt(settings, made):
         report.add(_bad(f"functionConfig, {name}", problem, meant))
+    if made.missing and not made.failed and not settings.get("keepGoing"):
+        how = "set keepGoing: true in the functionConfig"
+        report.add(incomplete(made.missing, done="rendered", keep_going=how))
+        return given.items
     if not made.objects and not made.failed and not settings.get("allowEmpty"):
         hint = "With allowEmpty: true in the functionConfig this is no error."
         report.add(nothing(made, path or "the list of items", hint))

@@ -17,6 +17,14 @@ NOTHING_TO_RENDER = Rule(
     "{hint}",
     "An empty output would make a pruning pipeline delete everything, so it is refused unless --allow-empty is given.",
 )
+INCOMPLETE = Rule(
+    "OLMC322", Severity.FAILURE, "Half an output for apply",
+    "nothing is {done}, since part of what is wanted would be missing: {missing}",
+    "{hint}",
+    "An operator that fails has hardly any objects. An output without them looks like one from which they were taken "
+    "away: written to a directory it removes their files, and Argo CD and Flux delete what they created. So with --for "
+    "apply nothing is printed, written or removed unless everything is there, or --keep-going is given.",
+)
 WATCHED_NAMESPACE = Rule(
     "OLMC326", Severity.INFO, "A watched namespace that is not in the output",
     "the output has objects for namespace {name} and does not create it: who watches a namespace does not own it",

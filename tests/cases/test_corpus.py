@@ -73,7 +73,7 @@ def folders(project: Path, tmp_path: Path) -> list[Path]:
 def test_a_sample_is_the_same_everywhere(purpose: str, corpus: list[Path], project: Path, tmp_path: Path) -> None:
     sample = corpus[:: len(corpus) // SAMPLE][:SAMPLE]
     assert len({bundle.parent.name for bundle in sample}) == SAMPLE
-    arguments = ["render", *sample, "--for", purpose]
+    arguments = ["render", *sample, "--for", purpose, "--keep-going"]
     outcomes = [printed(number, arguments, cwd) for number, cwd in enumerate(folders(project, tmp_path))]
     code, stdout, stderr = outcomes[0]
     assert code in (0, 1), stderr
@@ -92,7 +92,11 @@ def workspaces(project: Path) -> list[Path]:
 
 @pytest.mark.parametrize(
     "options",
-    [("--for", "review", "-v"), ("--for", "apply", "--certs", "cert-manager"), ("-o", "json", "--approve", "all")],
+    [
+        ("--for", "review", "-v"),
+        ("--for", "apply", "--certs", "cert-manager", "--keep-going"),
+        ("-o", "json", "--approve", "all"),
+    ],
     ids=" ".join,
 )
 def test_fixtures_are_the_same_everywhere(options: Sequence[str], project: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from building import write_workspace
 from rule_cases import Case, cases, run
 
 import olmc
+from olmc.model.diagnostic import Severity
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -29,6 +30,7 @@ def test_of_a_bundle_that_watches_another_namespace_only_its_own_is_ours(tmp_pat
     write_workspace(tmp_path, {"operators": [{"name": "kettle.v1.0.0", "permissions": {"brewer": ["get pods"]}}]})
     root = next((tmp_path / "bundles").iterdir())
     made = olmc.compile(root, olmc.Options(purpose="apply", install_namespace="a", watch=("b", "default")))
+    assert not made.missing
     assert spaces(made) == ["a"]
     assert "b" in {found.identity.namespace for found in made.objects}
     (told,) = [each for each in made.diagnostics if each.code == "OLMC326"]
@@ -44,3 +46,48 @@ def test_the_default_namespace_is_not_ours_either() -> None:
     )
     assert spaces(made) == []
     assert "Deployment/default/beacon-controller" in {str(found.identity) for found in made.objects}
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    """Operators with their phase, and those that wait for somebody's approval; for review nothing is missing."""
+    operators = [
+        {"name": "kettle.v1.0.0", "required": ["Water.v1.water.example.com"]},
+        {"name": "pot.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}, "into": ["other"]},
+        {"name": "cup.v1.0.0", "into": ["third"]},
+    ]
+    groups = {"ns/og": "own", "other/og": "own", "third/og": "own"}
+    write_workspace(tmp_path, {"groups": groups, "operators": operators})
+    made = olmc.compile(tmp_path, olmc.Options(purpose="apply"))
+    assert made.missing == ("ns/kettle (nothing is installed)", "other/pot (to be approved as other/pot.v1.0.0)")
+    assert olmc.compile(tmp_path).missing == ()
+    approved = olmc.compile(tmp_path, olmc.Options(purpose="apply", approve=("all",)))
+    assert approved.missing == ("ns/kettle (nothing is installed)",)
+
+
+def test_an_accepted_finding_does_not_make_the_objects_be_there(tmp_path: Path) -> None:
+    config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {suppress: [{code: OLMC302, reason: so}]}\n"
+    operator = {"name": "kettle.v1.0.0", "applied": "csv", "required": ["Water.v1.water.example.com"]}
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator], "files": {"olmc.yaml": config}})
+    made = olmc.compile(tmp_path, olmc.Options(purpose="apply"))
+    assert Severity.FAILURE not in {each.severity for each in made.diagnostics}
+    assert made.missing == ("ns/kettle.v1.0.0 (Pending)",)
+
+
+def test_an_object_that_is_refused_is_missing(tmp_path: Path) -> None:
+    write_workspace(tmp_path, {"groups": {"ns/og": {"targetNamespaces": "ns"}}, "operators": []})
+    made = olmc.compile(tmp_path, olmc.Options(purpose="apply"))
+    (text,) = made.missing
+    assert text.endswith("[OLMC129]")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("operator-v2alpha1", "Operator ferry (nothing is installed)"),
+        ("install-v2alpha1", "Install tide-plan (it is not applied)"),
+    ],
+)
+def test_what_waits_for_approval_under_the_proposed_apis_is_missing(name: str, told: str) -> None:
+    options = olmc.Options(purpose="apply", v2alpha1=True)
+    assert olmc.compile(FIXTURES / name, options).missing == (told,)
+    assert olmc.compile(FIXTURES / name, options._replace(approve_installs=True)).missing == ()

@@ -144,6 +144,20 @@ def test_objects_and_nothing_else(plugin: Plugin, app: Path) -> None:
         assert ("namespace" in obj["metadata"]) == (obj["kind"] not in cluster_scoped), name_of(obj)
 
 
+def test_half_an_output_is_none(plugin: Plugin, app: Path) -> None:
+    """Unless the Application says so: Argo CD takes the output of exit code 0 alone."""
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: second, namespace: harbour}\n"
+    write(app, {"second.yaml": group})
+    refused = plugin.generates(app)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "nothing is printed, since part of what is wanted would be missing: harbour/beacon (" in refused.stderr
+    assert "set the parameter keep-going to true" in refused.stderr
+    going = plugin.generates(app, [{"name": "keep-going", "string": "true"}])
+    assert "Namespace/harbour" in going.by_name
+    assert "OLMC306" in going.stderr
+    assert "OLMC322" not in going.stderr
+
+
 def test_a_manifest_without_namespace_is_in_that_of_the_application(plugin: Plugin, app: Path) -> None:
     """Where Argo CD would put it; and a namespace where none belongs goes."""
     write(app, {"more.yaml": """\

@@ -57,6 +57,17 @@ def test_a_variable_in_a_bundle_is_found(workspace: Path) -> None:
     assert annotated(objects)["Deployment/harbour/beacon-controller"] == "disabled"
 
 
+def test_a_job_that_fails_pushes_nothing(workspace: Path) -> None:
+    """The directory stays as it was, and the exit code ends the job before it pushes."""
+    command = ["olmc", "render", ".", "--for", "apply", "--flux", "--output-dir", "../out"]
+    assert run(command, workspace).returncode == 0
+    before = {path.name: path.read_bytes() for path in (workspace.parent / "out").iterdir()}
+    group = {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup"}
+    write(workspace, {"g.json": json.dumps({**group, "metadata": {"name": "second", "namespace": "harbour"}})})
+    assert run(command, workspace).returncode == 1
+    assert {path.name: path.read_bytes() for path in (workspace.parent / "out").iterdir()} == before
+
+
 def test_a_directory_holds_nothing_but_manifests(workspace: Path) -> None:
     """And kustomization.yaml, by which Flux knows them."""
     assert run(["olmc", "render", ".", "--for", "apply", "--flux", "--output-dir", "../out"], workspace).returncode == 0

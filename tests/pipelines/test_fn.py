@@ -230,7 +230,8 @@ def test_findings_are_results() -> None:
     """The exit code is not 0, and the list is there: kustomize reads it all the same."""
     result = called(render(path="requirements-not-met", **{"for": "apply"}), [config_map("mine")])
     assert result.exit_code == 1
-    (found,) = listed(result)["results"]
+    half, found = listed(result)["results"]
+    assert (half["severity"], half["tags"]) == ("error", {"code": "OLMC322"})
     assert found["severity"] == "error"
     assert "would stay Pending" in found["message"]
     assert found["file"] == {
@@ -239,6 +240,27 @@ def test_findings_are_results() -> None:
     assert found["tags"] == {"code": "OLMC302", "line": "4", "column": "9"}
     assert "OLMC302" in result.stderr
     assert "ConfigMap/harbour/mine" in items_of(result)
+
+
+def test_half_an_output_leaves_the_items_as_they_are() -> None:
+    """With a path what an earlier run has rendered stays, without one the workspace; the settings can say otherwise."""
+    earlier = listed(called(render(path="own-namespace", **{"for": "apply"}), [in_file("mine")]))["items"]
+    assert len(earlier) > 10
+    config = render(path="requirements-not-met", **{"for": "apply"})
+    assert listed(called(config, earlier))["items"] == earlier
+    assert "set keepGoing: true in the functionConfig" in listed(called(config, earlier))["results"][0]["message"]
+    going = called(render(path="requirements-not-met", keepGoing=True, **{"for": "apply"}), [config_map("mine")])
+    assert (going.exit_code, codes(going)) == (0, ["OLMC302"])
+    assert {"Namespace/harbour", "ConfigMap/harbour/mine"} <= set(items_of(going))
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {for: apply, keepGoing: 'true'}\n"
+    assert called(yaml.safe_load(text), [config_map("mine")]).exit_code == 0
+
+
+def in_file(name: str) -> Object:
+    """An item that is a file of a package."""
+    made = config_map(name)
+    annotations = {"internal.config.kubernetes.io/path": f"{name}.yaml", "internal.config.kubernetes.io/index": "0"}
+    return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
 
 
 def test_a_finding_about_an_item_names_it_and_its_file() -> None:
