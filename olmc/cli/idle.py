@@ -41,6 +41,7 @@ PROPOSED: Mapping[str, Sequence[Need]] = {
 }
 RENDERED: Mapping[str, Sequence[Need]] = {
     "certs": [_APPLY],
+    "phase": [_APPLY],
     "keep_going": [_APPLY],
     "namespace": [_BUNDLE],
     "watch": [_BUNDLE],

@@ -60,6 +60,8 @@ _FIELDS = {
 @click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
               help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.")
 @certs_option
+@click.option("--phase", type=click.Choice(["1", "2"]),
+              help="For apply: only what can be applied first, or only what needs an API that this brings.")
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
@@ -75,8 +77,8 @@ _FIELDS = {
 def render(
     ctx: click.Context, /, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
     fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
-    certs: str, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...], kube_version: str,
-    olm_version: str, verbose: bool, allow_empty: bool, keep_going: bool, **proposed: Any,
+    certs: str, phase: str | None, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...],
+    kube_version: str, olm_version: str, verbose: bool, allow_empty: bool, keep_going: bool, **proposed: Any,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -101,6 +103,8 @@ def render(
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
+        tool="flux" if flux else "",
+        phase=int(phase or 0),  # type: ignore[arg-type]
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,

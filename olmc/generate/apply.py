@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from olmc.generate.apply_certificates import backends, issued, report_certificates, with_injection
+from olmc.generate.apply_phases import CONFIGURATIONS
 from olmc.generate.deployments import SPEC_HASH
-from olmc.generate.world import World, rendered
+from olmc.generate.world import World
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import OLM_GROUP, Csv
-from olmc.model.profile import Profile
+from olmc.model.operators import OLM_GROUP
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
-from olmc.rules import apply as rules
 from olmc.settle.deployments import CONDITION_NAME
-from olmc.settle.serving import Serving, servings
-from olmc.yaml import locate
 
 _OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")
 _OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
@@ -23,11 +21,6 @@ _SERVER_FIELDS = frozenset(
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generateName generation managedFields "
     "resourceVersion selfLink uid".split()
 )
-_CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-_CERT_MANAGER = "cert-manager.io/v1"
-_INJECT_CERT_MANAGER = "cert-manager.io/inject-ca-from"
-_SERVICE_CA_SECRET = "service.beta.openshift.io/serving-cert-secret-name"
-_INJECT_SERVICE_CA = "service.beta.openshift.io/inject-cabundle"
 
 
 def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
@@ -35,7 +28,7 @@ def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iter
 
     OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
     """
-    issuers = _certificate_sources(world)
+    behind = backends(world)
     for found in objects:
         if _is_olms_own(found.identity, found):
             continue
@@ -43,11 +36,9 @@ def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iter
             yield Rendered(_without_server_fields(found.object), found.provenance)
             continue
         obj = _without_bookkeeping(found.object)
-        obj = _with_injection(obj, world.options.certificates, issuers)
-        yield Rendered(obj, found.provenance)
-    yield from _certificates(world)
-    if world.options.certificates == "none":
-        _warn_about_certificates(world, report)
+        yield Rendered(with_injection(obj, world.options.certificates, behind), found.provenance)
+    yield from issued(world)
+    report_certificates(world, report)
 
 
 def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
@@ -80,7 +71,7 @@ def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
     made["metadata"] = metadata
     if obj["kind"] == "Deployment":
         made["spec"] = _without_condition_name(obj["spec"])
-    if obj["kind"] in _CONFIGURATIONS:
+    if obj["kind"] in CONFIGURATIONS:
         service = obj["webhooks"][0]["clientConfig"]["service"]
         made["metadata"]["name"] = f"{obj['webhooks'][0]['name']}-{service['namespace']}"
     return _without_ca_bundles(made)
@@ -109,7 +100,7 @@ def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
     """Empty CA bundles are dropped: they are filled in by whoever issues the certificates."""
-    if obj["kind"] in _CONFIGURATIONS:
+    if obj["kind"] in CONFIGURATIONS:
         return {**obj, "webhooks": [_without_bundle_in(hook) for hook in obj["webhooks"]]}
     spec = obj.get("spec")
     if obj["kind"] == "APIService" and spec:
@@ -125,88 +116,3 @@ def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
 def _without_bundle_in(hook: Mapping[str, Any]) -> dict[str, Any]:
     client = {key: value for key, value in (hook.get("clientConfig") or {}).items() if key != "caBundle" or value}
     return {**hook, "clientConfig": client}
-
-
-def _certificate_sources(world: World) -> dict[tuple[str, str], str]:
-    """The certificate behind each serving Service: (namespace, service) → name of the certificate."""
-    found: dict[tuple[str, str], str] = {}
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
-            found[member.csv.namespace, serving.names["service"]] = serving.names["secret"]
-    return found
-
-
-def _with_injection(
-    obj: KubernetesObject, certificates: str, sources: Mapping[tuple[str, str], str]
-) -> KubernetesObject:
-    """Annotations by which cert-manager or the service CA find what they have to fill in."""
-    if certificates == "none":
-        return obj
-    if obj["kind"] == "Service":
-        key = (obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
-        if certificates == "service-ca" and key in sources:
-            return _annotated(obj, _SERVICE_CA_SECRET, sources[key])
-        return obj
-    service = _served_by(obj)
-    if service not in sources:
-        return obj
-    if certificates == "cert-manager":
-        return _annotated(obj, _INJECT_CERT_MANAGER, f"{service[0]}/{sources[service]}")
-    return _annotated(obj, _INJECT_SERVICE_CA, "true")
-
-
-def _served_by(obj: KubernetesObject) -> tuple[str, str]:
-    """The Service (namespace, name) that a webhook configuration, API service or CRD calls."""
-    spec = obj.get("spec") or {}
-    if obj["kind"] in _CONFIGURATIONS:
-        service = obj["webhooks"][0]["clientConfig"].get("service") or {}
-    elif obj["kind"] == "APIService":
-        service = spec.get("service") or {}
-    elif obj["kind"] == "CustomResourceDefinition":
-        webhook = (spec.get("conversion") or {}).get("webhook") or {}
-        service = (webhook.get("clientConfig") or {}).get("service") or {}
-    else:
-        service = {}
-    return (service.get("namespace") or "", service.get("name") or "")
-
-
-def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
-    annotations = {**(obj["metadata"].get("annotations") or {}), key: value}
-    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
-
-
-def _certificates(world: World) -> Iterator[Rendered]:
-    """cert-manager's objects for every serving Deployment: a self-signed Issuer and a Certificate."""
-    if world.options.certificates != "cert-manager":
-        return
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
-            for obj in _certificate_objects(world.profile, member.csv, serving):
-                yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
-
-
-def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
-    name, service = serving.names["secret"], serving.names["service"]
-    metadata = {"name": name, "namespace": csv.namespace}
-    yield {"apiVersion": _CERT_MANAGER, "kind": "Issuer", "metadata": metadata, "spec": {"selfSigned": {}}}
-    hosts = [host.format(service=service, ns=csv.namespace) for host in profile.cert_sans]
-    yield {
-        "apiVersion": _CERT_MANAGER,
-        "kind": "Certificate",
-        "metadata": metadata,
-        "spec": {
-            "dnsNames": hosts,
-            "issuerRef": {"kind": "Issuer", "name": name},
-            "secretName": name,
-        },
-    }
-
-
-def _warn_about_certificates(world: World, report: Report) -> None:
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
-            place = locate(member.csv.source, ("spec",)) if member.csv.source else None
-            name, secret = serving.deployment.get("name"), serving.names["secret"]
-            report.add(
-                rules.NO_CERTIFICATE.finding(place, deployment=name, namespace=member.csv.namespace, secret=secret)
-            )

@@ -84,16 +84,24 @@ def generate(
     complete: Sequence[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
     if rewrite is not None:
         complete = rewrite(scene, complete)
-    objects: Iterable[Rendered] = complete
-    if options.purpose == "apply":
-        from olmc.generate.apply import for_apply  # review output needs none of it
+    if options.purpose == "review":
+        return _wanted(complete, options)
+    from olmc.generate.apply import for_apply  # review output needs none of these
+    from olmc.generate.apply_findings import report_order
+    from olmc.generate.apply_phases import in_phase
 
-        objects = for_apply(scene, objects, report)
-    chosen = (o for o in objects if is_wanted(o.object["kind"], options.include, options.exclude))
-    wanted = tuple(sorted(chosen, key=apply_order))
-    if options.purpose == "apply":
-        report_unserved(wanted, cluster, options, report)
+    objects = tuple(for_apply(scene, complete, report))
+    wanted = _wanted(objects, options)
+    report_order(wanted, options, report)
+    wanted = in_phase(options.phase, wanted, objects)
+    report_unserved(wanted, cluster, options, report)
     return wanted
+
+
+def _wanted(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+    """The objects of the kinds that the options choose, in apply order."""
+    chosen = (o for o in objects if is_wanted(o.object["kind"], options.include, options.exclude))
+    return tuple(sorted(chosen, key=apply_order))
 
 
 def is_wanted(kind: str, include: Sequence[str], exclude: Sequence[str]) -> bool:

@@ -17,8 +17,8 @@ from olmc.profiles.ownership import managed_labels, owner_labels
 from olmc.profiles.resolve import filled
 from olmc.settle.known import CONVERSION
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_names
-from olmc.settle.subscription_config import subscription_config
 from olmc.settle.start import NAME_LABEL
+from olmc.settle.subscription_config import subscription_config
 
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"

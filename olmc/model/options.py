@@ -8,6 +8,8 @@ Purpose = Literal["review", "apply"]
 Certificates = Literal["none", "cert-manager", "service-ca"]
 ComponentLabel = Literal["adopted", "seed"]
 IndexingMode = Literal["replaces", "semver", "semver-skippatch"]
+Tool = Literal["", "argocd", "flux"]
+Phase = Literal[0, 1, 2]
 
 
 class Proxy(NamedTuple):
@@ -57,7 +59,8 @@ class Options(NamedTuple):
     """The options of `compile`; the defaults are those of the command line.
 
     `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
-    `certificates`: who issues serving certificates in apply output.
+    `certificates`: who issues serving certificates in apply output. `tool`: what applies it ("" for any). `phase`: the
+    part of it that is wanted, 0 for all: what needs an API that the output itself brings is phase 2.
     `copied_csvs`: whether CSVs are copied to their target namespaces, or have surrogates there (R-INST-11).
     `include`, `exclude`: kinds to keep or to leave out.
     `kube_version`: the version of the cluster, with its leading `v`.
@@ -86,6 +89,8 @@ class Options(NamedTuple):
 
     purpose: Purpose = "review"
     certificates: Certificates = "none"
+    tool: Tool = ""
+    phase: Phase = 0
     copied_csvs: bool = True
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
+from olmc.generate.apply_phases import is_issued, second_phase
 from olmc.golang import encode_plain
 from olmc.golang.unmarshal import unmarshal
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.kube_version import full_kube_version
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.review.missing import incomplete
@@ -42,22 +43,24 @@ _TITLES = {
     "allNamespaces": "Bundle: watch all namespaces",
     "kubeVersion": "Kubernetes version",
     "olmVersion": "OLM version",
+    "phase": "Phase",
     "keepGoing": "Keep going",
     "allowEmpty": "Allow empty output",
 }
 _WAVES_TITLE = "Sync waves"
 _WAVES_HELP = (
     "Put the objects into sync waves: namespaces and CRDs, accounts and RBAC, certificates, workloads, webhooks, and "
-    "last the custom resources."
+    "last the custom resources. Where cert-manager is among the objects, they are in waves anyway."
 )
 _LATEST_WAVE = 2
+_LATER = 3
 _WAVES = {
     kind: wave
     for wave, kinds in (
         (-3, "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition"),
         (-2, "ServiceAccount Secret ConfigMap ClusterRole ClusterRoleBinding Role RoleBinding StorageClass "
              "PersistentVolume PersistentVolumeClaim NetworkPolicy"),
-        (-1, "Issuer Certificate"),
+        (-1, "ClusterIssuer Issuer Certificate"),
         (0, "Service PodDisruptionBudget Deployment StatefulSet DaemonSet Job CronJob"),
         (1, "APIService MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
     )
@@ -108,6 +111,7 @@ def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> 
     listed = read_config(root, Report()).get("apis") or ()
     return Options(
         purpose="apply",
+        tool="argocd",
         kube_version=kube_version or Options().kube_version,
         apis=tuple(dict.fromkeys((*listed, *served))),
         default_namespace=namespace or "default",
@@ -173,11 +177,16 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
             yield name, typed(by_its_name(name), str(item.get("string") or ""))
 
 
-def _for_argo(objects: Iterable[Rendered], *, waves: bool) -> Iterator[Rendered]:
-    for found in objects:
+def _for_argo(rendered: Sequence[Rendered], *, waves: bool) -> Iterator[Rendered]:
+    """The objects with the annotations by which Argo CD applies them in the right way and order."""
+    objects = [found.object for found in rendered]
+    second = second_phase(objects)
+    waves = waves or any(is_issued(obj) and identity(obj) in second for obj in objects)
+    for found in rendered:
         obj = _without_aggregated_rules(found.object)
         if waves:
-            obj = _annotated(obj, SYNC_WAVE, str(_WAVES.get(obj["kind"], _LATEST_WAVE)))
+            wave = _WAVES.get(obj["kind"], _LATEST_WAVE) + _LATER * (found.identity in second)
+            obj = _annotated(obj, SYNC_WAVE, str(wave))
         if _is_too_large(obj):
             obj = _annotated(obj, SYNC_OPTIONS, SERVER_SIDE)
         yield Rendered(obj, found.provenance)

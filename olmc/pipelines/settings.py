@@ -23,6 +23,7 @@ _RUN = {
     "asGroup": "user_groups",
     "migrateSubscriptions": "migrate_subscriptions",
     "componentLabel": "component_label",
+    "phase": "phase",
 }
 _FLAGS = {"true": True, "false": False}
 
@@ -52,10 +53,13 @@ def option_name(name: str) -> str:
 
 
 def typed(name: str, text: str) -> Any:
-    """The value of a setting that is given as text: `true` and `false`, and lists with commas between their items."""
+    """The value of a setting that is given as text: `true` and `false`, numbers, and lists with commas between their
+    items."""
     kind = known().get(name, {}).get("type")
     if kind == "array":
         return [item.strip() for item in text.split(",") if item.strip()]
+    if kind == "integer" and text.strip().isdecimal():
+        return int(text)
     return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
 
 
@@ -114,6 +118,8 @@ def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
     for name in _RUN.keys() & settings.keys():
         value = settings[name]
         run[_RUN[name]] = tuple(value) if isinstance(value, list) else value
+    if settings.get("flux"):
+        run["tool"] = "flux"
     version = full_kube_version(options.kube_version) or options.kube_version
     watch = () if settings.get("allNamespaces") else settings.get("watch")
     return Chosen(

@@ -10,12 +10,10 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options
 
-_FILTERS = ("include", "exclude")
-
 
 class LeftOut(NamedTuple):
-    """That the options include and exclude have left out everything: `problem` as in "PATH gives no objects: …", and
-    what there would be."""
+    """That the options include, exclude and phase have left out everything: `problem` as in "PATH gives no objects: …",
+    and what there would be."""
 
     problem: str
     hint: str
@@ -23,13 +21,15 @@ class LeftOut(NamedTuple):
 
 def left_out(compiled: Sequence[tuple[Cluster, Options]]) -> LeftOut | None:
     """What is left out of compilations that gave no objects; None if there are no objects at all."""
-    filters = [name for name in _FILTERS if any(getattr(options, name) for _, options in compiled)]
+    chosen = [options for _, options in compiled]
+    filters = [name for name in ("include", "exclude") if any(getattr(options, name) for options in chosen)]
+    filters += sorted({f"phase {options.phase}" for options in chosen if options.phase and options.purpose == "apply"})
     if not filters:
         return None
     whole = [
         found.identity.kind
         for cluster, options in compiled
-        for found in generate(cluster, options._replace(include=(), exclude=()), Report())
+        for found in generate(cluster, options._replace(include=(), exclude=(), phase=0), Report())
     ]
     if not whole:
         return None

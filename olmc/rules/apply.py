@@ -25,6 +25,35 @@ INCOMPLETE = Rule(
     "away: written to a directory it removes their files, and Argo CD and Flux delete what they created. So with --for "
     "apply nothing is printed, written or removed unless everything is there, or --keep-going is given.",
 )
+ALL_AT_ONCE = Rule(
+    "OLMC323", Severity.WARNING, "cert-manager and its certificates in one output",
+    "the output brings cert-manager's API and asks it for certificates at once: {objects}",
+    "Apply it in two phases: --phase 1, and once its Deployments are available --phase 2. In Argo CD the plugin orders "
+    "it by sync waves; in Flux two Kustomizations with dependsOn do.",
+    "Issuers and Certificates can be created when their CRDs are established and the webhook of cert-manager, which "
+    "looks at all of them, answers; before that they are refused. Waiting for all that was applied does not help, as "
+    "the operators do not start before they have their certificates. The first phase has everything that runs without "
+    "certificates from there, the second the rest.",
+)
+OWN_CERTIFICATE = Rule(
+    "OLMC324", Severity.WARNING, "cert-manager can't issue its own certificate",
+    "Deployment {namespace}/{deployment} needs the Secret {secret} before it can issue certificates, so nobody creates "
+    "that one",
+    "Create the Secret with tls.crt, tls.key and ca.crt, and the annotation cert-manager.io/allow-direct-injection: "
+    '"true", or install cert-manager with the manifests of its authors.',
+    "To issue a certificate, cert-manager creates a CertificateRequest, which its own webhook has to admit. As long as "
+    "the webhook has no certificate it admits nothing, so that it would wait for itself for ever. By itself, "
+    "cert-manager makes the certificate of its webhook in another way; under OLM it gets one from OLM.",
+)
+BESIDE_THEIR_CRD = Rule(
+    "OLMC325", Severity.WARNING, "Custom resources beside the CRDs that define them",
+    "the output has custom resources and the CRDs that define them: {objects}",
+    "Apply it in two phases: --phase 1, and once its Deployments are available --phase 2; kubectl apply knows no kind "
+    "of a CRD that it has only just created. In Argo CD sync waves do the same, with SkipDryRunOnMissingResource=true "
+    "if the CRDs are another Application's; in Flux two Kustomizations with dependsOn.",
+    "A custom resource can be created when its CRD is established, and its webhooks, which fill in defaults and refuse "
+    "what is wrong, answer. Applied in one go, the first attempt fails, or the object misses its defaults.",
+)
 WATCHED_NAMESPACE = Rule(
     "OLMC326", Severity.INFO, "A watched namespace that is not in the output",
     "the output has objects for namespace {name} and does not create it: who watches a namespace does not own it",

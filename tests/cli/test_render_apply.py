@@ -1,4 +1,4 @@
-"""`olmc render --for apply`: nothing is written or removed unless everything is there."""
+"""`olmc render --for apply`: nothing is written or removed unless everything is there, and what comes in phases."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_half_an_output_is_not_written_and_nothing_is_removed(broken: Path, tmp_
     assert " files, " not in result.stderr
     assert olmc("render", "own-namespace", "--for", "apply", "--output-dir", out).exit_code == 0
     before = contents(out)
-    for more in ([], ["--fail-on-change"], ["--flux"], ["--include", "Namespace"]):
+    for more in ([], ["--fail-on-change"], ["--flux"], ["--include", "Namespace"], ["--phase", "2"]):
         assert olmc("render", broken, "--for", "apply", "--output-dir", out, *more).exit_code == 1
         assert contents(out) == before
 
@@ -110,3 +110,26 @@ def test_for_review_a_failure_is_part_of_the_output() -> None:
     result = olmc("render", FAILING)
     assert (result.exit_code, "Namespace/harbour" in identities(result.stdout)) == (1, True)
     assert "OLMC322" not in result.stderr
+
+
+def test_phases(tmp_path: Path) -> None:
+    """The custom resources of the output's own CRDs come second; both phases together are the whole."""
+    beacon = {"apiVersion": "kettle.example.com/v1", "kind": "Kettle", "metadata": {"name": "red", "namespace": "ns"}}
+    operator = {"name": "kettle.v1.0.0", "owned": ["Kettle"]}
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator], "manifests": [beacon]})
+    phases = ([], ["--phase", "1"], ["--phase", "2"])
+    whole, first, second = (names(tmp_path, "--for", "apply", *more) for more in phases)
+    assert second == ["Kettle/ns/red"]
+    assert sorted(first + second) == sorted(whole)
+    assert "OLMC325" in olmc("render", tmp_path, "--for", "apply").stderr
+    assert olmc("render", tmp_path, "--for", "apply", "--phase", "1").stderr == ""
+
+
+def test_a_phase_without_objects() -> None:
+    empty = olmc("render", "own-namespace", "--for", "apply", "--phase", "2")
+    assert (empty.exit_code, empty.stdout) == (3, "")
+    assert "own-namespace gives no objects: phase 2 leaves none of the 13 that there are [OLMC321]" in empty.stderr
+    assert olmc("render", "own-namespace", "--for", "apply", "--phase", "2", "--allow-empty").exit_code == 0
+    told = olmc("render", "own-namespace", "--phase", "1").stderr
+    assert "--phase has no effect, it needs --for apply" in told
+    assert olmc("render", "own-namespace", "--for", "apply", "--phase", "3").exit_code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import olmc
 from olmc.model.diagnostic import Severity
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+WORKSPACES = sorted(path for path in FIXTURES.iterdir() if path.is_dir() and path.name != "several-workspaces")
 
 
 @pytest.mark.parametrize("case", cases(Path(__file__).parent / "apply"), ids=lambda case: case.name)
@@ -46,6 +48,16 @@ def test_the_default_namespace_is_not_ours_either() -> None:
     )
     assert spaces(made) == []
     assert "Deployment/default/beacon-controller" in {str(found.identity) for found in made.objects}
+
+
+@pytest.mark.parametrize("workspace", WORKSPACES, ids=lambda path: path.name)
+def test_both_phases_together_are_the_whole(workspace: Path) -> None:
+    whole, first, second = (
+        olmc.compile(workspace, olmc.Options(purpose="apply", certificates="cert-manager", phase=phase)).objects
+        for phase in (0, 1, 2)
+    )
+    assert Counter(found.identity for found in whole) == Counter(found.identity for found in (*first, *second))
+    assert [found for found in whole if found in first] == list(first)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from building import write_workspace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, copied, name_of, run, stream
@@ -142,6 +143,49 @@ def test_objects_and_nothing_else(plugin: Plugin, app: Path) -> None:
     cluster_scoped = {"Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
     for obj in made.objects:
         assert ("namespace" in obj["metadata"]) == (obj["kind"] not in cluster_scoped), name_of(obj)
+
+
+def notary(app: Path) -> Path:
+    """An Application with cert-manager, or what has its name here, and an operator that wants a certificate."""
+    hook = [{"rules": []}]
+    issuing = {"name": "notary.v1.0.0", "owned": ["Issuer.v1.cert-manager.io", "Certificate.v1.cert-manager.io"]}
+    manifest = {"apiVersion": "kettle.example.com/v1", "kind": "Kettle", "metadata": {"name": "red", "namespace": "ns"}}
+    asking = {"name": "kettle.v1.0.0", "owned": ["Kettle"], "webhooks": hook}
+    case = {"groups": {"ns/og": "all"}, "operators": [issuing, asking], "manifests": [manifest]}
+    write_workspace(app, {**case, "files": {"olmc.yaml": f"{CONFIG}spec: {{certs: cert-manager}}\n"}})
+    return app
+
+
+def test_cert_manager_and_what_it_issues_are_in_waves(plugin: Plugin, tmp_path: Path) -> None:
+    """Whether the Application asks for waves or not: in Argo CD's own order the webhook would refuse the Issuers."""
+    app = notary(tmp_path)
+    made = plugin.generates(app)
+    waves = {name: int(obj["metadata"]["annotations"][SYNC_WAVE]) for name, obj in made.by_name.items()}
+    assert waves == {name: int(obj["metadata"]["annotations"][SYNC_WAVE]) for name, obj in plugin.generates(
+        app, [{"name": "sync-waves", "string": "true"}]).by_name.items()}  # fmt: skip
+    order = [
+        "CustomResourceDefinition/issuers.cert-manager.io",
+        "Deployment/ns/notary-controller",
+        "Issuer/ns/kettle-controller-service-cert",
+        "Deployment/ns/kettle-controller",
+        "ValidatingWebhookConfiguration/vkettle.example.com-ns",
+        "Kettle/ns/red",
+    ]
+    assert [waves[name] for name in order] == [-3, 0, 2, 3, 4, 5]
+    assert waves["Certificate/ns/kettle-controller-service-cert"] == 2
+
+
+def test_two_applications_for_two_phases(plugin: Plugin, tmp_path: Path) -> None:
+    """Each object is in one of them."""
+    app = notary(tmp_path)
+    first, second = (plugin.generates(app, [{"name": "phase", "string": phase}]).by_name for phase in "12")
+    whole = plugin.generates(app).by_name
+    assert not first.keys() & second.keys()
+    assert first.keys() | second.keys() == whole.keys()
+    assert "Issuer/ns/kettle-controller-service-cert" in second
+    assert "Deployment/ns/notary-controller" in first
+    wrong = plugin.generates(app, [{"name": "phase", "string": "3"}])
+    assert (wrong.code, "the parameter phase" in wrong.stderr) == (3, True)
 
 
 def test_half_an_output_is_none(plugin: Plugin, app: Path) -> None:

@@ -252,7 +252,7 @@ def test_half_an_output_leaves_the_items_as_they_are() -> None:
     going = called(render(path="requirements-not-met", keepGoing=True, **{"for": "apply"}), [config_map("mine")])
     assert (going.exit_code, codes(going)) == (0, ["OLMC302"])
     assert {"Namespace/harbour", "ConfigMap/harbour/mine"} <= set(items_of(going))
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {for: apply, keepGoing: 'true'}\n"
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {for: apply, keepGoing: 'true', phase: '1'}\n"
     assert called(yaml.safe_load(text), [config_map("mine")]).exit_code == 0
 
 

@@ -1,0 +1,121 @@
+"""The two phases of an output for apply: what needs an API that the output itself brings comes second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.options import Phase
+from olmc.model.values import mapping, mappings, text
+
+CERT_MANAGER = "cert-manager.io"
+CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+_CRD = "CustomResourceDefinition"
+
+
+class Defined(NamedTuple):
+    """A kind that a CRD defines."""
+
+    group: str
+    kind: str
+
+
+class _Named(NamedTuple):
+    """The namespace and name of a Secret or a Service."""
+
+    namespace: str
+    name: str
+
+
+def in_phase(phase: Phase, wanted: tuple[Rendered, ...], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
+    """Those of the `wanted` objects that are in a phase of the output as a whole; all of them without one."""
+    if not phase:
+        return wanted
+    second = second_phase([found.object for found in objects])
+    return tuple(found for found in wanted if (found.identity in second) == (phase == 2))
+
+
+def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
+    """Those objects that can be applied only when the others work.
+
+    These are the custom resources of CRDs among the objects, since their API is served only once the CRD is established
+    and its webhooks answer; the workloads that mount the Secrets of Certificates among these, since they do not start
+    before they are issued; and the webhook configurations and API services that call these workloads, since they refuse
+    requests until somebody answers. Where the CRDs are not among the objects, somebody else serves the API already.
+    """
+    kinds = defined_kinds(objects)
+    customs = [obj for obj in objects if _kind(obj) in kinds]
+    secrets = frozenset(_issued(customs))
+    waiting = [obj for obj in objects if secrets & set(_mounted(obj))] if secrets else []
+    services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
+    callers = [obj for obj in objects if services & set(_called(obj))] if services else []
+    return frozenset(identity(obj) for obj in (*customs, *waiting, *callers))
+
+
+def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[Defined]:
+    """The kinds that the CRDs among the objects define."""
+    specs = (mapping(obj.get("spec")) for obj in objects if obj["kind"] == _CRD)
+    return frozenset(Defined(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
+
+
+def is_issued(obj: KubernetesObject) -> bool:
+    """Whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
+    return identity(obj).group == CERT_MANAGER
+
+
+def _kind(obj: KubernetesObject) -> Defined:
+    return Defined(identity(obj).group, obj["kind"])
+
+
+def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+    """The Secrets that Certificates fill."""
+    for obj in objects:
+        if is_issued(obj) and obj["kind"] == "Certificate":
+            yield _Named(identity(obj).namespace, text(mapping(obj.get("spec")).get("secretName")))
+
+
+def _mounted(obj: KubernetesObject) -> Iterator[_Named]:
+    """The Secrets that the pods of a workload can't start without."""
+    for volume in mappings(_pod(obj).get("volumes")):
+        projected = mappings(mapping(volume.get("projected")).get("sources"))
+        names = [mapping(volume.get("secret")).get("secretName")]
+        names += [mapping(source.get("secret")).get("name") for source in projected]
+        yield from (_Named(identity(obj).namespace, name) for name in names if isinstance(name, str))
+
+
+def _template(obj: KubernetesObject) -> Mapping[str, Any]:
+    return mapping(mapping(obj.get("spec")).get("template"))
+
+
+def _pod(obj: KubernetesObject) -> Mapping[str, Any]:
+    return mapping(_template(obj).get("spec"))
+
+
+def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+    """The Services that select the pods of workloads."""
+    pods = [(identity(obj).namespace, _labels(obj)) for obj in workloads]
+    for obj in objects:
+        if identity(obj)[:2] != ("", "Service"):
+            continue
+        selector = mapping(mapping(obj.get("spec")).get("selector"))
+        home = identity(obj).namespace
+        if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
+            yield _Named(home, identity(obj).name)
+
+
+def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
+    return mapping(mapping(_template(obj).get("metadata")).get("labels"))
+
+
+def _called(obj: KubernetesObject) -> Iterator[_Named]:
+    """The Services that a webhook configuration or an API service calls."""
+    if obj["kind"] in CONFIGURATIONS:
+        clients = [mapping(hook.get("clientConfig")) for hook in mappings(obj.get("webhooks"))]
+    else:
+        clients = [mapping(obj.get("spec"))] if obj["kind"] == "APIService" else []
+    for client in clients:
+        service = mapping(client.get("service"))
+        if service:
+            yield _Named(text(service.get("namespace")), text(service.get("name")))
