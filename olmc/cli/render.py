@@ -52,7 +52,8 @@ _FIELDS = {
               help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
 @click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
-@click.option("--flux", is_flag=True, help="Let Flux leave alone what looks like its variables (${...}).")
+@click.option("--flux", is_flag=True,
+              help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.")
 @click.option("--include", multiple=True, metavar="KIND", shell_complete=kinds,
               help="Only these kinds (may be repeated).")
 @click.option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds,

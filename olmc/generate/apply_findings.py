@@ -1,19 +1,39 @@
-"""What there is to say about an output for apply: in which order its objects can be applied."""
+"""What there is to say about an output for apply: in which order, and how, its objects can be applied."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
+from olmc.kube.last_applied import applied_size, is_applied_by_server, is_surely_small
+from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.some import some
 from olmc.rules import apply as rules
-from olmc.yaml import locate
+from olmc.rules.lints import TOO_LARGE_TO_APPLY
+from olmc.yaml import at, locate
 
 _SHOWN = 3
+
+
+def report_large(objects: Iterable[Rendered], options: Options, report: Report) -> None:
+    """Report the objects that kubectl can't apply unless the server does it, as it does for Flux and the plugin of
+    Argo CD."""
+    if options.tool:
+        return
+    for found in objects:
+        source = found.provenance.place.source if found.provenance.place is not None else None
+        if (source is not None and is_surely_small(source)) or is_applied_by_server(found.object):
+            continue
+        size = applied_size(found.object)
+        if size > ANNOTATIONS_LIMIT:
+            place = at(source) if source is not None else None
+            report.add(
+                TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT)
+            )
 
 
 def report_order(objects: Sequence[Rendered], options: Options, report: Report) -> None:

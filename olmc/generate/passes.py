@@ -87,7 +87,7 @@ def generate(
     if options.purpose == "review":
         return _wanted(complete, options)
     from olmc.generate.apply import for_apply  # review output needs none of these
-    from olmc.generate.apply_findings import report_order
+    from olmc.generate.apply_findings import report_large, report_order
     from olmc.generate.apply_phases import in_phase
 
     objects = tuple(for_apply(scene, complete, report))
@@ -95,6 +95,7 @@ def generate(
     report_order(wanted, options, report)
     wanted = in_phase(options.phase, wanted, objects)
     report_unserved(wanted, cluster, options, report)
+    report_large(wanted, options, report)
     return wanted
 
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
-from olmc.generate.apply_phases import is_issued, second_phase
-from olmc.golang import encode_plain
+from olmc.generate.apply_phases import Defined, defined_kinds, is_issued, second_phase
 from olmc.golang.unmarshal import unmarshal
+from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
+from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered, identity
+from olmc.model.operators import APIKey
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
+from olmc.settle.builtin import is_native
 
 SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
-SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 SERVER_SIDE = "ServerSideApply=true"
-
-# The most that the annotations of an object may hold; a client-side apply writes the whole object into one of them.
-ANNOTATIONS_LIMIT = 262_144
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
+KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
+KEPT = ("Prune=false", "Delete=false")
+SKIP_DRY_RUN = "SkipDryRunOnMissingResource=true"
 
 _ENVIRONMENT = "ARGOCD_ENV_OLMC_"
 _PARAMETERS = "ARGOCD_APP_PARAMETERS"
@@ -101,7 +103,9 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
         how = "set the parameter keep-going to true"
         report.add(incomplete(made.missing, done="printed", keep_going=how))
         return Generated((), tuple(report), refused=True)
-    return Generated(tuple(_for_argo(made.objects, waves=waves)), tuple(report), refused=report.failed)
+    return Generated(
+        tuple(_for_argo(made.objects, made.options.kube_version, waves=waves)), tuple(report), refused=report.failed
+    )
 
 
 def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> Options:
@@ -177,19 +181,31 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
             yield name, typed(by_its_name(name), str(item.get("string") or ""))
 
 
-def _for_argo(rendered: Sequence[Rendered], *, waves: bool) -> Iterator[Rendered]:
-    """The objects with the annotations by which Argo CD applies them in the right way and order."""
+def _for_argo(rendered: Sequence[Rendered], kube_version: str, *, waves: bool) -> Iterator[Rendered]:
+    """The objects with the annotations by which Argo CD applies them in the right way and order, and keeps them."""
     objects = [found.object for found in rendered]
-    second = second_phase(objects)
+    kinds, second = defined_kinds(objects), second_phase(objects)
     waves = waves or any(is_issued(obj) and identity(obj) in second for obj in objects)
     for found in rendered:
         obj = _without_aggregated_rules(found.object)
         if waves:
             wave = _WAVES.get(obj["kind"], _LATEST_WAVE) + _LATER * (found.identity in second)
             obj = _annotated(obj, SYNC_WAVE, str(wave))
-        if _is_too_large(obj):
-            obj = _annotated(obj, SYNC_OPTIONS, SERVER_SIDE)
+        for option in _options_for(obj, kinds, kube_version):
+            obj = _annotated(obj, SYNC_OPTIONS, option)
         yield Rendered(obj, found.provenance)
+
+
+def _options_for(obj: KubernetesObject, kinds: Container[Defined], kube_version: str) -> Iterator[str]:
+    """The sync options that an object needs; what it says itself of the same matter counts."""
+    if applied_size(obj) > ANNOTATIONS_LIMIT:
+        yield SERVER_SIDE
+    if obj["kind"] in KEPT_KINDS:
+        given = {option.partition("=")[0].strip() for option in annotations_of(obj).get(SYNC_OPTIONS, "").split(",")}
+        yield from (option for option in KEPT if option.partition("=")[0] not in given)
+    group, _, version = str(obj["apiVersion"]).rpartition("/")
+    if Defined(group, obj["kind"]) not in kinds and not is_native(APIKey(group, version, obj["kind"]), kube_version):
+        yield SKIP_DRY_RUN
 
 
 def _without_aggregated_rules(obj: KubernetesObject) -> KubernetesObject:
@@ -197,13 +213,6 @@ def _without_aggregated_rules(obj: KubernetesObject) -> KubernetesObject:
     if obj["kind"] == "ClusterRole" and obj.get("aggregationRule"):
         return {key: value for key, value in obj.items() if key != "rules"}
     return obj
-
-
-def _is_too_large(obj: KubernetesObject) -> bool:
-    """Whether a client-side apply could not keep the object in an annotation of it."""
-    annotations = obj["metadata"].get("annotations") or {}
-    others = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
-    return len(_LAST_APPLIED) + len(encode_plain(obj)) + others > ANNOTATIONS_LIMIT
 
 
 def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:

@@ -8,19 +8,24 @@ from olmc.model.objects import Rendered
 from olmc.yaml import dump_one
 
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _VARIABLE = "${"
+# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
+_KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
 
 
 def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
-    """The objects, with those that hold `${` exempt from a Kustomization's postBuild substitution.
+    """The objects, with those that hold `${` exempt from a Kustomization's postBuild substitution, and Namespaces and
+    CRDs from pruning.
 
     Flux replaces variables in the whole text of an object, those that nobody defines by nothing. An annotation that is
     there already stays.
     """
     for found in objects:
-        if _VARIABLE not in dump_one(found.object):
-            yield found
-            continue
+        added = {SUBSTITUTE: "disabled"} if _VARIABLE in dump_one(found.object) else {}
+        if found.object["kind"] in _KEPT_KINDS:
+            added[PRUNE] = "disabled"
         metadata = found.object["metadata"]
-        annotations = {SUBSTITUTE: "disabled", **(metadata.get("annotations") or {})}
-        yield found._replace(object={**found.object, "metadata": {**metadata, "annotations": annotations}})
+        annotations = {**added, **(metadata.get("annotations") or {})}
+        obj = {**found.object, "metadata": {**metadata, "annotations": annotations}}
+        yield found._replace(object=obj) if added else found

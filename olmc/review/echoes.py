@@ -11,6 +11,7 @@ from olmc.model.diagnostic import Diagnostic
 _CAUSE = re.compile(
     r"csv in bundle|find annotations file|has no metadata.namespace"
     r"|(?:not valid (?:YAML|JSON): |json: )(?:(?! \(line \d+\)).)*"
+    r"|[A-Z]\w*(?=\S* would have [\d,]+ bytes of annotations)"  # as written in a file, and as rendered
 )
 # What the validators of opm and operator-sdk find; the compiler says what it means for the cluster.
 _VALIDATORS = "OLMC26"

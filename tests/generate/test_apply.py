@@ -60,6 +60,26 @@ def test_both_phases_together_are_the_whole(workspace: Path) -> None:
     assert [found for found in whole if found in first] == list(first)
 
 
+def test_an_object_that_kubectl_can_not_apply_is_reported_where_it_is_rendered(tmp_path: Path) -> None:
+    """The CRD of a bundle and a manifest, in bytes; not what the server applies."""
+    description = {"spec": {"versions": [
+        {"name": "v1", "served": True, "storage": True,
+         "schema": {"openAPIV3Schema": {"type": "object", "description": "<" * 50_000}}},
+    ]}}  # fmt: skip
+    metadata = {"name": "big", "namespace": "ns"}
+    big = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "x" * 262_144}}
+    operator = {"name": "kettle.v1.0.0", "owned": ["Kettle"], "crd": {"kettles.kettle.example.com": description}}
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator], "manifests": [big]})
+
+    def told(**options: object) -> list[str]:
+        made = olmc.compile(tmp_path, olmc.Options()._replace(**options))  # type: ignore[arg-type]
+        return [each.message.partition(" would")[0] for each in made.diagnostics if each.code == "OLMC410"]
+
+    assert told(purpose="apply") == ["CustomResourceDefinition/kettles.kettle.example.com", "ConfigMap/ns/big"]
+    assert told(purpose="apply", exclude=("ConfigMap",)) == ["CustomResourceDefinition/kettles.kettle.example.com"]
+    assert told(purpose="apply", tool="flux") == told(purpose="apply", tool="argocd") == told() == []
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Operators with their phase, and those that wait for somebody's approval; for review nothing is missing."""
     operators = [

@@ -132,10 +132,10 @@ def test_discovery(plugin: Plugin, app: Path) -> None:
 
 
 def test_objects_and_nothing_else(plugin: Plugin, app: Path) -> None:
-    """As `render --for apply`; each in its namespace, none twice, none with a generateName."""
+    """As `render --for apply` apart from sync options; each in its namespace, none twice, none with a generateName."""
     made = plugin.generates(app)
     command = ["olmc", "render", "--for", "apply", "--kube-version", "1.31", "-o", "json"]
-    assert made.objects == json.loads(run(command, app).stdout)["items"]
+    assert list(map(without_options, made.objects)) == json.loads(run(command, app).stdout)["items"]
     assert made.stderr == ""
     names = [name_of(obj) for obj in made.objects]
     assert len(set(names)) == len(names) > 5
@@ -143,6 +143,52 @@ def test_objects_and_nothing_else(plugin: Plugin, app: Path) -> None:
     cluster_scoped = {"Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
     for obj in made.objects:
         assert ("namespace" in obj["metadata"]) == (obj["kind"] not in cluster_scoped), name_of(obj)
+
+
+def without_options(obj: Object) -> Object:
+    """An object without sync options."""
+    annotations = {k: v for k, v in obj["metadata"].get("annotations", {}).items() if k != SYNC_OPTIONS}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "annotations"}
+    return {**obj, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}
+
+
+def options_of(made: Generated) -> dict[str, str]:
+    """The sync options of the objects that have some."""
+    annotations = {name: obj["metadata"].get("annotations") or {} for name, obj in made.by_name.items()}
+    return {name: found[SYNC_OPTIONS] for name, found in annotations.items() if SYNC_OPTIONS in found}
+
+
+def test_namespaces_and_crds_are_neither_pruned_nor_deleted(plugin: Plugin, app: Path) -> None:
+    """They take with them what others have put there. What a manifest says of it itself stays."""
+    both = "Prune=false,Delete=false"
+    assert options_of(plugin.generates(app)) == {
+        "Namespace/harbour": both,
+        "Namespace/olm": both,
+        "CustomResourceDefinition/beacons.lights.example.com": both,
+    }
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, annotations: {" + SYNC_OPTIONS + ": '%s'}}\n"
+    write(app, {"a.yaml": space % ("a", "Prune=confirm, Validate=false"), "b.yaml": space % ("b", "Delete=true")})
+    found = options_of(plugin.generates(app))
+    assert found["Namespace/a"] == "Prune=confirm,Validate=false,Delete=false"
+    assert found["Namespace/b"] == "Delete=true,Prune=false"
+
+
+def test_a_custom_resource_whose_crd_is_elsewhere_is_not_tried_before(plugin: Plugin, app: Path) -> None:
+    """Argo CD skips the dry run by itself only for CRDs of the same sync."""
+    write(app, {"more.yaml": """\
+apiVersion: tides.example.com/v1
+kind: Tide
+metadata: {name: high, namespace: harbour}
+---
+apiVersion: lights.example.com/v1
+kind: Beacon
+metadata: {name: lit, namespace: harbour}
+"""})
+    found = options_of(plugin.generates(app))
+    assert found["Tide/harbour/high"] == "SkipDryRunOnMissingResource=true"
+    assert "Beacon/harbour/lit" not in found
+    second = plugin.generates(app, [{"name": "phase", "string": "2"}])
+    assert options_of(second) == {"Beacon/harbour/lit": "SkipDryRunOnMissingResource=true"}
 
 
 def notary(app: Path) -> Path:

@@ -10,7 +10,7 @@ import yaml
 from pipeline_workshop import Object, copied, name_of, run, stream
 from scenarios import write
 
-from olmc.pipelines.flux import SUBSTITUTE
+from olmc.pipelines.flux import PRUNE, SUBSTITUTE
 
 URL = "oci://registry.example.com/harbour/rendered"
 
@@ -55,6 +55,22 @@ def test_a_variable_in_a_bundle_is_found(workspace: Path) -> None:
     csv.write_text(text.replace(image, f"{image}\n                args: ['--x=$${{A}}']"), encoding="utf-8")
     objects = stream(run(["olmc", "render", ".", "--for", "apply", "--flux"], workspace).stdout)
     assert annotated(objects)["Deployment/harbour/beacon-controller"] == "disabled"
+
+
+def test_namespaces_and_crds_are_not_pruned(workspace: Path) -> None:
+    """They take with them what others have put there. What a manifest says of it itself stays."""
+    write(workspace, {"x.json": json.dumps({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x", "annotations": {PRUNE: "enabled"}},
+    })})  # fmt: skip
+    made = stream(run(["olmc", "render", ".", "--for", "apply", "--flux"], workspace).stdout)
+    found = {name_of(obj): (obj["metadata"].get("annotations") or {}).get(PRUNE) for obj in made}
+    assert {name: value for name, value in found.items() if value is not None} == {
+        "Namespace/harbour": "disabled",
+        "Namespace/olm": "disabled",
+        "Namespace/x": "enabled",
+        "CustomResourceDefinition/beacons.lights.example.com": "disabled",
+    }
+    assert PRUNE not in run(["olmc", "render", ".", "--for", "apply"], workspace).stdout.replace("prune: enabled", "")
 
 
 def test_a_job_that_fails_pushes_nothing(workspace: Path) -> None:

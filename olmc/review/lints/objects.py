@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from olmc.kube.last_applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
+from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.validation.content_checks import SUPPORTED
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location, Source
@@ -20,16 +21,9 @@ from olmc.rules import lints as rules
 from olmc.yaml import at, locate
 from olmc.yaml.events import LINE_BREAK
 
-LIMIT = 262_144
-"""How many bytes the annotations of an object may have, keys and values together."""
-
-# As JSON a text takes hardly more than twice its characters, each of at most four bytes.
-_SURELY_SMALL = LIMIT // 8
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
-_OPTIONS, _WAVE = "argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"
-_NOT_CLIENT_SIDE = re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
+_WAVE = "argocd.argoproj.io/sync-wave"
 _INTEGER = re.compile("[+-]?[0-9]+")
 
 Keys = tuple[str | int, ...]
@@ -55,26 +49,24 @@ def sizes(subject: Subject) -> Iterator[Diagnostic]:
     applied = subject.options.purpose == "apply"
     for manifest, bundle in _held(subject):
         obj = manifest.object
-        if len(manifest.source.text) < _SURELY_SMALL:
+        if is_surely_small(manifest.source):
             continue
-        annotations = _annotations(obj)
-        size = sum(len(f"{key}{value}".encode("utf-8", "replace")) for key, value in annotations.items())
-        if size > LIMIT:
+        size = size_of(annotations_of(obj))
+        if size > ANNOTATIONS_LIMIT:
             place = at(manifest.source, "metadata", "annotations")
-            yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=LIMIT)
+            yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
             continue
-        text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str)
-        size += len(_LAST_APPLIED) + len(text.encode("utf-8", "replace"))
-        if size <= LIMIT or _NOT_CLIENT_SIDE.search(annotations.get(_OPTIONS, "")):
+        size = applied_size(obj)
+        if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
-        yield rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=LIMIT)
+        yield rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
 
 
 def waves(subject: Subject) -> Iterator[Diagnostic]:
     """Sync waves of Argo CD that are no integers."""
     for manifest in subject.workspace.manifests:
-        text = _annotations(manifest.object).get(_WAVE, "0")
+        text = annotations_of(manifest.object).get(_WAVE, "0")
         if not _INTEGER.fullmatch(text):
             place = at(manifest.source, "metadata", "annotations", _WAVE)
             yield rules.BAD_WAVE.finding(place, identity=identity(manifest.object), text=text)
@@ -154,12 +146,6 @@ def _is_exempt(obj: KubernetesObject) -> bool:
     metadata = obj.get("metadata")
     marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
     return any(isinstance(mark, dict) and mark.get(f"{_FLUX}substitute") == "disabled" for mark in marks)
-
-
-def _annotations(obj: KubernetesObject) -> dict[str, str]:
-    metadata = obj.get("metadata")
-    found = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 LINTS: tuple[Lint, ...] = (sizes, waves, not_installable, variables)
