@@ -109,6 +109,11 @@ def printed_items(items: Any) -> Shown:
     return Shown(_items(items))
 
 
+def printed_rule(rule: Mapping[str, Any]) -> Shown:
+    """A rule in CEL."""
+    return Shown(_object(rule, _RULE, {}))
+
+
 def printed_versions(versions: Sequence[Mapping[str, Any]] | None) -> Shown:
     """The versions of a CRD; None is printed as null."""
     return Shown(_NULL if versions is None else _list(_version(each) for each in versions))

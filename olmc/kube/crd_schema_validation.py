@@ -1,7 +1,7 @@
 """What the API server refuses in the OpenAPI schema of a CRD (apiextensions.k8s.io, Kubernetes 1.36).
 
-A schema is judged as a structure, then its defaults, then keyword by keyword. Of rules in CEL, the fields around the
-expressions are judged; whether an expression compiles, what it costs and whether it may use `oldSelf`, is not.
+A schema is judged as a structure, then its defaults, then keyword by keyword; expressions in CEL as far as `cel_rules`
+goes. Whether defaults hold by such rules is not judged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang.numbers import SPACES
+from olmc.kube.cel_rules import expression_errors
 from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path
@@ -67,6 +68,16 @@ class _Inside(NamedTuple):
     no_default: str = ""
 
 
+class _Judged(NamedTuple):
+    """By which rules a schema is judged, whether its expressions are, and the errors so far: those of expressions come
+    last."""
+
+    rules: SchemaRules
+    expressions: bool
+    errors: list[FieldError]
+    expression_errors: list[FieldError]
+
+
 def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: SchemaRules) -> list[FieldError]:
     """What the API server refuses of an `openAPIV3Schema` that stands at `root`.
 
@@ -76,10 +87,13 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     if schema.get("nullable") is True:
         errors.append(at(root, "nullable").forbidden("nullable cannot be true at the root"))
     unconverted = conversion_error(schema) if rules.structural else ""
+    found: list[FieldError] = []
     if rules.structural and not unconverted:
-        found = structural_errors(schema, root)
-        errors += found or schema_default_errors(schema, root, pruned=rules.pruned_defaults)
-    _check(schema, root, _Inside(), rules, errors)
+        found = structural_errors(schema, root) or schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+        errors += found
+    judged = _Judged(rules, rules.structural and not unconverted and not found, errors, [])
+    _check(schema, root, _Inside(), judged)
+    errors += judged.expression_errors
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
@@ -109,19 +123,20 @@ def _is_set(key: str, value: Any) -> bool:
     return bool(value) or (value == 0 and value is not False)
 
 
-def _check(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules, errors: list[FieldError]) -> None:
+def _check(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> None:
     """A schema and those in it, keyword by keyword, in the order of the API server."""
     kind, properties, items = schema.get("type"), schema.get("properties"), schema.get("items")
+    before = len(judged.errors)
     is_odd = (kind and kind not in TYPES) or isinstance(items, list)
     if is_odd or "default" in schema or not _RARE.isdisjoint(schema):
-        errors += _keyword_errors(schema, place, inside, rules)
+        judged.errors.extend(_keyword_errors(schema, place, inside, judged.rules))
     others = schema.get("additionalProperties")
     if others is not None:
         if properties and others is not True:
             detail = "additionalProperties and properties are mutual exclusive"
-            errors.append(at(place, "additionalProperties").forbidden(detail))
+            judged.errors.append(at(place, "additionalProperties").forbidden(detail))
         if isinstance(others, dict):
-            _check(others, (place, "additionalProperties", None), _inside_others(inside), rules, errors)
+            _check(others, (place, "additionalProperties", None), _inside_others(inside), judged)
     if isinstance(properties, dict):
         is_root = isinstance(place, Path)
         is_resource = is_root or schema.get("x-kubernetes-embedded-resource") is True
@@ -131,16 +146,20 @@ def _check(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules, er
                 continue
             if is_resource and key in META_FIELDS:
                 below = _Inside(True, f"in top-level {key}" if is_root else inside.no_default)
-            _check(inner, (place, "properties", key), below, rules, errors)
+            _check(inner, (place, "properties", key), below, judged)
     if not _NESTING.isdisjoint(schema):
-        _check_nested(schema, place, inside, rules, errors)
+        _check_nested(schema, place, inside, judged)
     for index, each in enumerate(mappings(items) if isinstance(items, list) else ()):
-        _check(each, (place, "items", index), inside, rules, errors)
+        _check(each, (place, "items", index), inside, judged)
     if isinstance(items, dict):
-        _check(items, (place, "items", None), inside, rules, errors)
+        _check(items, (place, "items", None), inside, judged)
     if not _EXTENSIONS.isdisjoint(schema):
         for extension_errors in (_extension_errors, _list_errors, _map_key_errors, _rule_errors):
-            errors += extension_errors(schema, place, rules)
+            judged.errors.extend(extension_errors(schema, place, judged.rules))
+    # Expressions are compiled where nothing else is wrong, here or below.
+    if "x-kubernetes-validations" in schema and judged.expressions and len(judged.errors) == before:
+        is_resource = isinstance(place, Path)
+        judged.expression_errors.extend(expression_errors(schema, place, is_resource=is_resource))
 
 
 def _inside_others(inside: _Inside) -> _Inside:
@@ -149,17 +168,17 @@ def _inside_others(inside: _Inside) -> _Inside:
     )
 
 
-def _check_nested(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules, errors: list[FieldError]) -> None:
+def _check_nested(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> None:
     if isinstance(schema.get("not"), dict):
-        _check(schema["not"], (place, "not", None), inside, rules, errors)
+        _check(schema["not"], (place, "not", None), inside, judged)
     for name in ("allOf", "oneOf", "anyOf"):
         for index, each in enumerate(mappings(schema.get(name))):
-            _check(each, (place, name, index), inside, rules, errors)
+            _check(each, (place, name, index), inside, judged)
     for name in ("definitions", "dependencies"):
         inner = mapping(schema.get(name))
         for key in sorted(inner):
             if isinstance(inner[key], dict):
-                _check(inner[key], (place, name, key), inside, rules, errors)
+                _check(inner[key], (place, name, key), inside, judged)
 
 
 def _keyword_errors(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules) -> Iterator[FieldError]:

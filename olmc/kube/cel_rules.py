@@ -1,0 +1,156 @@
+"""Rules in CEL of a CRD's schema (x-kubernetes-validations), as far as it is certain that they don't compile.
+
+So it is when they are no CEL, when they name a field of `self` that the schema doesn't have, and when a rule is not of
+type bool, or a message not a string, whatever `self` is. Not judged are other types, functions, whether `oldSelf` may
+be used, and what an expression costs. Without the CEL library (there is none for musl) it is only fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.kube.crd_printing import printed_rule
+from olmc.kube.field_errors import FieldError
+from olmc.kube.schema_defaults import META_FIELDS
+from olmc.kube.schema_place import Place, at
+from olmc.model.values import mapping, mappings, text
+
+if TYPE_CHECKING:
+    from cel_expr_python import cel  # type: ignore[import-untyped]
+
+_LITERAL = re.compile(
+    r"""
+    (?<!\w) (?: [bB]?[rR] | [rR][bB] ) (?: "{3}.*?"{3} | '{3}.*?'{3} | "[^"\n]*" | '[^'\n]*' )  # as it stands
+    | "{3} (?:\\.|[^\\])*? "{3} | '{3} (?:\\.|[^\\])*? '{3} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
+    | //[^\n]*
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_FIELDS = re.compile(
+    r"""
+    (?P<has> (?<![\w.]) has (?P<bracket>\() \s* )?
+    (?<![\w.`]) (?:self|oldSelf)
+    (?P<names> (?:\.[A-Za-z_]\w*)+ )
+    (?P<call> \s*\( )?
+    """,
+    re.VERBOSE,
+)
+_KEYWORDS = frozenset(
+    "true false null in as break const continue else for function if import let loop package namespace return".split()
+)
+_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_ESCAPED = re.compile("__|[./-]")
+_PLAIN_TYPES = ("BOOL", "STRING", "INT", "UINT", "DOUBLE", "BYTES", "LIST", "MAP", "NULL")
+_WRONG_TYPE = "type"  # a problem that is no text of CEL's
+
+
+class _Compiled(NamedTuple):
+    """The type of an expression, "" if it has none that is certain; or why it is no CEL."""
+
+    type: str = ""
+    problem: str = ""
+
+
+def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: bool) -> Iterator[FieldError]:
+    """What is wrong with the expressions of a structural schema in a place.
+
+    `is_resource`: whether it is that of a whole resource, which has an apiVersion, a kind and metadata in any case.
+    """
+    for index, rule in enumerate(mappings(schema.get("x-kubernetes-validations"))):
+        here: Place = (place, "x-kubernetes-validations", index)
+        if rule.get("optionalOldSelf") is True:
+            continue
+        problem = _problem(text(rule.get("rule")), schema, "BOOL", is_resource)
+        if problem == _WRONG_TYPE:
+            yield at(here, "rule").invalid(printed_rule(rule), "cel expression must evaluate to a bool")
+        elif problem:
+            yield at(here, "rule").invalid(printed_rule(rule), f"compilation failed: {problem}")
+        message = text(rule.get("messageExpression"))
+        if not message or problem:
+            continue
+        problem = _problem(message, schema, "STRING", is_resource)
+        path = at(here, "messageExpression")
+        if problem == _WRONG_TYPE:
+            yield path.invalid(printed_rule(rule), "messageExpression must evaluate to a string")
+        elif problem:
+            yield path.invalid(printed_rule(rule), f"messageExpression compilation failed: {problem}")
+
+
+def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resource: bool) -> str:
+    compiled = _compiled(expression)
+    if compiled.problem:
+        return compiled.problem
+    unknown = list(_unknown_fields(expression, schema, is_resource))
+    if unknown:
+        return "\n".join(unknown)
+    return _WRONG_TYPE if compiled.type and compiled.type != wanted else ""
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> _Compiled:
+    try:
+        environment = _environment()
+    except ImportError:
+        return _Compiled()
+    try:
+        kind = environment.compile(expression).return_type().name()
+    except TypeError:
+        return _Compiled()  # half a character is no text for it
+    except RuntimeError as error:
+        # Other errors than those of syntax may be the fault of functions that only the API server has.
+        reports = str(error).removesuffix(" [INVALID_ARGUMENT]").split("ERROR: ")
+        wrong = [f"ERROR: {each.rstrip()}" for each in reports if " Syntax error: " in each]
+        return _Compiled(problem="\n".join(wrong))
+    return _Compiled(kind if kind in _PLAIN_TYPES else "")
+
+
+@cache
+def _environment() -> cel.Env:
+    from cel_expr_python import cel  # few runs need it, and it takes time
+
+    return cel.NewEnv(variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN})
+
+
+def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: bool) -> Iterator[str]:
+    """The errors about fields of `self` that a schema doesn't have, as CEL prints them."""
+    code = _LITERAL.sub(lambda literal: " " * len(literal[0]), expression)
+    if re.search(r"[(,]\s*(?:self|oldSelf)\s*,", code):
+        return  # a macro may give the name to something else
+    for found in _FIELDS.finditer(code):
+        names = found["names"][1:].split(".")
+        known, start = schema, found.start("names")
+        for number, name in enumerate(names[:-1] if found["call"] else names):
+            properties = mapping(known.get("properties"))
+            if not _has_fields(known) or (is_resource and number == 0 and name in META_FIELDS):
+                break
+            inner = next((each for key, each in properties.items() if name in (key, _escaped(key))), None)
+            if inner is None:
+                is_tested = found["has"] and number == len(names) - 1
+                offset = found.start("bracket") if is_tested else start
+                yield _located(expression, offset, f"undefined field '{name}'")
+                break
+            known, start = mapping(inner), start + len(name) + 1
+
+
+def _has_fields(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is that of an object with fields of its own, and of no resource."""
+    is_resource = schema.get("x-kubernetes-embedded-resource") is True
+    is_object = schema.get("type") == "object" and schema.get("x-kubernetes-int-or-string") is not True
+    return is_object and not is_resource and bool(schema.get("properties"))
+
+
+def _escaped(name: str) -> str:
+    """The name of a field as CEL has it; releases differ in whether they take keywords as they are."""
+    if name in _KEYWORDS:
+        return f"__{name}__"
+    return _ESCAPED.sub(lambda sign: _ESCAPES[sign[0]], name)
+
+
+def _located(expression: str, offset: int, problem: str) -> str:
+    line = expression.count("\n", 0, offset)
+    column = offset - (expression.rfind("\n", 0, offset) + 1)
+    shown = expression.split("\n")[line].replace("\t", " ")
+    return f"ERROR: <input>:{line + 1}:{column + 1}: {problem}\n | {shown}\n | {'.' * column}^"
