@@ -1,4 +1,4 @@
-"""The files of `schemas/` and `templates/`, wherever olmc is installed."""
+"""The files of `schemas/`, `templates/` and `docs/spec/`, wherever olmc is installed, and addresses of its docs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent
+_DOCS = "https://olmc.dev/docs"
 
 
 def _folder(name: str) -> Path:
@@ -26,3 +27,14 @@ def schema(name: str) -> dict[str, Any]:
 def template_text(name: str) -> str:
     """The text of `templates/NAME`; raises FileNotFoundError."""
     return (_folder("templates") / name).read_text(encoding="utf-8")
+
+
+def spec_pages() -> dict[str, str]:
+    """The pages of the rule book, `docs/spec/*.md`, by their names, in their order."""
+    pages = sorted(_folder("docs/spec").glob("*.md"))
+    return {page.name: page.read_text(encoding="utf-8") for page in pages}
+
+
+def docs_url(path: str) -> str:
+    """The address of what stands in `docs/` under a path, which may end with an anchor."""
+    return f"{_DOCS}/{path}"

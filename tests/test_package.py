@@ -14,22 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from olmc.resources import schema, template_text
+from olmc.resources import schema, spec_pages, template_text
 from olmc.version import __version__
 
 # How pip says that it found no index to ask.
 NO_INDEX = re.compile("No matching distribution|Could not find a version|NewConnectionError|timed out")
 
-# Reads every schema and template named on the command line, through the installed package.
+# Reads every schema, template and page named on the command line, through the installed package.
 READ_ALL = """\
 import sys
 from pathlib import Path
 import olmc
-from olmc.resources import schema, template_text
+from olmc.resources import schema, spec_pages, template_text
 assert Path(olmc.__file__).is_relative_to(sys.prefix), olmc.__file__
 for name in sys.argv[1:]:
     kind, _, rest = name.partition("/")
-    print(name, bool(schema(rest.removesuffix(".schema.json")) if kind == "schemas" else template_text(rest)))
+    if kind == "docs":
+        read = spec_pages()[rest.removeprefix("spec/")]
+    else:
+        read = schema(rest.removesuffix(".schema.json")) if kind == "schemas" else template_text(rest)
+    print(name, bool(read))
 """
 
 
@@ -47,8 +51,8 @@ def succeed(*command: str | Path, cwd: Path) -> str:
 
 
 def data_files(project: Path) -> list[str]:
-    """The files below schemas/ and templates/, relative to the project."""
-    files = (path for folder in ("schemas", "templates") for path in (project / folder).rglob("*"))
+    """The files below schemas/, templates/ and docs/spec/, relative to the project."""
+    files = (path for folder in ("schemas", "templates", "docs/spec") for path in (project / folder).rglob("*"))
     return sorted(path.relative_to(project).as_posix() for path in files if path.is_file())
 
 
@@ -59,6 +63,8 @@ def test_schema_and_template_in_a_checkout(project: Path) -> None:
         if name.startswith("templates/"):
             text = (project / name).read_text(encoding="utf-8")
             assert template_text(name.removeprefix("templates/")) == text
+    pages = [name.removeprefix("docs/spec/") for name in data_files(project) if name.startswith("docs/")]
+    assert sorted(spec_pages()) == pages
 
 
 @pytest.mark.parametrize("read", [schema, template_text])

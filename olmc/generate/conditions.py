@@ -18,7 +18,7 @@ STAGE = "conditions"
 def conditions(world: World) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
 
-    OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed 27).
+    OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
     """
     for _, csv in sorted(world.cluster.csvs.items()):
         is_copy = COPIED_FROM in (csv.object["metadata"].get("labels") or {})

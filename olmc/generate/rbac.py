@@ -23,7 +23,7 @@ REPLACING = "Replacing"
 def lifted_rbac(world: World) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
 
-    While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed 49).
+    While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
     """
     cluster, around = world.cluster, world.surroundings
     lifted: dict[Identity, Rendered] = {}

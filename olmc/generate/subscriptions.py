@@ -58,7 +58,7 @@ def _rank(s: Subscription, kind: str) -> int:
 
 
 def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
-    """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed 10)."""
+    """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
     return [
         {
             "catalogSourceRef": {

@@ -184,7 +184,7 @@ def _waiting(
 ) -> dict[Name, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
-    That a Job has failed is said in the place of that it runs (transitions 66); any other problem beside it.
+    That a Job has failed is said in the place of that it runs (observed-66); any other problem beside it.
     """
     unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions

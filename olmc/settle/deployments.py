@@ -116,7 +116,7 @@ def existing_deployment(
 ) -> KubernetesObject | None:
     """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
 
-    `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed 49).
+    `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed-49).
     """
     for member in members:
         installation = member.installation

@@ -1,4 +1,4 @@
-"""What OLM saw when it first checked a CSV (observed 17).
+"""What OLM saw when it first checked a CSV (observed-17).
 
 The list of requirements is not written again while the CSV stays Pending for the same reason, so it shows the cluster
 as it was then. The olm-operator looks while the plan that made the CSV is still at work, hardly a step behind: of what

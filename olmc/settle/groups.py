@@ -78,7 +78,7 @@ def with_targets(
 
 def gets_roles(group: Group) -> bool:
     """Whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the group's
-    name fits into their owner label (observed 9). Only then is its annotation pruned."""
+    name fits into their owner label (observed-9). Only then is its annotation pruned."""
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 

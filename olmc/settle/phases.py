@@ -52,7 +52,7 @@ def judged(cluster: Cluster, options: Options) -> Cluster:
 
 def _with_list(member: Member, earlier: Member | None) -> Member:
     """A CSV with the list of requirements that it has: OLM writes it again only along with a change of phase, reason or
-    message (observed 17)."""
+    message (observed-17)."""
     same = earlier is not None and earlier[2:5] == member[2:5]
     return member._replace(requirements=earlier.requirements) if same and earlier and earlier.requirements else member
 
@@ -285,7 +285,7 @@ def _failed(csv: Csv, group: Group | None, failure: Failure, *, flapping: bool =
 
 
 def _failed_while_pending(csv: Csv, group: Group, failure: Failure) -> Member:
-    """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15)."""
+    """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15b)."""
     failed = _failed(csv, group, failure, flapping=True)
     return failed._replace(history=_history(*failed.history))
 
