@@ -116,5 +116,8 @@ def test_wheel_runs_anywhere(project: Path, installed: Path, tmp_path: Path) -> 
     assert __version__ in succeed(installed / "olmc", "version", cwd=tmp_path)
     fixture = project / "fixtures" / "own-namespace"
     names = succeed(installed / "olmc", "render", fixture, "-o", "name", cwd=tmp_path)
+    explained = succeed(installed / "olmc", "explain", "R-DEP-1", cwd=tmp_path)
+    assert explained.startswith("R-DEP-1: How a Deployment is built\n")
+    assert "\nNamed in: olmc/generate/" in explained
     assert "beacon-controller" in names
     assert succeed(installed / "python", "-m", "olmc", "render", fixture, "-o", "name", cwd=tmp_path) == names

@@ -12,6 +12,14 @@ def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
     return [rule.code for rule in all_rules() if rule.code.startswith(incomplete.upper())]
 
 
+def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The codes of rules, and once something is written the ids of the rule book."""
+    from olmc.rulebook import rules_beginning
+
+    ids = [rule.id for rule in rules_beginning(incomplete)] if incomplete else []
+    return [*codes(ctx, param, incomplete), *ids]
+
+
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """The kinds that every cluster with OLM has."""
     from olmc.settle.builtin import builtin_kinds

@@ -342,6 +342,7 @@ def completed(words: str, project: Path) -> list[str]:
     [
         ("olmc che", ["check"]),
         ("olmc explain OLMC44", ["OLMC440", "OLMC441", "OLMC442"]),
+        ("olmc explain R-CR-", ["R-CR-1", "R-CR-2", "R-CR-3", "R-CR-4"]),
         ("olmc render --include CatalogS", ["CatalogSource"]),
         ("olmc check --optional oper", ["operatorhub", "operatorhubv2", "operatorframework"]),
         ("olmc check -o sa", ["sarif"]),

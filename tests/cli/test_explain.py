@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
+from olmc.rulebook import spec_rules
 from olmc.rules.catalogue import all_rules
 from olmc.rules.validation import CRD
 
@@ -63,3 +64,72 @@ def test_a_code_that_is_none() -> None:
     exit_code, text = explained("xyz")
     assert exit_code == 2
     assert "there is no rule xyz. `olmc explain` lists all of them." in text
+
+
+@pytest.mark.parametrize("rule_id", ["R-DEP-1", "r-dep-1", " R-Dep-1 "])
+def test_a_rule_of_olm(rule_id: str) -> None:
+    """Its id, title and text, what it was read from, its page, and the modules that name it."""
+    exit_code, text = explained(rule_id)
+    assert exit_code == 0
+    assert text.startswith("R-DEP-1: How a Deployment is built\n\nFor each entry D of ")
+    assert "\n  8. `spec.revisionHistoryLimit: 1` (overrides any given value).\n" in text
+    assert "\nRead from:\n  install/deployment.go:93-191  https://github.com/operator-framework/operator-life" in text
+    assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
+    page, modules = text.splitlines()[-2:]
+    assert page == "Page: docs/spec/deployments.md"
+    assert modules.startswith("Named in: olmc/generate/deployments.py, ")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "title"),
+    [
+        ("observed-17", "observed-17: requirementStatus is a snapshot"),
+        ("Observed-66", "observed-66: An image that can't be pulled"),
+        ("D3", "D3: Generated names"),
+        ("d-3", "D-3: Verbs of the edit role"),
+        ("U-2", "U-2: The group's UID in keys and selectors"),
+        ("Q-7", "Q-7: ServiceAccounts that the status leaves out"),
+        ("T-CAT-7b", "T-CAT-7: Skipped release"),
+        ("R-V1-CFG-4a", "R-V1-CFG-4a: Which messages, in which order"),
+    ],
+)
+def test_every_kind_of_rule(rule_id: str, title: str) -> None:
+    exit_code, text = explained(rule_id)
+    assert (exit_code, text.splitlines()[0]) == (0, title)
+
+
+@pytest.mark.parametrize("start", ["R-OG", "r-og-", "R", "T-CAT", "observed", "D", "d-", "U", "Q"])
+def test_the_rules_of_olm_that_begin_so(start: str) -> None:
+    """A line each, with its title, by their numbers."""
+    exit_code, text = explained(start)
+    ids = [line.split()[0] for line in text.splitlines()]
+    assert exit_code == 0
+    assert sorted(ids) == sorted(each for each in spec_rules() if each.lower().startswith(start.lower()))
+    assert len(ids) >= 14
+
+
+def test_rules_of_olm_are_listed_by_their_numbers() -> None:
+    _, text = explained("R-CR")
+    assert text == (
+        "R-CR-1  When they are made\n"
+        "R-CR-2  For owned CRDs\n"
+        "R-CR-3  For owned APIServices\n"
+        "R-CR-4  What is missing, and who shares them\n"
+    )
+
+
+def test_a_rule_of_olm_that_there_is_not() -> None:
+    exit_code, text = explained(f"R-HASH-{9}")
+    assert exit_code == 2
+    assert f"there is no rule R-HASH-{9}. Did you mean R-HASH-6 or R-HASH-5 or R-HASH-4?" in " ".join(text.split())
+    exit_code, text = explained("R-DEPP")
+    assert exit_code == 2
+    assert "there is no rule R-DEPP. Did you mean R-DEP?" in " ".join(text.split())
+    exit_code, text = explained("R-9999999")
+    assert exit_code == 2
+    assert "there is no rule R-9999999. `olmc explain R` lists the rules." in " ".join(text.split())
+
+
+def test_a_rule_of_olm_takes_no_version() -> None:
+    result = CliRunner().invoke(main, ["explain", "R-DEP-1", "0.25"])
+    assert (result.exit_code, "Only `olmc explain profile` takes a VERSION." in result.output) == (2, True)
