@@ -137,11 +137,16 @@ def _print(done: list[Checked], output: str, least: Severity, failing: Severity)
 
         click.echo(as_junit(found, least=least, failing=failing), nl=False)
     else:
-        from olmc.emit.sarif import Tool, as_sarif
-        from olmc.rules.catalogue import all_rules
+        from olmc.emit.sarif import RuleHelp, Tool, as_sarif
+        from olmc.resources import docs_url
+        from olmc.rulebook import linked
+        from olmc.rules.catalogue import all_rules, rule_page
         from olmc.version import __version__
 
-        made = as_sarif(found, Tool(__version__, {r.code: r for r in all_rules()}), reader(done), least=least)
+        rules = {rule.code: rule for rule in all_rules()}
+        told = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
+        more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in told.items()}
+        made = as_sarif(found, Tool(__version__, rules, more), reader(done), least=least)
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)

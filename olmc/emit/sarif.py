@@ -10,6 +10,7 @@ import gzip
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -44,11 +45,19 @@ class RuleText(Protocol):
     def hint(self) -> str: ...
 
 
+class RuleHelp(NamedTuple):
+    """Where a rule can be read, and its explanation as Markdown with links."""
+
+    url: str
+    markdown: str
+
+
 class Tool(NamedTuple):
-    """Who speaks: the version of olmc, and its rules by code."""
+    """Who speaks: the version of olmc, its rules by code, and what there is to read about them."""
 
     version: str
     rules: Mapping[str, RuleText]
+    help: Mapping[str, RuleHelp] = MappingProxyType({})
 
 
 class Sarif(NamedTuple):
@@ -84,7 +93,7 @@ def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_o
             "driver": {
                 "name": "olmc",
                 "semanticVersion": tool.version,
-                "rules": [_rule(tool.rules[code]) for code in codes if code in tool.rules],
+                "rules": [_rule(tool.rules[code], tool.help.get(code)) for code in codes if code in tool.rules],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -105,14 +114,18 @@ def _invocation(left_out: int) -> dict[str, Any]:
     }
 
 
-def _rule(rule: RuleText) -> dict[str, Any]:
-    explanation = f"{rule.explanation} {rule.hint}" if rule.hint != "{hint}" else rule.explanation
+def _rule(rule: RuleText, more: RuleHelp | None) -> dict[str, Any]:
+    hint = f" {rule.hint}" if rule.hint != "{hint}" else ""
     return {
         "id": rule.code,
         "name": rule.code,
         "shortDescription": {"text": _shortened(rule.title)},
         "fullDescription": {"text": _shortened(rule.explanation)},
-        "help": {"text": explanation, "markdown": explanation},
+        **({"helpUri": more.url} if more is not None else {}),
+        "help": {
+            "text": f"{rule.explanation}{hint}",
+            "markdown": f"{more.markdown if more is not None else rule.explanation}{hint}",
+        },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": ["operator-lifecycle-manager", str(rule.severity)]},
     }

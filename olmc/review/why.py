@@ -184,6 +184,8 @@ def _shown(answer: Answer) -> Iterator[str]:
 
 def as_data(text: str, answers: Sequence[Answer]) -> dict[str, Any]:
     """The answers in the format of `schemas/why.schema.json`."""
+    from olmc.rulebook import rule_url
+
     return {
         "version": FORMAT_VERSION,
         "target": text,
@@ -193,6 +195,7 @@ def as_data(text: str, answers: Sequence[Answer]) -> dict[str, Any]:
                 "state": answer.state,
                 "pass": answer.stage,
                 "rule": answer.rule,
+                "ruleUrl": rule_url(answer.rule),
                 "place": place_data(answer.place),
                 "because": lines_data(answer.lines),
             }

@@ -9,6 +9,7 @@ from string import Formatter
 from typing import NamedTuple
 
 import olmc.rules
+from olmc.resources import docs_url
 from olmc.rules.rule import Rule
 
 
@@ -41,6 +42,11 @@ def code_start(text: str) -> str:
     """How codes begin that somebody names: in any case, and the number alone will do (`301` is `OLMC301`)."""
     upper = text.strip().upper()
     return upper if upper.startswith("O") or not upper else f"OLMC{upper}"
+
+
+def rule_page(code: str) -> str:
+    """Where the rule of a code can be read."""
+    return docs_url(f"rules.md#{code.lower()}")
 
 
 def message_of(rule: Rule) -> str:

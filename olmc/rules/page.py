@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from textwrap import fill
 
+from olmc.rulebook import linked
 from olmc.rules.catalogue import chapters, hint_of, message_of
 from olmc.rules.example import RUN, Example, example_of, parts
 from olmc.rules.rule import Rule
@@ -16,7 +17,7 @@ _INTRODUCTION = """\
 
 Each finding carries the code of its rule. `olmc explain CODE` prints the same text as this page, which is made of the
 rules themselves by `python -m olmc.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs from
-finding to finding.
+finding to finding. Ids such as R-OG-1 are rules of OLM itself, from the [rule book](spec/README.md).
 
 Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the
 parts that matter; there a number as a key means that item of a list. The folder `olmc/rules/examples` has them with all
@@ -52,7 +53,7 @@ def _section(rule: Rule) -> str:
         "",
         f"Message: {_code(message_of(rule))}",
         "",
-        _wrapped(_text(rule.explanation)),
+        _wrapped(linked(_text(rule.explanation), "")),
         "",
         _wrapped(f"*What to do:* {_text(hint_of(rule))}"),
         *_examples(example_of(rule.code)),

@@ -41,6 +41,17 @@ def test_paths_are_those_of_the_repository(project: Path, monkeypatch: pytest.Mo
     assert "cluster.yaml" in paths(olmc("check", "two-groups", "-o", "sarif").stdout)
 
 
+def test_rules_in_sarif_link_to_what_can_be_read() -> None:
+    """Each to its place on the page of rules, and the rules of OLM that its explanation names to theirs."""
+    rules = json.loads(olmc("check", "bare-bundle", "-o", "sarif").stdout)["runs"][0]["tool"]["driver"]["rules"]
+    assert [(rule["id"], rule["helpUri"]) for rule in rules] == [
+        ("OLMC270", "https://olmc.dev/docs/rules.md#olmc270"),
+        ("OLMC272", "https://olmc.dev/docs/rules.md#olmc272"),
+    ]
+    assert "(R-CAT-211)" in rules[0]["help"]["text"]
+    assert "([R-CAT-211](https://olmc.dev/docs/spec/validation.md#r-cat-211))" in rules[0]["help"]["markdown"]
+
+
 def test_a_report_of_test_cases() -> None:
     result = olmc("check", "two-groups", "bare-bundle", "-o", "junit", "--ignore", "OLMC270")
     assert result.exit_code == 1

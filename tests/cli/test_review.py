@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 from scenarios import workspace, write
 
 from olmc.resources import schema
+from olmc.rulebook import rule_url
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "review" / "answers.yaml").read_text(encoding="utf-8"))
 FIXTURES = sorted(
@@ -70,6 +71,8 @@ def test_everything_that_is_rendered_has_an_answer(name: str) -> None:
         found = answer["object"]
         assert "/".join(filter(None, (found["kind"], found["namespace"], found["name"]))) == line
         assert answer["pass"], line
+        assert answer["ruleUrl"] == rule_url(answer["rule"]), line
+        assert bool(answer["ruleUrl"]) == bool(answer["rule"]), line
         assert answer["place"] or found["kind"] in ("InstallPlan", "Operator", "Subscription", "Namespace"), line
         assert result.exit_code == (answer["state"] == "failing")
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft4Validator
 
 from olmc.emit import sarif
-from olmc.emit.sarif import Tool, as_sarif
+from olmc.emit.sarif import RuleHelp, Tool, as_sarif
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 from olmc.rules.catalogue import all_rules
@@ -49,6 +49,20 @@ def test_a_run_is_valid_and_complete() -> None:
         ("OLMC306", "OLMC306", "error"), ("OLMC401", "OLMC401", "warning"), ("OLMC140", "OLMC140", "note"),
     ]  # fmt: skip
     assert run["results"][0]["message"]["text"] == "two groups\nKeep one.\nOr none."
+
+
+def test_rules_say_where_they_can_be_read() -> None:
+    """With the address of a rule and its explanation with links; without them a rule is complete as well."""
+    explanation = TOOL.rules["OLMC401"].explanation
+    more = {"OLMC401": RuleHelp("https://example.com/rules#olmc401", f"[{explanation}](https://example.com)")}
+    data = json.loads(as_sarif([WARNING, FAILURE], TOOL._replace(help=more), lambda _: None).text)
+    Draft4Validator(OFFICIAL).validate(data)
+    bare, linked = data["runs"][0]["tool"]["driver"]["rules"]
+    assert linked["helpUri"] == "https://example.com/rules#olmc401"
+    assert linked["help"]["markdown"] == f"[{explanation}](https://example.com) {TOOL.rules['OLMC401'].hint}"
+    assert linked["help"]["text"] == f"{explanation} {TOOL.rules['OLMC401'].hint}"
+    assert "helpUri" not in bare
+    assert bare["help"]["text"] == bare["help"]["markdown"]
 
 
 def test_places_are_relative_and_encoded() -> None:
