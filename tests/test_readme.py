@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from shown_pages import run_as_shown, shown
 
-PAGES = ("README.md", "docs/check.md", "docs/command-line.md", "docs/diff.md", "docs/resolve.md", "docs/review.md")
+PAGES = (
+    "README.md", "docs/check.md", "docs/command-line.md", "docs/diff.md", "docs/resolve.md", "docs/review.md",
+    "docs/spec/README.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "output"), [pair for page in PAGES for pair in shown(page)])
