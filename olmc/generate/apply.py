@@ -10,7 +10,7 @@ from olmc.generate.apply_phases import CONFIGURATIONS
 from olmc.generate.deployments import SPEC_HASH
 from olmc.generate.world import World
 from olmc.model.diagnostic import Report
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
 from olmc.model.operators import OLM_GROUP
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.settle.deployments import CONDITION_NAME
@@ -32,7 +32,7 @@ def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iter
     for found in objects:
         if _is_olms_own(found.identity, found):
             continue
-        if found.provenance.stage == "manifests":
+        if found.provenance.origin is Origin.MANIFEST:
             yield Rendered(_without_server_fields(found.object), found.provenance)
             continue
         obj = _without_bookkeeping(found.object)
@@ -52,12 +52,12 @@ def _is_olms_own(identity: Identity, found: Rendered) -> bool:
     if identity.group in _OLM_GROUPS:
         return True
     labels = found.object["metadata"].get("labels") or {}
-    stage = found.provenance.stage
-    if labels.get("olm.owner.kind") == "OperatorGroup" or (identity.kind, stage) == ("ClusterRole", "operator_groups"):
+    origin = found.provenance.origin
+    if labels.get("olm.owner.kind") == "OperatorGroup" or origin is Origin.OPERATOR_GROUP:
         return True
     if (identity.group, identity.kind) == ("", "Secret") and found.object.get("type") == "kubernetes.io/tls":
-        return stage == "certificates"
-    return stage == "conditions"
+        return origin is Origin.CERTIFICATE
+    return origin is Origin.OPERATOR_CONDITION
 
 
 def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:

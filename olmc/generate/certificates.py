@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
@@ -24,17 +24,17 @@ def certificates(world: World) -> Iterator[Rendered]:
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             for obj in _objects(world.profile, member.csv, serving):
                 if not _stays(world, obj):
-                    yield rendered(obj, STAGE, "R-CERT-2", member.csv.source, *keys)
+                    yield rendered(obj, STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE)
     for csv in world.cluster.retired:
         for obj in _left_behind(world, csv):
-            yield rendered(obj, STAGE, "R-CERT-2", csv.source)
+            yield rendered(obj, STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
 
 
 def _stays(world: World, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
     key = Identity("", obj["kind"], obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
     found = world.cluster.stock.get(key)
-    return found is not None and (key.kind == "Secret" or found.provenance.stage != "manifests")
+    return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
 
 
 def _left_behind(world: World, csv: Csv) -> Iterator[KubernetesObject]:

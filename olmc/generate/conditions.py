@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.generate.world import World, rendered
-from olmc.model.objects import KubernetesObject, Rendered, identity
+from olmc.model.objects import KubernetesObject, Origin, Rendered, identity
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
@@ -26,7 +26,7 @@ def conditions(world: World) -> Iterator[Rendered]:
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = _taken_over(existing.object, obj)
-            yield rendered(obj, STAGE, "R-OC-1", csv.source)
+            yield rendered(obj, STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
 
 
 def _taken_over(existing: KubernetesObject, made: KubernetesObject) -> KubernetesObject:

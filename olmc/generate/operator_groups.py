@@ -8,7 +8,7 @@ from typing import Any
 from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import gvk_hash, operator_group_role_name
 from olmc.model.cluster import key_of
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
 from olmc.model.operators import APIKey, Group
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC_V1
@@ -29,7 +29,8 @@ def operator_groups(world: World) -> Iterator[Rendered]:
             continue
         apis = _aggregated_apis(world, group)
         for suffix in SUFFIXES:
-            yield rendered(_cluster_role(world.profile, group, suffix, apis), STAGE, "R-OG-17", group.source)
+            role = _cluster_role(world.profile, group, suffix, apis)
+            yield rendered(role, STAGE, "R-OG-17", group.source, origin=Origin.OPERATOR_GROUP)
 
 
 def _group_object(world: World, group: Group) -> KubernetesObject:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from olmc.golang import gvk_hash, stable_group_uid
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.location import Place, Source
-from olmc.model.objects import KubernetesObject, Provenance, Rendered
+from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.operators import Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -53,9 +53,11 @@ class World(NamedTuple):
 Pass = Callable[[World], Iterator[Rendered]]
 
 
-def rendered(obj: KubernetesObject, stage: str, rule: str, source: Source | None, *keys: str | int) -> Rendered:
-    """An object with where it comes from: the place in the input, the pass and the rule."""
-    return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule))
+def rendered(
+    obj: KubernetesObject, stage: str, rule: str, source: Source | None, *keys: str | int, origin: Origin = Origin.OLM
+) -> Rendered:
+    """An object with where it comes from: the place in the input, the pass, the rule, and how it came to be."""
+    return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule, origin))
 
 
 def group_uid_label(profile: Profile, group: Group) -> dict[str, str]:

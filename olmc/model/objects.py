@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NamedTuple
 
 from olmc.model.location import Place
@@ -28,12 +29,28 @@ class CatalogKey(NamedTuple):
     namespace: str
 
 
+class Origin(Enum):
+    """How an object came to be: what decides how it is treated, where stage and rule are for people to read."""
+
+    MANIFEST = "a manifest of the workspace, passed through"
+    BUNDLE = "made by an InstallPlan from a file of a bundle"
+    BUNDLE_UPDATE = "the same, in the place of one that was there"
+    STRATEGY = "made by an InstallPlan from an install strategy"
+    OPERATOR_GROUP = "a ClusterRole of an OperatorGroup"
+    OPERATOR_CONDITION = "an OperatorCondition, or RBAC for one"
+    CERTIFICATE = "what serves and trusts a certificate of OLM"
+    OLM = "anything else that OLM makes"
+    KUBERNETES = "there in every cluster"
+
+
 class Provenance(NamedTuple):
-    """Why an object is in the output: the place in the input it stems from, the pass that wrote it, the rule obeyed."""
+    """Why an object is in the output: the place in the input it stems from, the pass that wrote it, the rule applied,
+    and how it came to be."""
 
     place: Place | None
     stage: str
     rule: str
+    origin: Origin = Origin.OLM
 
 
 class Rendered(NamedTuple):

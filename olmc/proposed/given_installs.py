@@ -13,7 +13,7 @@ from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.model.cluster import Name, Step
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install, Operator
@@ -152,5 +152,5 @@ def stock_of(manifests: Iterable[Manifest]) -> dict[Identity, Rendered]:
 
 def _rendered(manifests: Iterable[Manifest]) -> Iterator[tuple[Identity, Rendered]]:
     for manifest in manifests:
-        provenance = Provenance(Place(manifest.source), "manifests", "input")
+        provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
         yield identity(manifest.object), Rendered(manifest.object, provenance)

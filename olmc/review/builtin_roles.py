@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC, RBAC_V1
 
-STAGE = "kubernetes"
 """The stage in the provenance of what no pass wrote and no file has."""
 
 USER_ROLES = ("admin", "edit", "view")
@@ -111,7 +110,7 @@ def builtin_roles() -> dict[Identity, Rendered]:
     found = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
     found += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
     found.append(_READER)
-    return {identity(role): Rendered(role, Provenance(None, STAGE, "")) for role in found}
+    return {identity(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in found}
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:

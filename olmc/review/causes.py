@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.model.cluster import Cluster, Name, key_of
 from olmc.model.location import Location
-from olmc.model.objects import Rendered
+from olmc.model.objects import Origin, Rendered
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM
 from olmc.resolve.explain import Line, reasons
@@ -109,7 +109,7 @@ def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
 def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> Name | None:
     """The group that a ClusterRole was made for, where the OLM version puts no labels on it."""
     place = found.provenance.place
-    if place is None or (found.identity.kind, found.provenance.stage) != ("ClusterRole", "operator_groups"):
+    if place is None or found.provenance.origin is not Origin.OPERATOR_GROUP:
         return None
     return next((key_of(group) for group in cluster.groups if group.source == place.source), None)
 

@@ -28,18 +28,13 @@ from olmc.review.lints.every import lint
 from olmc.review.lints.subject import Subject
 from olmc.rules import suppressions as rules
 from olmc.rules.catalogue import all_rules, code_start
+from olmc.rules.rule import FoundBy
 from olmc.settle.rest import Settled
 from olmc.yaml import locate
 
 DEFAULTS = Options()
 
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
-# What a check can find: always, with all validators, and with what is proposed.
-_LOOKED_FOR = re.compile("OLMC(1|2[0-7]|28[0-4]|3[01]|4[0-3]|5|62[01])")
-_OPTIONAL = re.compile("OLMC(28[5-9]|29)")
-_DESCOPED = re.compile("OLMC66[0-38]")
-_V2ALPHA1 = re.compile("OLMC(66[4-7]|67[024-9])")
-_AS_USER = re.compile("OLMC67[13]")
 
 
 class Compiled(NamedTuple):
@@ -100,9 +95,9 @@ def checked(
 
 
 def _about_suppressions(
-    root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: Sequence[re.Pattern[str]]
+    root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: frozenset[FoundBy]
 ) -> Iterator[Diagnostic]:
-    known = [rule.code for rule in all_rules()]
+    known = {rule.code: rule for rule in all_rules()}
     for each in suppressions:
         place = _place(root, each)
         if each.code not in known:
@@ -113,20 +108,20 @@ def _about_suppressions(
             continue
         if not each.reason:
             yield rules.NO_REASON.finding(place, code=each.code)
-        if each not in used and any(codes.match(each.code) for codes in looked_for):
+        if each not in used and known[each.code].found_by in looked_for:
             yield rules.UNUSED.finding(place, code=each.code)
 
 
-def _looked_for(settings: Settings, options: Options) -> list[re.Pattern[str]]:
-    """The codes that a check with these settings can find; it can't say of others that they are suppressed in vain."""
+def _looked_for(settings: Settings, options: Options) -> frozenset[FoundBy]:
+    """The rules that a check with these settings looks for; it can't say of others that they are suppressed in vain."""
     parts = (
-        (_LOOKED_FOR, True),
-        (_OPTIONAL, settings.optional >= frozenset(OPTIONAL)),
-        (_DESCOPED, options.descoped),
-        (_V2ALPHA1, options.v2alpha1),
-        (_AS_USER, options.v2alpha1 and bool(options.user)),
+        (FoundBy.CHECK, True),
+        (FoundBy.OPTIONAL_VALIDATORS, settings.optional >= frozenset(OPTIONAL)),
+        (FoundBy.DESCOPED, options.descoped),
+        (FoundBy.V2ALPHA1, options.v2alpha1),
+        (FoundBy.AS_USER, options.v2alpha1 and bool(options.user)),
     )
-    return [codes for codes, applies in parts if applies]
+    return frozenset(found_by for found_by, applies in parts if applies)
 
 
 def _place(root: Path, suppression: Suppression) -> Location:

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.golang import binding_name, cluster_role_name, role_name
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
-from olmc.model.objects import Rendered
+from olmc.model.objects import Origin, Rendered
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM
@@ -16,7 +16,7 @@ from olmc.review.permissions import Grant
 from olmc.review.policy import PolicyRule, policy_rules
 from olmc.yaml import locate
 
-_AS_WRITTEN = ("manifests", "install_plan")
+_AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
 _RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
@@ -47,7 +47,7 @@ def _located(place: Place | None) -> Location | None:
 
 def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
     """The place of a rule inside that of its role, where the role stands in the input with its rules."""
-    if place is None or not (place.keys or (role.provenance.stage in _AS_WRITTEN and not _is_owned(role.object))):
+    if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not _is_owned(role.object))):
         return place
     rules = role.object.get("rules")
     for index, each in enumerate(rules if isinstance(rules, list) else ()):

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.rbac import RBAC, account_of
 from olmc.model.values import mapping
-from olmc.review.builtin_roles import STAGE, builtin_roles
+from olmc.review.builtin_roles import builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
 from olmc.settle.selectors import is_selector, matches
 
@@ -175,7 +175,7 @@ def _gained(role: Identity, sources: _Sources) -> Iterator[Grant]:
 
 
 def _provenance(found: Rendered) -> Provenance | None:
-    return None if found.provenance.stage == STAGE else found.provenance
+    return None if found.provenance.origin is Origin.KUBERNETES else found.provenance
 
 
 class _Sources(NamedTuple):

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple
 
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.location import Location
 
 _DRAWN = " \t\r│├└─"
+
+
+class FoundBy(Enum):
+    """Which command finds what a rule is about: `olmc check` knows by this which suppressions it can call unused."""
+
+    CHECK = "olmc check, whatever its options"
+    OPTIONAL_VALIDATORS = "olmc check with all optional validators"
+    DESCOPED = "olmc check with --descoped"
+    V2ALPHA1 = "olmc check with --enable-v2alpha1"
+    AS_USER = "olmc check with --enable-v2alpha1 and --as"
+    OTHERS = "other commands alone"
 
 
 class Rule(NamedTuple):
@@ -23,6 +35,7 @@ class Rule(NamedTuple):
     message: str
     hint: str
     explanation: str
+    found_by: FoundBy = FoundBy.CHECK
 
     def finding(
         self, location: Location | None, *, related: tuple[tuple[str, Location], ...] = (), **values: object

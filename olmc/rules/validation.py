@@ -6,18 +6,22 @@ The messages are those of the tools (R-CAT-200), which refuse a bundle with a fa
 from __future__ import annotations
 
 from olmc.model.diagnostic import Severity
-from olmc.rules.rule import Rule
+from olmc.rules.rule import FoundBy, Rule
 
 _REFUSED = "The tools that build and publish bundles refuse this one; what olmc compiles from it stands all the same"
 _ADVICE = "The tools that build and publish bundles only warn of it"
 
 
-def _failure(code: str, title: str, hint: str, explanation: str, numbers: str) -> Rule:
-    return Rule(code, Severity.FAILURE, title, "{text}", hint, f"{explanation} ({numbers}). {_REFUSED}.")
+def _failure(
+    code: str, title: str, hint: str, explanation: str, numbers: str, found_by: FoundBy = FoundBy.CHECK
+) -> Rule:
+    return Rule(code, Severity.FAILURE, title, "{text}", hint, f"{explanation} ({numbers}). {_REFUSED}.", found_by)
 
 
-def _warning(code: str, title: str, hint: str, explanation: str, numbers: str) -> Rule:
-    return Rule(code, Severity.WARNING, title, "{text}", hint, f"{explanation} ({numbers}). {_ADVICE}.")
+def _warning(
+    code: str, title: str, hint: str, explanation: str, numbers: str, found_by: FoundBy = FoundBy.CHECK
+) -> Rule:
+    return Rule(code, Severity.WARNING, title, "{text}", hint, f"{explanation} ({numbers}). {_ADVICE}.", found_by)
 
 
 FOLDERS = _failure(
@@ -205,6 +209,7 @@ OPERATORHUB = _failure(
     "OperatorHub.io shows provider, maintainers, links, version and icon of an operator. Asked for with "
     "--optional operatorhubv2",
     "R-CAT-240, R-CAT-241",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 OPERATORHUB_ADVICE = _warning(
     "OLMC286",
@@ -212,6 +217,7 @@ OPERATORHUB_ADVICE = _warning(
     "Add the field that the message names, or use the validator that has taken its place.",
     "OperatorHub.io shows the icon of an operator; the validator operatorhub is deprecated",
     "R-CAT-240, R-CAT-241",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 CAPABILITIES = _failure(
     "OLMC287",
@@ -219,6 +225,7 @@ CAPABILITIES = _failure(
     "Write Basic Install, Seamless Upgrades, Full Lifecycle, Deep Insights or Auto Pilot.",
     "Catalogs show the annotation capabilities. Asked for with --optional standardcapabilities",
     "R-CAT-243",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 CATEGORIES = _failure(
     "OLMC288",
@@ -226,6 +233,7 @@ CATEGORIES = _failure(
     "Choose from the standard categories, or name a file with others in OPERATOR_BUNDLE_CATEGORIES.",
     "Catalogs sort operators by the annotation categories. Asked for with --optional standardcategories",
     "R-CAT-244",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 COMMUNITY = _failure(
     "OLMC289",
@@ -234,6 +242,7 @@ COMMUNITY = _failure(
     "A bundle with APIs that Kubernetes 1.22 removed must keep OpenShift 4.9 from installing it. Asked for with "
     "--optional community",
     "R-CAT-250",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 COMMUNITY_ADVICE = _warning(
     "OLMC290",
@@ -241,6 +250,7 @@ COMMUNITY_ADVICE = _warning(
     "Migrate the APIs that the message names, or name the bundle's Dockerfile with --optional-value index-path=FILE.",
     "A bundle with APIs that Kubernetes 1.22 removed must keep OpenShift 4.9 from installing it",
     "R-CAT-250",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 REMOVED_APIS = _failure(
     "OLMC291",
@@ -249,6 +259,7 @@ REMOVED_APIS = _failure(
     "The bundle asks for a Kubernetes version, or is checked against one, in which the API is gone. Asked for with "
     "--optional alpha-deprecated-apis",
     "R-CAT-255, R-CAT-256",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 REMOVED_APIS_ADVICE = _warning(
     "OLMC292",
@@ -256,6 +267,7 @@ REMOVED_APIS_ADVICE = _warning(
     "Migrate the objects to the version of the API that the deprecation guide names.",
     "On a newer cluster the InstallPlan fails at these objects. Asked for with --optional alpha-deprecated-apis",
     "R-CAT-255, R-CAT-256",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 NO_DEPLOYMENT = _failure(
     "OLMC293",
@@ -263,6 +275,7 @@ NO_DEPLOYMENT = _failure(
     "Add a deployment to spec.install.spec.deployments.",
     "An operator is a Deployment. Asked for with --optional good-practices",
     "R-CAT-260",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 GOOD_PRACTICES = _warning(
     "OLMC294",
@@ -271,6 +284,7 @@ GOOD_PRACTICES = _warning(
     "Operators are expected to request resources, to describe their CRDs and to name versions and channels by "
     "convention. Asked for with --optional good-practices",
     "R-CAT-260",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 MULTIARCH = _failure(
     "OLMC295",
@@ -279,6 +293,7 @@ MULTIARCH = _failure(
     "The labels operatorframework.io/arch.… and os.… of a CSV say where the operator runs. Asked for with "
     "--optional multiarch",
     "R-CAT-265",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 MULTIARCH_ADVICE = _warning(
     "OLMC296",
@@ -288,6 +303,7 @@ MULTIARCH_ADVICE = _warning(
     "olmc reads no registry, so it knows of an image's platforms only what it is told. Asked for with "
     "--optional multiarch",
     "R-CAT-265",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 BUNDLE_OBJECT = _failure(
     "OLMC297",
@@ -296,6 +312,7 @@ BUNDLE_OBJECT = _failure(
     "A budget that allows no disruption blocks the draining of nodes; a global default priority and changed default "
     "security constraints concern everybody else. Asked for with --optional bundle-objects",
     "R-CAT-270",
+    FoundBy.OPTIONAL_VALIDATORS,
 )
 BUNDLE_OBJECT_ADVICE = _warning(
     "OLMC298",
@@ -303,4 +320,5 @@ BUNDLE_OBJECT_ADVICE = _warning(
     "Grant the permission only if the operator makes disruption budgets itself.",
     "A budget that allows no disruption blocks the draining of nodes. Asked for with --optional bundle-objects",
     "R-CAT-270",
+    FoundBy.OPTIONAL_VALIDATORS,
 )

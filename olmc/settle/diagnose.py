@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
+from olmc.model.objects import Origin
 from olmc.model.operators import Group
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
@@ -47,7 +48,8 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
     from olmc.rules import versions
 
     told = {"rbac.name.algorithm": profile.rbac_name_algorithm == "random", "resolver.engine": True}
-    if told["rbac.name.algorithm"] and any(found.provenance.rule == "R-SA-1" for found in cluster.stock.values()):
+    origins = {found.provenance.origin for found in cluster.stock.values()}
+    if told["rbac.name.algorithm"] and Origin.STRATEGY in origins:
         yield versions.RANDOM_NAMES.finding(None, version=profile.name)
     if profile.resolver_engine != "sat" and cluster.subscriptions:
         yield versions.OTHER_RESOLVER.finding(None, version=profile.name)

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.model.cluster import InstallPlan, Step
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import Identity, Origin, Rendered
 from olmc.model.operators import Csv
-
-CREATED = "R-CAT-720"
-"""The rule that stands at a CRD that a plan made; one that it found and replaced has R-CAT-723."""
 
 _CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
@@ -57,7 +54,7 @@ def _at_that_time(
     if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
         return found
     if key.kind == _CRD:
-        return None if found.provenance.rule == CREATED else found
+        return None if found.provenance.origin is Origin.BUNDLE else found
     if key.kind in _RBAC:
         return None
     return _account_before(makers, found) if key.kind == _ACCOUNT else found

@@ -9,7 +9,7 @@ from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
-from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Origin, Provenance, Rendered, identity
 from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -108,7 +108,7 @@ _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "I
 
 
 def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
-    return Rendered(obj, Provenance(Place(source), "manifests", "input"))
+    return Rendered(obj, Provenance(Place(source), "manifests", "input", Origin.MANIFEST))
 
 
 def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
 from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
@@ -18,7 +18,6 @@ from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owne
 from olmc.settle.builtin import is_cluster_scoped, plural_of
 from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.descoped import is_descoped
-from olmc.settle.first_check import CREATED
 from olmc.settle.known import known_part
 from olmc.settle.refusals import metadata_problem, refusal
 from olmc.settle.requirements import serves_kind, serves_version
@@ -61,9 +60,9 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
     return _with_core(cluster, step, target) if step.kind in CORE_KINDS else _with_optional(cluster, step, target)
 
 
-def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str) -> Cluster:
+def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:
     place = Place(step.source) if step.source else None
-    rendered = Rendered(obj, Provenance(place, "install_plan", rule))
+    rendered = Rendered(obj, Provenance(place, "install_plan", rule, origin))
     return cluster._replace(stock={**cluster.stock, identity(obj): rendered})
 
 
@@ -106,7 +105,9 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
         written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
         raise StepError(str(error)) from error
-    return _put(cluster, written, step, CREATED if existing is None else "R-CAT-723")
+    if existing is not None:
+        return _put(cluster, written, step, "R-CAT-723", Origin.BUNDLE_UPDATE)
+    return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)
 
 
 def unserved(cluster: Cluster, step: Step, target: Target) -> str:
@@ -164,7 +165,9 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         obj = _stored_secret(obj)
     if step.kind == "Service":
         obj = _stored_service(obj)
-    return _put(cluster, obj, step, "R-SA-1" if step.derived else "R-CAT-712")
+    if step.derived:
+        return _put(cluster, obj, step, "R-SA-1", Origin.STRATEGY)
+    return _put(cluster, obj, step, "R-CAT-712", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 
 def _typed(step: Step) -> KubernetesObject:
@@ -246,7 +249,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     problem = refusal(obj, existing.object if existing else None)
     if problem:
         raise StepError(problem)
-    return _put(cluster, obj, step, "R-CAT-716")
+    return _put(cluster, obj, step, "R-CAT-716", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 
 def _stored_body(step: Step) -> KubernetesObject:

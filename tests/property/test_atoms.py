@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.model.objects import Identity, Origin, Provenance, Rendered
 from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical, covers, verb_order
 from olmc.proposed.grants import account, grants_of, person
 
@@ -81,7 +81,8 @@ def role_with(rules: list[dict[str, object]], space: str | None) -> dict[Identit
         ),
     ):
         obj = {"apiVersion": f"{rbac}/v1", "kind": kind, "metadata": {"name": "r", "namespace": space or ""}, **body}
-        found[Identity(rbac, kind, space or "", "r")] = Rendered(obj, Provenance(None, "manifests", "input"))
+        provenance = Provenance(None, "manifests", "input", Origin.MANIFEST)
+        found[Identity(rbac, kind, space or "", "r")] = Rendered(obj, provenance)
     return found
 
 

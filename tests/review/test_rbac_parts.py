@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.model.objects import Provenance, Rendered
+from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
 from olmc.review.kinds import called, closest_kind, known_kinds
@@ -168,7 +168,7 @@ def test_questions_that_nobody_understands(verb: str, resource: str) -> None:
 def rendered(kind: str, name: str, namespace: str = "", **body: Any) -> Rendered:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, **body}
-    return Rendered(made, Provenance(None, "manifests", "input"))
+    return Rendered(made, Provenance(None, "manifests", "input", Origin.MANIFEST))
 
 
 def binding(who: Any, rules: Any) -> list[Rendered]:
