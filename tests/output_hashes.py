@@ -52,10 +52,12 @@ BUNDLES = (("render", "-o", "json"), ("render", "--for", "apply"), ("check", "--
 
 
 class Command(NamedTuple):
-    """A command of olmc, and the folder that it runs in; with `writes` it runs in a copy of the fixtures."""
+    """A command of olmc, the folder that it runs in and what that is called; with `writes` it runs in a copy of the
+    fixtures."""
 
     arguments: tuple[str, ...]
     folder: str
+    shown: str
     writes: bool = False
 
 
@@ -64,20 +66,20 @@ def commands(checkout: Path, shared: Path, corpus: Path | None) -> Iterator[Comm
     fixtures = sorted(path for path in (checkout / "fixtures").iterdir() if path.is_dir())
     for fixture in fixtures:
         for answer in FIXTURES:
-            yield Command((*answer, fixture.name), str(fixture.parent))
+            yield Command((*answer, fixture.name), str(fixture.parent), "fixtures")
     for one, other in pairwise(fixtures):
         for form in ("text", "json", "markdown", "html"):
-            yield Command(("diff", one.name, other.name, "-o", form), str(fixtures[0].parent))
+            yield Command(("diff", one.name, other.name, "-o", form), str(one.parent), "fixtures")
     for page in (checkout / "README.md", *sorted((checkout / "docs").glob("*.md"))):
         for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
             for line in re.findall(r"^\$ olmc (.*)$", block, re.MULTILINE):
-                yield Command(tuple(shlex.split(line)), str(checkout), writes=True)
+                yield Command(tuple(shlex.split(line)), str(checkout), page.name, writes=True)
     for case in sorted((shared / "conformance" / "cases").glob("*/*/input")):
         for answer in ANSWERS:
-            yield Command((*answer, "input"), str(case.parent))
+            yield Command((*answer, "input"), str(case.parent), case.parent.name)
     for bundle in sorted(corpus.glob("bundles/*/*/manifests")) if corpus is not None else ():
         for answer in BUNDLES:
-            yield Command((*answer, bundle.parent.name), str(bundle.parent.parent))
+            yield Command((*answer, bundle.parent.name), str(bundle.parent.parent), bundle.parent.parent.name)
 
 
 def hashed(command: Command) -> str:
@@ -94,8 +96,7 @@ def hashed(command: Command) -> str:
         os.chdir(HERE)
     failure = "" if isinstance(result.exception, SystemExit | None) else f" {result.exception!r}"
     digests = (hashlib.sha256(output).hexdigest()[:16] for output in (result.stdout_bytes, result.stderr_bytes))
-    where = "/".join(Path(command.folder).parts[-2:])
-    return f"{' '.join(digests)} {result.exit_code}{failure} {where}: {shlex.join(command.arguments)}"
+    return f"{' '.join(digests)} {result.exit_code}{failure} {command.shown}: {shlex.join(command.arguments)}"
 
 
 def main() -> None:
