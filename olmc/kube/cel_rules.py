@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.kube.crd_printing import printed_rule
 from olmc.kube.field_errors import FieldError
-from olmc.kube.schema_defaults import META_FIELDS
-from olmc.kube.schema_place import Place, at
+from olmc.kube.schema_place import META_FIELDS, Place, at
 from olmc.model.values import mapping, mappings, text
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from olmc.golang import is_dns1035_label
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer
 from olmc.kube.names import port_number_problems
-from olmc.kube.webhook_validation import url_path_errors
 from olmc.model.values import mapping, text, texts
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
@@ -100,6 +99,8 @@ def _service_errors(service: Mapping[str, Any], path: Path) -> Iterator[FieldErr
     port = integer(service.get("port"))
     for problem in port_number_problems(port) if port is not None else ():
         yield path.child("port").invalid(port, f"port is not valid: {problem}")
+    from olmc.kube.webhook_validation import url_path_errors  # few CRDs are converted, and imports take their time
+
     yield from url_path_errors(service.get("path"), path.child("path"))
 
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang.numbers import SPACES
-from olmc.kube.cel_rules import expression_errors
 from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path
-from olmc.kube.schema_defaults import META_FIELDS, schema_default_errors
 from olmc.kube.schema_fields import follow
-from olmc.kube.schema_place import Place, at, is_plain
+from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
 from olmc.kube.structural_schema import conversion_error, structural_errors
 from olmc.model.values import mapping, mappings, text, texts
 
@@ -89,7 +87,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     unconverted = conversion_error(schema) if rules.structural else ""
     found: list[FieldError] = []
     if rules.structural and not unconverted:
-        found = structural_errors(schema, root) or schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+        found = structural_errors(schema, root) or _default_errors(schema, root, rules)
         errors += found
     judged = _Judged(rules, rules.structural and not unconverted and not found, errors, [])
     _check(schema, root, _Inside(), judged)
@@ -97,6 +95,25 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
+
+
+def _default_errors(schema: Schema, root: Path, rules: SchemaRules) -> list[FieldError]:
+    if not _has_defaults(schema):
+        return []
+    from olmc.kube.schema_defaults import (
+        schema_default_errors,  # few schemas have defaults, and imports take their time
+    )
+
+    return schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+
+
+def _has_defaults(schema: Schema) -> bool:
+    """Whether there is a default somewhere in a structural schema where the API server looks at it."""
+    if schema.get("default") is not None:
+        return True
+    items, properties = schema.get("items"), schema.get("properties")
+    inner = [*properties.values(), items] if isinstance(properties, dict) else [items]
+    return any(_has_defaults(each) for each in inner if isinstance(each, dict))
 
 
 def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
@@ -158,6 +175,8 @@ def _check(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> No
             judged.errors.extend(extension_errors(schema, place, judged.rules))
     # Expressions are compiled where nothing else is wrong, here or below.
     if "x-kubernetes-validations" in schema and judged.expressions and len(judged.errors) == before:
+        from olmc.kube.cel_rules import expression_errors  # few schemas have rules, and imports take their time
+
         is_resource = isinstance(place, Path)
         judged.expression_errors.extend(expression_errors(schema, place, is_resource=is_resource))
 

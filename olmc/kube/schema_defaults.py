@@ -14,14 +14,13 @@ from olmc.kube.field_errors import FieldError, Shown, aggregated
 from olmc.kube.field_path import Path
 from olmc.kube.names import path_segment_problems
 from olmc.kube.object_meta import metadata_errors
-from olmc.kube.schema_place import Place, at, is_plain
+from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
 from olmc.kube.schema_validation import default_errors
 from olmc.model.values import mapping, text
 
 Schema = Mapping[str, Any]
 _Path = tuple[str | int, ...]
 
-META_FIELDS = ("apiVersion", "kind", "metadata")
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 _STANDS_FOR_ALL = {"apiVersion": "validation/v1", "kind": "Validation"}
 

@@ -14,6 +14,9 @@ Place = Path | tuple["Place", str, str | int | None]
 """Where the schema begins; or a place, the field below it, and the key or index in that field, if it has any."""
 
 
+META_FIELDS = ("apiVersion", "kind", "metadata")
+"""The fields of a resource that the API server looks after itself."""
+
 _SCALARS = ("string", "integer", "boolean", "number")
 _HARMLESS = frozenset(
     {"type", "description", "title", "format", "enum", "minimum", "maximum", "minLength", "maxLength"}

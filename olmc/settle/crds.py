@@ -8,7 +8,6 @@ from typing import Any
 from olmc.golang import GoTypeError, decode, fnv64a_hex
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import invalid_text
-from olmc.kube.schema_validation import violations
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
@@ -149,6 +148,8 @@ def _resource_problems(
     objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
+    from olmc.kube.schema_validation import violations  # few CRDs have instances, and imports take their time
+
     served_before = _version_names(old, served=True)
     for version in spec.get("versions") or ():
         if not version.get("served") or version.get("name") not in served_before:
