@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
 
 from olmc.golang.duration import duration_problem
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
 
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk"})
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week", "µs")
@@ -60,9 +63,11 @@ def _is_duration(text: str) -> bool:
 
 
 def _ip(text: str) -> IPv4Address | IPv6Address | None:
+    from ipaddress import ip_address  # addresses are rare, and imports take their time
+
     try:
         return ip_address(text) if "%" not in text else None
-    except (AddressValueError, ValueError):
+    except ValueError:
         return None
 
 

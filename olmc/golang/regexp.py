@@ -8,7 +8,7 @@ from typing import Any
 
 _TOKEN = re.compile(
     r"""\\[][./+*?(){}|^$dDwWsS-]                                           # an escape
-    |\[\^?-?(?:[\w ./:@%#~=+*]|a-z|A-Z|[0-4]-9|0-[0-9]|a-f|A-F|\\[][./dws-]|-(?=\]))+\]   # a class
+    |\[\^?-?(?:[\w ./:@%#~=+*,;!'<>&$(){}|?]|a-z|A-Z|[0-4]-9|0-[0-9]|a-f|A-F|\\[][./dws-]|-(?=\]))+\]   # a class
     |\{(?P<least>[0-9]{1,3})(?:,(?P<most>[0-9]{0,3}))?\}                    # a count
     |[^][\\(){}*+?|]                                                        # a character""",
     re.VERBOSE | re.ASCII,

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang import encode_plain, formats, regexp
+from olmc.golang import encode_plain, regexp
 from olmc.golang.numbers import number_text, quoted
 from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
 from olmc.kube.field_path import Path
@@ -76,7 +76,7 @@ def _checks_of(schema: Mapping[str, Any], value: Any, at: _At) -> list[_Check]:
     checks: list[_Check] = [_typed] if _types(schema, at) or _format(schema, at) else []
     checks.append(_combined)
     if isinstance(value, str):
-        checks += [_text, _formatted] if formats.supports(_format(schema, at)) else [_text]
+        checks += [_text, _formatted] if _is_checked(_format(schema, at)) else [_text]
     elif isinstance(value, list):
         checks.append(_items)
     elif _is_number(value):
@@ -130,7 +130,16 @@ def _types(schema: Mapping[str, Any], at: _At) -> tuple[str, ...]:
 
 def _format(schema: Mapping[str, Any], at: _At) -> str:
     name = schema.get("format")
-    return name if isinstance(name, str) and (at.any_format or formats.supports(name)) else ""
+    return name if isinstance(name, str) and (at.any_format or _is_checked(name)) else ""
+
+
+def _is_checked(name: str) -> bool:
+    """Whether texts of a format are checked."""
+    if not name:
+        return False
+    from olmc.golang.formats import supports  # few fields have a format, and imports take their time
+
+    return supports(name)
 
 
 def _length(schema: Mapping[str, Any], bound: str) -> int | None:
@@ -171,8 +180,10 @@ def _text(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
 
 
 def _formatted(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
+    from olmc.golang.formats import conforms
+
     name = _format(schema, at)
-    if formats.conforms(name, value):
+    if conforms(name, value):
         return _Found()
     return _invalid(at, value, f"must be of type {name}: {quoted(value)}")
 
