@@ -21,6 +21,7 @@ from olmc.rules import load as rules
 from olmc.settle.given_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.settle.groups import parse_apis, pruned, stored_group, with_targets
 from olmc.settle.known import known_part, with_known_config
+from olmc.settle.manifest_crds import is_refused_crd
 from olmc.settle.scopes import placed
 from olmc.settle.sources import FROM_CONFIGMAP, spec_problem
 from olmc.yaml import locate
@@ -48,7 +49,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         kind = obj["kind"]
         if obj["apiVersion"].partition("/")[0] == OLM_GROUP and kind in _TAKEN:
             by_kind.setdefault(kind, []).append(manifest)
-        else:
+        elif not is_refused_crd(manifest, report):
             stock[identity(obj)] = _rendered(obj, manifest.source)
     namespaces = _namespaces(manifests, stock, options, report)
     groups = [
