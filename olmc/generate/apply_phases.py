@@ -41,14 +41,14 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
     """Those objects that can be applied only when the others work.
 
     These are the custom resources of CRDs among the objects, since their API is served only once the CRD is established
-    and its webhooks answer; the workloads that mount the Secrets of Certificates among these, since they do not start
+    and its webhooks answer; the workloads that need the Secrets of Certificates among these, since they do not start
     before they are issued; and the webhook configurations and API services that call these workloads, since they refuse
     requests until somebody answers. Where the CRDs are not among the objects, somebody else serves the API already.
     """
     kinds = defined_kinds(objects)
     customs = [obj for obj in objects if _kind(obj) in kinds]
     secrets = frozenset(_issued(customs))
-    waiting = [obj for obj in objects if secrets & set(_mounted(obj))] if secrets else []
+    waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
     services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
     callers = [obj for obj in objects if services & set(_called(obj))] if services else []
     return frozenset(identity(obj) for obj in (*customs, *waiting, *callers))
@@ -76,21 +76,40 @@ def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
             yield _Named(identity(obj).namespace, text(mapping(obj.get("spec")).get("secretName")))
 
 
-def _mounted(obj: KubernetesObject) -> Iterator[_Named]:
-    """The Secrets that the pods of a workload can't start without."""
-    for volume in mappings(_pod(obj).get("volumes")):
-        projected = mappings(mapping(volume.get("projected")).get("sources"))
-        names = [mapping(volume.get("secret")).get("secretName")]
-        names += [mapping(source.get("secret")).get("name") for source in projected]
-        yield from (_Named(identity(obj).namespace, name) for name in names if isinstance(name, str))
+def _needed(obj: KubernetesObject) -> Iterator[_Named]:
+    """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
+    pod = mapping(_template(obj).get("spec"))
+    for found, key in (*_of_volumes(pod), *_of_variables(pod)):
+        name = found.get(key)
+        if isinstance(name, str) and found.get("optional") is not True:
+            yield _Named(identity(obj).namespace, name)
+
+
+def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The references to Secrets in the volumes of a pod, each with the key that has the name."""
+    for volume in mappings(pod.get("volumes")):
+        yield mapping(volume.get("secret")), "secretName"
+        for source in mappings(mapping(volume.get("projected")).get("sources")):
+            yield mapping(source.get("secret")), "name"
+
+
+def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The references to Secrets in the environment of a pod's containers, each with the key that has the name."""
+    for container in (*mappings(pod.get("initContainers")), *mappings(pod.get("containers"))):
+        for variable in mappings(container.get("env")):
+            yield mapping(mapping(variable.get("valueFrom")).get("secretKeyRef")), "name"
+        for source in mappings(container.get("envFrom")):
+            yield mapping(source.get("secretRef")), "name"
 
 
 def _template(obj: KubernetesObject) -> Mapping[str, Any]:
-    return mapping(mapping(obj.get("spec")).get("template"))
-
-
-def _pod(obj: KubernetesObject) -> Mapping[str, Any]:
-    return mapping(_template(obj).get("spec"))
+    """What the pods of a workload are made from; a Pod is its own."""
+    spec = mapping(obj.get("spec"))
+    if identity(obj)[:2] == ("", "Pod"):
+        return obj
+    if identity(obj)[:2] == ("batch", "CronJob"):
+        spec = mapping(mapping(spec.get("jobTemplate")).get("spec"))
+    return mapping(spec.get("template"))
 
 
 def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
