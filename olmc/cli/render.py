@@ -22,7 +22,7 @@ from olmc.emit.text import as_json, as_names, as_yaml
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
-from olmc.model.options import Options
+from olmc.model.options import Options, Phase
 from olmc.rules import apply as rules
 from olmc.yaml import c_reader_active
 
@@ -149,7 +149,8 @@ def render(
     if output_dir is None:
         sys.stdout.write(_TEXTS[output](objects))
     else:
-        differs = _to_directory(output_dir, objects, check=check, fail_on_change=fail_on_change)
+        part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
+        differs = _to_directory(output_dir, objects, part, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
@@ -228,17 +229,21 @@ def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
     tell([rules.NOTHING_TO_RENDER.finding(None, path=where, problem=problem, hint=hint)])
 
 
-def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool, fail_on_change: bool) -> bool:
+def _to_directory(
+    folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
+) -> bool:
     """Write or check a directory; True when a check finds a difference, or a change is to be one."""
-    from olmc.emit.directory import changes, conflicting, files_of, write
+    from olmc.emit.directory import changes, conflicting, files_of, phase_in, write
 
+    with _to_be_moved(folder):
+        _check_phase(folder, phase, phase_in(folder))
     twice = conflicting(objects)
     if twice:
         names = ", ".join(map(str, twice))
         raise click.UsageError(
             f"several PATHs have different objects with one name, so they need an --output-dir each: {names}"
         )
-    files = files_of(objects)
+    files = files_of(objects, phase)
     if check:
         with _to_be_moved(folder):
             found = changes(folder, files)
@@ -252,6 +257,18 @@ def _to_directory(folder: Path, objects: tuple[Rendered, ...], *, check: bool, f
         err=True,
     )
     return fail_on_change and found.any
+
+
+def _check_phase(folder: Path, phase: Phase, present: Phase | None) -> None:
+    """Refuse a folder that holds more than the phase that is to be written, or another one: the rest would go."""
+    if not phase or present in (None, phase):
+        return
+    holds = f"phase {present}" if present else "an output as a whole"
+    raise click.BadParameter(
+        f"{folder} holds {holds}, which --phase {phase} would remove, so nothing is written or removed. Give each "
+        "phase a folder of its own, such as --phase 1 --output-dir rendered/1 and --phase 2 --output-dir rendered/2.",
+        param_hint="--output-dir",
+    )
 
 
 @contextmanager

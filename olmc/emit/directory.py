@@ -13,12 +13,14 @@ from olmc.emit.files import put
 from olmc.model.diagnostic import Report
 from olmc.model.marks import GENERATED as MARK
 from olmc.model.objects import Identity, Rendered
+from olmc.model.options import Phase
 from olmc.yaml import dump_one, read
 
 KUSTOMIZATION = "kustomization.yaml"
 
 _ODD = re.compile(r"[^a-z0-9.-]+")
 _NAME_LIMIT = 120
+_PHASE_MARKS: Mapping[Phase, str] = {1: "# Phase 1 of two.\n", 2: "# Phase 2 of two.\n"}
 
 
 class Changes(NamedTuple):
@@ -40,8 +42,8 @@ def conflicting(objects: Sequence[Rendered]) -> list[Identity]:
     return [o.identity for o in objects if first.setdefault(o.identity, o).object != o.object]
 
 
-def files_of(objects: Sequence[Rendered]) -> dict[str, str]:
-    """The text of each file by its name, `kustomization.yaml` included."""
+def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
+    """The text of each file by its name, `kustomization.yaml` included, which says when they are one phase alone."""
     named: dict[str, str] = {}
     for found in {found.identity: found for found in objects}.values():
         name = file_name(found.identity)
@@ -53,7 +55,7 @@ def files_of(objects: Sequence[Rendered]) -> dict[str, str]:
         "kind": "Kustomization",
         "resources": list(named),
     }
-    named[KUSTOMIZATION] = f"{MARK}\n{dump_one(kustomization)}"
+    named[KUSTOMIZATION] = f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}"
     return named
 
 
@@ -79,6 +81,15 @@ def changes(folder: Path, files: Mapping[str, str]) -> Changes:
         changed=tuple(sorted(n for n, text in files.items() if (folder / n).is_file() and _text(folder / n) != text)),
         stale=tuple(sorted(present - files.keys())),
     )
+
+
+def phase_in(folder: Path) -> Phase | None:
+    """The phase that an earlier run wrote to `folder`, 0 for an output as a whole; None if none wrote there."""
+    kustomization = folder / KUSTOMIZATION
+    if not _is_marked(kustomization):
+        return None
+    after = _text(kustomization).removeprefix(f"{MARK}\n")
+    return next((phase for phase, mark in _PHASE_MARKS.items() if after.startswith(mark)), 0)
 
 
 def _text(path: Path) -> str:

@@ -133,3 +133,37 @@ def test_a_phase_without_objects() -> None:
     told = olmc("render", "own-namespace", "--phase", "1").stderr
     assert "--phase has no effect, it needs --for apply" in told
     assert olmc("render", "own-namespace", "--for", "apply", "--phase", "3").exit_code == 2
+
+
+def test_a_phase_does_not_remove_the_other_one(tmp_path: Path) -> None:
+    """A folder with the whole or the other phase is refused; a phase may be written again, and the whole replace it."""
+    out, apply = tmp_path / "out", ("render", "own-namespace", "--for", "apply", "--allow-empty", "--output-dir")
+    first, second = ("--phase", "1"), ("--phase", "2")
+    for present, other, holds in (
+        ((), first, "an output as a whole"),
+        ((), second, "an output as a whole"),
+        (first, second, "phase 1"),
+        (second, first, "phase 2"),
+    ):
+        assert olmc(*apply, out, *present).exit_code == 0
+        before = contents(out)
+        for more in ((), ("--check",), ("--fail-on-change",), ("--keep-going",)):
+            refused = olmc(*apply, out, *other, *more)
+            assert (refused.exit_code, refused.stdout, contents(out)) == (2, "", before)
+            told = " ".join(refused.stderr.split())
+            assert f"out holds {holds}, which --phase {other[1]} would remove, so nothing is written" in told
+            assert "such as --phase 1 --output-dir rendered/1 and --phase 2 --output-dir rendered/2" in told
+        again = olmc(*apply, out, *present)
+        assert (again.exit_code, "0 new, 0 changed, 0 removed" in again.stderr) == (0, True)
+        assert olmc(*apply, out, *present, "--check").exit_code == 0
+        shutil.rmtree(out)
+    assert olmc(*apply, out, *first).exit_code == 0
+    assert olmc(*apply, out).exit_code == 0
+    assert olmc(*apply, out, "--check").exit_code == 0
+
+
+def test_a_phase_of_review_output_is_no_phase(tmp_path: Path) -> None:
+    """There --phase has no effect, so there is nothing to refuse, and the folder is that of the whole."""
+    review = ("render", "own-namespace", "--output-dir", tmp_path / "out")
+    assert olmc(*review).exit_code == 0
+    assert olmc(*review, "--phase", "2", "--check").exit_code == 0
