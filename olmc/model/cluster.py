@@ -80,7 +80,8 @@ class InstallPlan(NamedTuple):
     `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
     carried out.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
-    of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it.
+    of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
+    keys that lead to the mistake in the object of the step that failed.
     """
 
     namespace: str
@@ -99,6 +100,7 @@ class InstallPlan(NamedTuple):
     given: KubernetesObject | None = None
     resumed: bool = False
     account: Mapping[str, str] | None = None
+    fault: tuple[str | int, ...] = ()
 
 
 class Subscription(NamedTuple):

@@ -7,14 +7,18 @@ from typing import Any
 
 from olmc.golang import GoTypeError, decode, fnv64a_hex
 from olmc.kube.crd_validation import creation_errors, update_errors
-from olmc.kube.field_errors import invalid_text
+from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
 
 
 class CRDError(Exception):
-    """A CRD can't be written; the text is the one that ends up in the InstallPlan."""
+    """A CRD can't be written; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake."""
+
+    def __init__(self, text: str, keys: Keys = ()) -> None:
+        super().__init__(text)
+        self.keys = keys
 
 
 def updated_crd(
@@ -32,9 +36,10 @@ def updated_crd(
         problem = next(judge(name, crd, existing.object, cluster, csv), "")
     else:
         problem = ""
-    problem = problem or (_refusal(crd, existing, legacy=legacy) if _is_v1(given) else "")
     if problem:
         raise CRDError(problem)
+    if _is_v1(given):
+        _require_accepted(crd, existing, legacy=legacy)
     annotations = {**(crd["metadata"].get("annotations") or {})}
     for source in (crd, existing.object if existing else {}):
         for key, value in ((source.get("metadata") or {}).get("annotations") or {}).items():
@@ -59,15 +64,16 @@ def _decoded(crd: KubernetesObject) -> KubernetesObject:
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except GoTypeError as error:
         version = str(crd.get("apiVersion")).rpartition("/")[2]
-        raise CRDError(f"{version} crd unmarshaling failed: {error}") from error
+        keys = error.path if _is_v1(crd) else ()
+        raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error
 
 
 def _is_v1(crd: KubernetesObject) -> bool:
     return not str(crd.get("apiVersion")).endswith("/v1beta1")
 
 
-def _refusal(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> str:
-    """The API server's answer to a CRD, in OLM's words, "" if it takes it."""
+def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> None:
+    """Raises CRDError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
     name = str(crd["metadata"].get("name") or "")
     if existing is None:
         errors, doing = creation_errors(crd), ""
@@ -76,7 +82,9 @@ def _refusal(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) 
         errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
     if legacy:  # OLM takes the versions that are gone out of the status
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
-    return doing + invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors) if errors else ""
+    if errors:
+        text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
+        raise CRDError(doing + text, errors[0].keys)
 
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:

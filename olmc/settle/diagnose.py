@@ -186,7 +186,7 @@ def failed_step(plan: InstallPlan) -> Location | None:
     if _is_unmanaged(plan):
         return None
     step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
-    return at(step.source) if step is not None else None
+    return at(step.source, *plan.fault) if step is not None else None
 
 
 def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from olmc.kube.field_errors import Keys
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
@@ -43,12 +44,12 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     problem = missing_token(group, cluster.stock, options.kube_version, cluster.profile)
     if problem:
         return _add(cluster, _failed(plan, problem, plan.executed))
-    cluster, done, problem, forbidden = _run(cluster, plan, group, options)
+    cluster, done, problem, forbidden, fault = _run(cluster, plan, group, options)
     if forbidden:
         text = f"retrying execution due to error: {problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=done))
     if problem:
-        return _add(cluster, _failed(plan, problem, done))
+        return _add(cluster, _failed(plan, problem, done)._replace(fault=fault))
     return _add(cluster, plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=done))
 
 
@@ -96,22 +97,23 @@ def _account(group: Group) -> dict[str, str] | None:
 
 def _run(
     cluster: Cluster, plan: InstallPlan, group: Group, options: Options
-) -> tuple[Cluster, int, str, bool]:
-    """The cluster after the steps that worked, their number, the first problem, and whether it is one of rights."""
+) -> tuple[Cluster, int, str, bool, Keys]:
+    """The cluster after the steps that worked, their number, the first problem, whether it is one of rights, and the
+    keys that lead to it in the step's object."""
     target = Target(plan.namespace, plan.name, options)
     for done, step in enumerate(plan.steps[plan.executed :], plan.executed):
         forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
-            return cluster, done, forbidden, True
+            return cluster, done, forbidden, True, ()
         try:
             after = with_step(cluster, step, target)
         except StepError as error:
-            return cluster, done, str(error), False
+            return cluster, done, str(error), False, error.keys
         forbidden = _escalation(cluster, after, step, group)
         if forbidden:
-            return cluster, done, forbidden, True
+            return cluster, done, forbidden, True, ()
         cluster = after
-    return cluster, len(plan.steps), "", False
+    return cluster, len(plan.steps), "", False, ()
 
 
 def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation import creation_errors, update_errors
-from olmc.kube.field_errors import aggregated, invalid_text
+from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
 from olmc.model.objects import KubernetesObject
 from olmc.model.values import mappings
@@ -23,18 +25,24 @@ _DOING = {
 _OTHER = "error creating unstructured object {name}"
 
 
-def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> str:
-    """The text of the step's failure when the API server refuses to create `obj`, or to put it in the place of what
-    exists; "" when it does not."""
+class Refusal(NamedTuple):
+    """The text of a step's failure, and the keys that lead to the first mistake in the object."""
+
+    text: str
+    keys: Keys
+
+
+def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal | None:
+    """Why the API server refuses to create `obj`, or to put it in the place of what exists; None when it does not."""
     judged = _with_uids(obj)
     errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
     if not errors:
-        return ""
+        return None
     name = str(obj["metadata"].get("name") or "")
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
     told = doing if existing is None else doing.replace("creating", "updating")
-    return f"{told}: {invalid_text(obj['kind'], group, name, errors)}"
+    return Refusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
 
 
 def metadata_problem(obj: KubernetesObject) -> str:

@@ -72,7 +72,7 @@ def settle(
         try:
             cluster = with_step(cluster, step, Target(home or _namespace_of(step), "", options))
         except StepError as error:
-            place = locate(step.source, ()) if step.source is not None else None
+            place = locate(step.source, error.keys) if step.source is not None else None
             report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
             stopped.add(step.resolving)
     cluster = at_rest(cluster, options)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
+from olmc.kube.field_errors import Keys
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
@@ -32,7 +33,12 @@ _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 
 
 class StepError(Exception):
-    """A step can't be carried out; the text is the one that ends up in the InstallPlan."""
+    """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
+    in the object, as far as it has a place there."""
+
+    def __init__(self, text: str, keys: Keys = ()) -> None:
+        super().__init__(text)
+        self.keys = keys
 
 
 class Target(NamedTuple):
@@ -104,7 +110,7 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
         by = Name(target.namespace, step.resolving)
         written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
-        raise StepError(str(error)) from error
+        raise StepError(str(error), error.keys) from error
     if existing is not None:
         return _put(cluster, written, step, "R-CAT-723", Origin.BUNDLE_UPDATE)
     return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)
@@ -139,7 +145,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     try:
         typed = _typed(step)
     except GoTypeError as error:
-        raise StepError(f"error parsing step manifest: {step.name}: {error}") from error
+        raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
     metadata = dict(typed.get("metadata") or {})
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
@@ -156,9 +162,9 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))
-    problem = refusal(obj, existing.object if existing else None)
-    if problem:
-        raise StepError(problem)
+    refused = refusal(obj, existing.object if existing else None)
+    if refused:
+        raise StepError(refused.text, () if step.derived else refused.keys)
     if step.kind == "ServiceAccount":
         obj = _merged_account(cluster, obj)
     if step.kind == "Secret":
@@ -246,9 +252,9 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     metadata = with_labels(metadata, labels)
     obj = {**body, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))
-    problem = refusal(obj, existing.object if existing else None)
-    if problem:
-        raise StepError(problem)
+    refused = refusal(obj, existing.object if existing else None)
+    if refused:
+        raise StepError(refused.text, () if step.derived else refused.keys)
     return _put(cluster, obj, step, "R-CAT-716", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 
@@ -266,7 +272,7 @@ def _stored_body(step: Step) -> KubernetesObject:
     except GoTypeError as error:
         version = step.api_version.rpartition("/")[2]
         text = f'{step.kind} in version "{version}" cannot be handled as a {step.kind}: {error}'
-        raise StepError(f"error creating unstructured object {step.name}: {text}") from error
+        raise StepError(f"error creating unstructured object {step.name}: {text}", error.path) from error
     typed.pop("status", None)
     return {"apiVersion": step.api_version, "kind": step.kind, **typed}
 
