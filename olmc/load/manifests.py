@@ -85,7 +85,11 @@ def _alike(value: dict[str, Any], key: str) -> str:
 
 def is_object(value: dict[str, Any]) -> bool:
     """Whether a mapping is a Kubernetes object: it has an apiVersion and a kind, both text."""
-    return all(isinstance(value.get(key), str) and value[key] for key in ("apiVersion", "kind"))
+    return all(_has_text(value, key) for key in ("apiVersion", "kind"))
+
+
+def _has_text(value: dict[str, Any], key: str) -> bool:
+    return isinstance(value.get(key), str) and value[key] != ""
 
 
 def is_for_tools(obj: KubernetesObject) -> bool:
@@ -126,10 +130,13 @@ def tool_lists(documents: Iterable[Document]) -> Iterator[Manifest]:
 
 
 def _items(manifest: Manifest) -> Iterator[Manifest]:
-    """The items of a list, whatever they are."""
+    """The items of a list, whatever they are; those without apiVersion and kind have the list's, as to kubectl."""
     source = manifest.source
+    api, kind = manifest.object["apiVersion"], manifest.object["kind"].removesuffix("List")
     for index, item in enumerate(manifest.object["items"]):
-        yield Manifest(item, Source(source.path, source.text, source.document, (*source.prefix, "items", index)))
+        bare = kind and isinstance(item, dict) and not any(_has_text(item, key) for key in ("apiVersion", "kind"))
+        whole = {**item, "apiVersion": api, "kind": kind} if bare else item
+        yield Manifest(whole, Source(source.path, source.text, source.document, (*source.prefix, "items", index)))
 
 
 def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
@@ -160,7 +167,12 @@ def _is_list(obj: KubernetesObject) -> bool:
     items = obj.get("items")
     if not isinstance(items, list):
         return False
-    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and is_object(item) for item in items)
+    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and _may_be_applied(item) for item in items)
+
+
+def _may_be_applied(item: dict[str, Any]) -> bool:
+    """Whether an item of a list is an object, also one that has what it is from its list."""
+    return is_object(item) or "name" in mapping(item.get("metadata"))
 
 
 def _stored(obj: KubernetesObject) -> KubernetesObject:

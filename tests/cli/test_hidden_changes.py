@@ -441,3 +441,28 @@ def test_an_absent_side_hides_nothing(sides: Path) -> None:
     done = olmc("diff", "nowhere", "new", "--allow-empty")
     assert ADMIN in done.stdout
     assert "spec.exclude: [\"ClusterRoleBinding\"] (new)" in done.stdout
+
+
+def typed_list(kind: str, more: str = "") -> str:
+    """A list whose item leaves out what it is: kubectl takes that from the list."""
+    head, _, item = EVIL.partition("kind: ClusterRoleBinding\n")
+    return f"{head}kind: {kind}\n{more}items:\n- " + indented(item) + "\n"
+
+
+@pytest.mark.parametrize("more", ["", "metadata:\n  name: list\n"])
+@pytest.mark.parametrize("kind", ["ClusterRoleBindingList", "ClusterRoleBinding"])
+def test_a_typed_list_hides_no_binding(kind: str, more: str, sides: Path) -> None:
+    write(sides / "new", {"evil.yaml": typed_list(kind, more)})
+    assert ADMIN in olmc("diff", "old", "new").stdout
+    assert "ServiceAccount harbour/default: critical" in olmc("rbac", "new").stdout
+
+
+def test_a_typed_list_hides_no_binding_where_it_is_left_out(sides: Path) -> None:
+    write(sides / "new", {f"{BUNDLE}/evil.yaml": typed_list("ClusterRoleBindingList")})
+    assert LEFT_OUT in olmc("diff", "old", "new").stdout
+
+
+def test_a_list_without_a_kind_of_its_items_gives_them_none(sides: Path) -> None:
+    write(sides / "new", {"evil.yaml": typed_list("List")})
+    assert olmc("diff", "old", "new").exit_code == 0
+    assert "evil.yaml:4:3: info: evil.yaml holds a document without apiVersion" in olmc("check", "new", "--all").stdout
