@@ -17,6 +17,7 @@ class Reason(StrEnum):
     BUNDLE = "bundle"
     FURTHER = "further"
     REPLACED = "replaced"
+    UNINSTALLED = "uninstalled"
     CATALOG = "catalog"
     VENDORED = "vendored"
     RENDERED = "rendered"
@@ -44,6 +45,7 @@ _TEXTS = {
     Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
     Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
     Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
+    Reason.UNINSTALLED: "in a bundle that nothing installs",
     Reason.CATALOG: "in a catalog, which holds no objects",
     Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
     Reason.RENDERED: "marked as written by olmc render, and not what it writes now",

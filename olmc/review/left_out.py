@@ -16,8 +16,9 @@ from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.objects import Identity, Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.some import some
-from olmc.model.workspace import Inputs
+from olmc.model.workspace import Inputs, Workspace
 from olmc.review.clean import clean
+from olmc.review.uninstalled import uninstalled
 from olmc.rules import left_out as rules
 from olmc.settle.rest import Settled
 
@@ -42,6 +43,9 @@ class Compiled(Protocol):
     def settled(self) -> Settled | None: ...
 
     @property
+    def workspace(self) -> Workspace | None: ...
+
+    @property
     def inputs(self) -> Inputs: ...
 
     @property
@@ -54,7 +58,10 @@ def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) 
     Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
     """
     in_force = narrowing or narrowing_of(root, read_config(root, Report()))
-    found = left_out(root, made.inputs, ignored=in_force.ignored)
+    inputs = made.inputs
+    if made.workspace is not None and made.settled is not None:
+        inputs = inputs._replace(unused=(*inputs.unused, *uninstalled(made.workspace, made.settled)))
+    found = left_out(root, inputs, ignored=in_force.ignored)
     wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
     if not wanted or made.settled is None:
         return found

@@ -466,3 +466,42 @@ def test_a_list_without_a_kind_of_its_items_gives_them_none(sides: Path) -> None
     write(sides / "new", {"evil.yaml": typed_list("List")})
     assert olmc("diff", "old", "new").exit_code == 0
     assert "evil.yaml:4:3: info: evil.yaml holds a document without apiVersion" in olmc("check", "new", "--all").stdout
+
+
+def add_bundle(side: Path, name: str, package: str) -> None:
+    """A copy of the workspace's bundle under another name and of a package, with the binding among its manifests."""
+    shutil.copytree(side / BUNDLE, side / "bundles" / name)
+    for path in sorted((side / "bundles" / name).rglob("*.yaml")):
+        text = path.read_text(encoding="utf-8").replace("beacon.v1.0.0", name)
+        path.write_text(text.replace("package.v1: beacon", f"package.v1: {package}"), encoding="utf-8")
+    write(side, {f"bundles/{name}/manifests/e.yaml": EVIL})
+
+
+@pytest.mark.parametrize("catalogs", [True, False])
+def test_a_bundle_that_nothing_installs_hides_no_binding(catalogs: bool, sides: Path) -> None:
+    for side in ("old", "new"):
+        if not catalogs:
+            shutil.rmtree(sides / side / "catalogs")
+    add_bundle(sides / "new", "foo", "foo")
+    told = "ClusterRoleBinding/evil; in a bundle that nothing installs"
+    assert f"File/bundles/foo/manifests/e.yaml\n    {LEFT_OUT}in a bundle that" in olmc("diff", "old", "new").stdout
+    for command in ("status", "rbac", "check"):
+        done = olmc(command, "new")
+        assert told in done.stdout + done.stderr, command
+
+
+def test_a_bundle_that_a_catalog_lists_is_told_of_no_more_than_before(sides: Path) -> None:
+    """Versions that nobody has yet are what catalogs are for."""
+    add_bundle(sides / "new", "foo", "beacon")
+    channel = "schema: olm.channel\npackage: foo\nname: stable\nentries:\n- name: foo\n"
+    package = "schema: olm.package\nname: foo\ndefaultChannel: stable\n---\n"
+    bundle = "---\nschema: olm.bundle\nname: foo\npackage: foo\nimage: registry.example.com/foo:1\n"
+    version = "properties:\n- type: olm.package\n  value: {packageName: foo, version: 1.0.0}\n"
+    write(sides / "new", {"catalogs/harbour/foo.yaml": package + channel + bundle + version})
+    assert "nothing installs" not in olmc("diff", "old", "new").stdout
+    assert "nothing installs" not in olmc("status", "new").stdout
+
+
+def test_a_bundle_by_itself_is_what_somebody_installs() -> None:
+    done = olmc("status", f"new/{BUNDLE}")
+    assert "nothing installs" not in done.stdout + done.stderr

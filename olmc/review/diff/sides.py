@@ -10,7 +10,7 @@ from olmc.model.diagnostic import Diagnostic
 from olmc.model.left_out import LeftOut
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.options import Options
-from olmc.model.workspace import Inputs
+from olmc.model.workspace import Inputs, Workspace
 
 if TYPE_CHECKING:
     from olmc.settle.rest import Settled
@@ -29,6 +29,9 @@ class Compiled(Protocol):
 
     @property
     def settled(self) -> Settled | None: ...
+
+    @property
+    def workspace(self) -> Workspace | None: ...
 
     @property
     def inputs(self) -> Inputs: ...
