@@ -301,10 +301,11 @@ def test_what_is_no_object_is_not_told(sides: Path) -> None:
         f"{BUNDLE}/Dockerfile": "FROM scratch\n",
         f"{BUNDLE}/README.md": EVIL,
         f"{BUNDLE}/tests/scorecard/config.yaml": scorecard,
-        f"{BUNDLE}/kustomization.yaml": kustomization,
         ".github/workflows/ci.yaml": "on: push\njobs: {}\n",
         ".x/values.yaml": "apiVersion: 2\nname: chart\nkind: none\n",
     })  # fmt: skip
+    for side in ("old", "new"):
+        write(sides / side, {f"{BUNDLE}/kustomization.yaml": kustomization})
     done = olmc("diff", "old", "new")
     assert (done.exit_code, done.stderr) == (0, "")
     assert olmc("status", "new").stderr == ""
@@ -505,3 +506,35 @@ def test_a_bundle_that_a_catalog_lists_is_told_of_no_more_than_before(sides: Pat
 def test_a_bundle_by_itself_is_what_somebody_installs() -> None:
     done = olmc("status", f"new/{BUNDLE}")
     assert "nothing installs" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [("kustomization.yaml", "Kustomize"), (".x/kustomization.yml", "Kustomize"), ("a/Kustomization", "Kustomize"),
+     ("a/Chart.yaml", "Helm"), ("a.jsonnet", "Jsonnet"), ("lib/a.libsonnet", "Jsonnet")],
+)  # fmt: skip
+def test_what_other_tools_build_a_folder_with_is_told(name: str, tool: str, sides: Path) -> None:
+    """Whoever adds such a file changes what is applied, with no object in it."""
+    write(sides / "new", {name: "resources: [a]\n", ".olmcignore": "kustomization.*\n*sonnet\n"})
+    write(sides / "old", {".olmcignore": "kustomization.*\n*sonnet\n"})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    sentence = f"GitOps tools build this folder with {tool}, which olmc does not follow  [risk]"
+    assert f"File/{name}\n    + new: {sentence}" in done.stdout
+    assert f"File/{name}\n    - gone: GitOps tools no longer build" in olmc("diff", "new", "old").stdout
+    write(sides / "old", {name: "resources: [b]\n"})
+    assert f"File/{name}\n    ~ another content: {sentence}" in olmc("diff", "old", "new").stdout
+    write(sides / "old", {name: "resources: [a]\n"})
+    assert olmc("diff", "old", "new").exit_code == 0
+    data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
+    assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+
+
+def test_the_mark_of_olmc_hides_no_kustomization_that_does_more(sides: Path) -> None:
+    """One that names the files beside it is as olmc render writes it."""
+    head = f"{GENERATED}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    write(sides / "new", {"out/kustomization.yaml": f"{head}resources:\n- a.yaml\n"})
+    assert olmc("diff", "old", "new").exit_code == 0
+    for more in ("resources:\n- https://example.com/a.yaml\n", "resources:\n- a.yaml\nnamespace: other\n"):
+        write(sides / "new", {"out/kustomization.yaml": f"{head}{more}"})
+        assert "File/out/kustomization.yaml\n    + new: GitOps" in olmc("diff", "old", "new").stdout

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from olmc.generate.passes import is_wanted
+from olmc.load.builds import build_files
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import left_out
@@ -210,7 +211,8 @@ def _compiled_side(found: _Found, path: Path, compiled: Compile, narrowing: Narr
     if _is_stopped(done):
         return Side(found.asked, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
-    settings = Settings(config, tuple(filter(_is_pattern, ignore_lines(path))), tuple(written(path, config, files)))
+    patterns = tuple(filter(_is_pattern, ignore_lines(path)))
+    settings = Settings(config, patterns, tuple(written(path, config, files)), build_files(path))
     objects = tuple(each.object for each in done.objects)
     return Side(found.asked, objects, done.settled, left_out=left_out_of(path, done, everything), settings=settings)
 

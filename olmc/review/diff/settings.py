@@ -6,10 +6,11 @@ Whoever changes these changes what a review gets to see, so a review says it fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.load.builds import builder
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import IGNORE_FILE
 from olmc.load.suppressions import Suppression
@@ -21,8 +22,8 @@ from olmc.review.diff.sides import Settings, Side
 from olmc.review.diff.values import deltas, path_text
 
 __all__ = [
-    "PatternAdded", "PatternRemoved", "SettingChanged", "SuppressionAdded", "SuppressionRemoved", "file_identity",
-    "setting_changes",
+    "BuildAdded", "BuildChanged", "BuildRemoved", "PatternAdded", "PatternRemoved", "SettingChanged",
+    "SuppressionAdded", "SuppressionRemoved", "file_identity", "setting_changes",
 ]  # fmt: skip
 
 _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
@@ -131,6 +132,51 @@ class SuppressionRemoved:
         return ("no longer accepts ", *_accepted(self.code, self.reason, self.files))
 
 
+@dataclass(frozen=True)
+class BuildAdded:
+    """A file that only the new side has, by which `tool` builds what is applied of its folder."""
+
+    identity: Identity
+    tool: str
+
+    group = Group.SETTINGS
+    gravity = Gravity.RISK
+    sign = Sign.ADDED
+
+    def sentence(self) -> Sentence:
+        return ("new: GitOps tools build this folder with ", self.tool, ", which olmc does not follow")
+
+
+@dataclass(frozen=True)
+class BuildChanged:
+    """Such a file that both sides have, with another content; the fields are those of BuildAdded."""
+
+    identity: Identity
+    tool: str
+
+    group = Group.SETTINGS
+    gravity = Gravity.RISK
+    sign = Sign.CHANGED
+
+    def sentence(self) -> Sentence:
+        return ("another content: GitOps tools build this folder with ", self.tool, ", which olmc does not follow")
+
+
+@dataclass(frozen=True)
+class BuildRemoved:
+    """Such a file that only the old side has: what is applied of the folder is no longer what it made of it."""
+
+    identity: Identity
+    tool: str
+
+    group = Group.SETTINGS
+    gravity = Gravity.RISK
+    sign = Sign.REMOVED
+
+    def sentence(self) -> Sentence:
+        return ("gone: GitOps tools no longer build this folder with ", self.tool, " by it, which olmc did not follow")
+
+
 def _accepted(code: str, reason: str, files: str) -> Sentence:
     where: Sentence = (" in ", shown(files)) if files else ()
     return (shown(code or "nothing"), *where, *((": ", shown(reason)) if reason else (", without a reason",)))
@@ -148,6 +194,7 @@ def setting_changes(old: Side, new: Side) -> Iterator[Change]:
     yield from _config(old.settings, new.settings)
     yield from _patterns(old.settings.ignore_lines, new.settings.ignore_lines)
     yield from _suppressions(old.settings.suppressions, new.settings.suppressions)
+    yield from _builds(old.settings.builds, new.settings.builds)
 
 
 def _config(old: Settings, new: Settings) -> Iterator[SettingChanged]:
@@ -173,6 +220,17 @@ def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Ite
         yield SuppressionAdded(file_identity(path), code, reason, files, code in grave)
     for path, code, files, reason in sorted((before - after).elements()):
         yield SuppressionRemoved(file_identity(path), code, reason, files)
+
+
+def _builds(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+    for path in sorted(old.keys() | new.keys()):
+        identity, tool = file_identity(path), builder(path)
+        if path not in old:
+            yield BuildAdded(identity, tool)
+        elif path not in new:
+            yield BuildRemoved(identity, tool)
+        elif old[path] != new[path]:
+            yield BuildChanged(identity, tool)
 
 
 def _key(suppression: Suppression) -> tuple[str, str, str, str]:

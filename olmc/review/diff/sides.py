@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from olmc.load.suppressions import Suppression
@@ -41,11 +42,15 @@ class Compiled(Protocol):
 
 
 class Settings(NamedTuple):
-    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts."""
+    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
+
+    `builds` are the files by which other tools build what they apply, each with a digest.
+    """
 
     config: Mapping[str, Any]
     ignore_lines: tuple[str, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
+    builds: Mapping[str, str] = MappingProxyType({})
 
 
 class Side(NamedTuple):

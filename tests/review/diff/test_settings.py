@@ -24,7 +24,8 @@ def side(name: str, given: Mapping[str, Any]) -> Side:
         Suppression(code, reason, Location(path), pattern=pattern)
         for path, code, reason, pattern in given.get("accepts", ())
     )
-    settings = Settings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts))
+    builds = given.get("builds", {})
+    settings = Settings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
     return Side(name, (), left_out=tuple(map(left_out, given.get("leaves", ()))), settings=settings)
 
 
