@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.kube.scopes import in_its_scope
-from olmc.load.bundles import is_bundle
+from olmc.load.bundles import MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything
 from olmc.load.gitignore import spec_of
 from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
@@ -61,7 +61,7 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
             continue
         is_ignored = spec is not None and spec.match_file(place.path)
         left = _left(root, place._replace(reason=Reason.IGNORED) if is_ignored else place)
-        found += [left] if left is not None else []
+        found += [_of_bundle(left)] if left is not None else []
     return tuple(sorted(found, key=lambda left: (left.location, left.reason)))
 
 
@@ -124,6 +124,13 @@ def _left(root: Path, place: _Place) -> LeftOut | None:
     if not objects and not problem:
         return None
     return LeftOut(location, place.reason or _marked(text), objects, _digest(text), problem)
+
+
+def _of_bundle(left: LeftOut) -> LeftOut:
+    """What is left out of a file, of one among a bundle's manifests with what keeps it from being one of them."""
+    folder = left.location.path.rpartition("/")[0].rpartition("/")[2]
+    is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem == _UNREADABLE
+    return left._replace(reason=Reason.BROKEN) if is_broken else left
 
 
 def _marked(text: str) -> Reason:

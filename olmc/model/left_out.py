@@ -15,6 +15,7 @@ class Reason(StrEnum):
     IGNORED = "ignored"
     HIDDEN = "hidden"
     BUNDLE = "bundle"
+    BROKEN = "broken"
     FURTHER = "further"
     REPLACED = "replaced"
     UNINSTALLED = "uninstalled"
@@ -43,6 +44,7 @@ _TEXTS = {
     Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
     Reason.HIDDEN: "in a hidden folder",
     Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
+    Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
     Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
     Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
     Reason.UNINSTALLED: "in a bundle that nothing installs",

@@ -538,3 +538,11 @@ def test_the_mark_of_olmc_hides_no_kustomization_that_does_more(sides: Path) -> 
     for more in ("resources:\n- https://example.com/a.yaml\n", "resources:\n- a.yaml\nnamespace: other\n"):
         write(sides / "new", {"out/kustomization.yaml": f"{head}{more}"})
         assert "File/out/kustomization.yaml\n    + new: GitOps" in olmc("diff", "old", "new").stdout
+
+
+def test_a_broken_file_among_the_manifests_of_a_bundle_is_told_as_such(sides: Path) -> None:
+    write(sides / "new", {f"{BUNDLE}/manifests/evil.yaml": f"{EVIL}a: [\n"})
+    done = olmc("status", "new")
+    told = "what can't be read; in the folder of a bundle, in a file that can't be read"
+    assert told in done.stdout + done.stderr
+    assert "not among its manifests" not in done.stdout + done.stderr
