@@ -11,14 +11,17 @@ from olmc.model.values import mapping, text
 from olmc.model.workspace import Unused, Workspace
 from olmc.settle.rest import Settled
 
+_V2ALPHA1 = "operators.coreos.com/v2alpha1"
+
 
 def uninstalled(workspace: Workspace, settled: Settled) -> Iterator[Unused]:
     """The objects of bundles that no catalog lists and that are not installed.
 
     Bundles may make up a catalog by themselves (D8): of a package that is installed, or that a Subscription is for, its
-    other bundles are for upgrades. A workspace without manifests installs nothing and is a store of bundles.
+    other bundles are for upgrades. A workspace without manifests installs nothing and is a store of bundles; in one
+    with Operators or Installs of v2alpha1 any bundle may be meant, which they name by image.
     """
-    if not workspace.manifests:
+    if not workspace.manifests or any(each.object["apiVersion"] == _V2ALPHA1 for each in workspace.manifests):
         return
     cluster = settled.cluster
     arrived = {csv for plan in cluster.plans for csv in plan.csvs} | {each.name for each in cluster.retired}
