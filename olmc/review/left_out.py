@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from olmc.emit.text import as_yaml
 from olmc.generate.passes import generate
@@ -13,11 +12,11 @@ from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.left_out import LeftObject, LeftOut, Reason
-from olmc.model.objects import Identity, Rendered
-from olmc.model.options import Narrowing, Options
+from olmc.model.objects import Identity
+from olmc.model.options import Narrowing
 from olmc.model.some import some
-from olmc.model.workspace import Inputs, Workspace
 from olmc.review.clean import clean
+from olmc.review.compiled import Compiled
 from olmc.review.uninstalled import uninstalled
 from olmc.rules import left_out as rules
 from olmc.settle.rest import Settled
@@ -31,25 +30,6 @@ _POWERFUL = (
     "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration", "APIService", "Subscription", "InstallPlan", "ClusterServiceVersion",
 )  # fmt: skip
-
-
-class Compiled(Protocol):
-    """What is needed of a compilation."""
-
-    @property
-    def objects(self) -> tuple[Rendered, ...]: ...
-
-    @property
-    def settled(self) -> Settled | None: ...
-
-    @property
-    def workspace(self) -> Workspace | None: ...
-
-    @property
-    def inputs(self) -> Inputs: ...
-
-    @property
-    def options(self) -> Options: ...
 
 
 def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:

@@ -4,41 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.load.suppressions import Suppression
-from olmc.model.diagnostic import Diagnostic
 from olmc.model.left_out import LeftOut
-from olmc.model.objects import KubernetesObject, Rendered
-from olmc.model.options import Options
-from olmc.model.workspace import Inputs, Workspace
+from olmc.model.objects import KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.settle.rest import Settled
 
-__all__ = ["Compiled", "Settings", "Side"]
-
-
-class Compiled(Protocol):
-    """What a comparison needs of a compilation."""
-
-    @property
-    def objects(self) -> tuple[Rendered, ...]: ...
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
-
-    @property
-    def settled(self) -> Settled | None: ...
-
-    @property
-    def workspace(self) -> Workspace | None: ...
-
-    @property
-    def inputs(self) -> Inputs: ...
-
-    @property
-    def options(self) -> Options: ...
+__all__ = ["Settings", "Side"]
 
 
 class Settings(NamedTuple):
@@ -68,5 +43,3 @@ class Side(NamedTuple):
     excluded: tuple[KubernetesObject, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: Settings | None = None
-
-
