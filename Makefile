@@ -35,6 +35,7 @@ test: $(INSTALLED_DEV)  ## run the tests
 
 lint: $(INSTALLED_DEV)  ## run ruff, mypy and import-linter
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -37,10 +37,7 @@ def bundle(package: int, version: int, packages: int, *, broken: bool) -> Candid
         *(api("olm.gvk.required", f"Kind{each}") for each in needs if each != package),
     ]
     if needs:
-        wanted = {
-            "packageName": f"package-{needs[0]:03}",
-            "versionRange": f">={max(1, version - 1)}.0.0 <9.0.0",
-        }
+        wanted = {"packageName": f"package-{needs[0]:03}", "versionRange": f">={max(1, version - 1)}.0.0 <9.0.0"}
         properties.append(Property("olm.package.required", wanted))
     if broken and version == VERSIONS and package % 3 == 0:
         properties.append(api("olm.gvk.required", "Nowhere"))

@@ -181,9 +181,7 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
     return _compilation(workspace, workspace.bundles, begun, settled, options, report)
 
 
-def _settle_workspace(
-    workspace: Workspace, options: Options, report: Report
-) -> tuple[Begun | None, Settled | None]:
+def _settle_workspace(workspace: Workspace, options: Options, report: Report) -> tuple[Begun | None, Settled | None]:
     from olmc.settle.spelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)

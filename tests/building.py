@@ -94,12 +94,7 @@ def subscriptions(operators: Sequence[Mapping[str, Any]]) -> list[Object]:
                 "apiVersion": f"{OLM}/v1alpha1",
                 "kind": "Subscription",
                 "metadata": {"name": package, "namespace": namespace},
-                "spec": {
-                    "channel": CHANNEL,
-                    "name": package,
-                    "source": CATALOG,
-                    "sourceNamespace": CATALOG_NAMESPACE,
-                },
+                "spec": {"channel": CHANNEL, "name": package, "source": CATALOG, "sourceNamespace": CATALOG_NAMESPACE},
             }
             known = found.get((package, namespace), base)
             found[package, namespace] = merged(known, operator.get("subscription", {}))

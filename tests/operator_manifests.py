@@ -9,12 +9,7 @@ from typing import Any
 Object = dict[str, Any]
 
 OLM = "operators.coreos.com"
-MODES = {
-    "Own": "OwnNamespace",
-    "Single": "SingleNamespace",
-    "Multi": "MultiNamespace",
-    "All": "AllNamespaces",
-}
+MODES = {"Own": "OwnNamespace", "Single": "SingleNamespace", "Multi": "MultiNamespace", "All": "AllNamespaces"}
 
 
 def merged(value: Any, patch: Any) -> Any:
@@ -57,8 +52,7 @@ def crd(name: str, items: Sequence[Mapping[str, str]]) -> Object:
     kind = items[0]["kind"]
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [
-        {"name": item["version"], "served": True, "storage": item is items[-1], "schema": schema}
-        for item in items
+        {"name": item["version"], "served": True, "storage": item is items[-1], "schema": schema} for item in items
     ]
     names = {"kind": kind, "plural": plural(kind), "singular": kind.lower(), "listKind": f"{kind}List"}
     spec = {"group": items[0]["group"], "names": names, "scope": "Namespaced", "versions": versions}

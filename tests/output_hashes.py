@@ -77,6 +77,13 @@ def commands(checkout: Path, shared: Path, corpus: Path | None) -> Iterator[Comm
     for case in sorted((shared / "conformance" / "cases").glob("*/*/input")):
         for answer in ANSWERS:
             yield Command((*answer, "input"), str(case.parent), case.parent.name)
+    for pair in sorted((shared / "review" / "pairs").glob("*")):
+        for form in ("text", "json", "markdown", "html"):
+            yield Command(("diff", "old", "new", "-o", form), str(pair), pair.name)
+    for before in sorted((shared / "conformance" / "transitions").glob("*/before")):
+        yield Command(("diff", "before", "after", "-v"), str(before.parent), before.parent.name)
+        yield Command(("diff", "after", "before", "-o", "json"), str(before.parent), before.parent.name)
+        yield Command(("graph", "before"), str(before.parent), before.parent.name)
     for bundle in sorted(corpus.glob("bundles/*/*/manifests")) if corpus is not None else ():
         for answer in BUNDLES:
             yield Command((*answer, bundle.parent.name), str(bundle.parent.parent), bundle.parent.parent.name)

@@ -59,9 +59,7 @@ def run(case: Case, root: Path) -> list[str]:
 
 def options(given: Mapping[str, Any]) -> olmc.Options:
     """The options of a case: fields of Options, lists for tuples, a mapping for the proxy."""
-    values: dict[str, Any] = {
-        key: tuple(item) if isinstance(item, list) else item for key, item in given.items()
-    }
+    values: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in given.items()}
     if "proxy" in values:
         values["proxy"] = Proxy(**values["proxy"])
     return olmc.Options(**values)

@@ -24,11 +24,7 @@ BY_KIND = {
     "OperatorGroup": "operatorgroup",
     "Subscription": "subscription",
 }
-BY_KEY = {
-    "annotations": "bundle-annotations",
-    "dependencies": "bundle-dependencies",
-    "properties": "bundle-properties",
-}
+BY_KEY = {"annotations": "bundle-annotations", "dependencies": "bundle-dependencies", "properties": "bundle-properties"}
 
 # The one group of the cases that the API server has refused (R-OG-3).
 REFUSED = {("13-og-target-duplicate", "operatorgroup")}

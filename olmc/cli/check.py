@@ -26,18 +26,40 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option("-o", "--output", type=click.Choice(["text", "json", "github", "sarif", "junit"]), default="text",
-              show_default=True, help="Text with the source line, or a format for machines.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "github", "sarif", "junit"]),
+    default="text",
+    show_default=True,
+    help="Text with the source line, or a format for machines.",
+)
 @click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
 @click.option("--strict", is_flag=True, help="Warnings are findings, too.")
-@click.option("--select", multiple=True, metavar="CODE", shell_complete=codes,
-              help="Only codes that begin so (may be repeated).")
-@click.option("--ignore", multiple=True, metavar="CODE", shell_complete=codes,
-              help="Not the codes that begin so (may be repeated).")
-@click.option("--optional", multiple=True, metavar="NAME", shell_complete=optional_validators,
-              help="Run an optional validator of bundles, a suite of them, or all (may be repeated).")
-@click.option("--optional-value", "values", multiple=True, metavar="KEY=VALUE",
-              help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.")
+@click.option(
+    "--select", multiple=True, metavar="CODE", shell_complete=codes, help="Only codes that begin so (may be repeated)."
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=codes,
+    help="Not the codes that begin so (may be repeated).",
+)
+@click.option(
+    "--optional",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=optional_validators,
+    help="Run an optional validator of bundles, a suite of them, or all (may be repeated).",
+)
+@click.option(
+    "--optional-value",
+    "values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
+)
 @approve_option
 @kube_version_option
 @olm_version_option

@@ -33,17 +33,39 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.command()
 @click.argument("old", type=GivenPath())
 @click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
-@click.option("-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text",
-              show_default=True,
-              help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "markdown", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+)
 @click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
-@click.option("--for", "for_", envvar="OLMC_DIFF_FOR", type=click.Choice(["review", "apply"]), default="review",
-              show_default=True, help="Compare what OLM leaves in the cluster, or what is applied without OLM.")
+@click.option(
+    "--for",
+    "for_",
+    envvar="OLMC_DIFF_FOR",
+    type=click.Choice(["review", "apply"]),
+    default="review",
+    show_default=True,
+    help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
+)
 @certs_option
-@click.option("--include", multiple=True, metavar="KIND", shell_complete=values.kinds,
-              help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.")
-@click.option("--exclude", multiple=True, metavar="KIND", shell_complete=values.kinds,
-              help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="KIND",
+    shell_complete=values.kinds,
+    help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="KIND",
+    shell_complete=values.kinds,
+    help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.",
+)
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
@@ -54,9 +76,24 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
-    ctx: click.Context, /, old: str, new: str | None, output: str, allow_empty: bool, for_: str, certs: str,
-    include: tuple[str, ...], exclude: tuple[str, ...], namespace: str, watch: str | None, all_namespaces: bool,
-    approve: tuple[str, ...], kube_version: str, olm_version: tuple[str, ...], verbose: bool, **proposed: Any,
+    ctx: click.Context,
+    /,
+    old: str,
+    new: str | None,
+    output: str,
+    allow_empty: bool,
+    for_: str,
+    certs: str,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    namespace: str,
+    watch: str | None,
+    all_namespaces: bool,
+    approve: tuple[str, ...],
+    kube_version: str,
+    olm_version: tuple[str, ...],
+    verbose: bool,
+    **proposed: Any,
 ) -> None:
     """Say what an upgrade changes, and what it breaks.
 

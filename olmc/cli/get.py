@@ -16,13 +16,26 @@ from olmc.cli.proposed import given_fields, proposed_options
 @click.command()
 @click.argument("resource")
 @click.argument("name", default="")
-@click.option("-n", "--namespace", default="default", show_default=True, metavar="NS",
-              help="The namespace to look into.")
+@click.option(
+    "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
-@click.option("-o", "--output", type=click.Choice(["table", "wide", "yaml", "json", "name"]), default="table",
-              show_default=True, help="A table, one with more columns, the objects, or their names.")
-@click.option("-C", "--workspace", type=GivenPath(path_type=Path), default=Path(), metavar="DIR",
-              help="The workspace; the current directory by default.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "wide", "yaml", "json", "name"]),
+    default="table",
+    show_default=True,
+    help="A table, one with more columns, the objects, or their names.",
+)
+@click.option(
+    "-C",
+    "--workspace",
+    type=GivenPath(path_type=Path),
+    default=Path(),
+    metavar="DIR",
+    help="The workspace; the current directory by default.",
+)
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
 @approve_option
 @kube_version_option

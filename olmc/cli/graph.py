@@ -15,20 +15,47 @@ from olmc.model.diagnostic import Report, Severity
 @click.command()
 @click.argument("package")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("-o", "--output", type=click.Choice(["mermaid", "dot", "json", "svg"]),
-              help="The format; mermaid by default, with --from a text or json.")
-@click.option("--channel", "channels", multiple=True, metavar="NAME", envvar="OLMC_GRAPH_CHANNEL",
-              help="Only this channel (may be repeated).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["mermaid", "dot", "json", "svg"]),
+    help="The format; mermaid by default, with --from a text or json.",
+)
+@click.option(
+    "--channel",
+    "channels",
+    multiple=True,
+    metavar="NAME",
+    envvar="OLMC_GRAPH_CHANNEL",
+    help="Only this channel (may be repeated).",
+)
 @click.option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
 @click.option("--skip-ranges", is_flag=True, help="Draw all edges by skipRange, not just those that OLM takes first.")
-@click.option("--from", "start", metavar="VERSION", envvar="OLMC_GRAPH_FROM",
-              help="Where an upgrade starts: a version, or the name of a CSV.")
-@click.option("--to", "goal", metavar="VERSION", envvar="OLMC_GRAPH_TO",
-              help="Where it should lead; without it, to where OLM rests.")
+@click.option(
+    "--from",
+    "start",
+    metavar="VERSION",
+    envvar="OLMC_GRAPH_FROM",
+    help="Where an upgrade starts: a version, or the name of a CSV.",
+)
+@click.option(
+    "--to",
+    "goal",
+    metavar="VERSION",
+    envvar="OLMC_GRAPH_TO",
+    help="Where it should lead; without it, to where OLM rests.",
+)
 @click.pass_context
 def graph(
-    ctx: click.Context, package: str, path: Path, output: str | None, channels: tuple[str, ...], catalog: str,
-    skip_ranges: bool, start: str | None, goal: str | None,
+    ctx: click.Context,
+    package: str,
+    path: Path,
+    output: str | None,
+    channels: tuple[str, ...],
+    catalog: str,
+    skip_ranges: bool,
+    start: str | None,
+    goal: str | None,
 ) -> None:
     """Draw the upgrades of a package, or print one's way.
 

@@ -47,8 +47,13 @@ def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
 @init.command()
 @_scaffold("argocd")
-@click.option("--image", default="registry.example.com/olmc-argocd:latest", show_default=True, metavar="IMAGE",
-              help="What the image of the sidecar is called.")
+@click.option(
+    "--image",
+    default="registry.example.com/olmc-argocd:latest",
+    show_default=True,
+    metavar="IMAGE",
+    help="What the image of the sidecar is called.",
+)
 def argocd(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: str) -> None:
     """A config management plugin for Argo CD.
 
@@ -63,11 +68,10 @@ def argocd(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: 
 @click.option("--url", required=True, metavar="oci://…", help="The repository that the manifests are pushed to.")
 @click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
 @click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of Flux' objects.")
-@click.option("--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True,
-              help="Where the job runs.")
-def flux(
-    ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str
-) -> None:
+@click.option(
+    "--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="Where the job runs."
+)
+def flux(ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str) -> None:
     """A CI job that renders for Flux, and what Flux needs.
 
     No plugin runs in Flux, so a job renders the workspace and pushes the manifests to a registry. Writes the job,
@@ -101,9 +105,7 @@ def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: s
     _write(ctx, "gitlab", folder, {"path": path}, force=force, dry_run=dry_run)
 
 
-def _write(
-    ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool
-) -> None:
+def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
     from olmc.pipelines.scaffolds import SCAFFOLDS, State, files_of, states, write
 
     files = files_of(name, values)

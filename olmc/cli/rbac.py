@@ -38,11 +38,21 @@ class _WithQuestion(click.Command):
 
 @click.command(cls=_WithQuestion)
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("--subject", default="", metavar="NAME",
-              help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.")
+@click.option(
+    "--subject",
+    default="",
+    metavar="NAME",
+    help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.",
+)
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
-              help="Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, or JSON for machines (schemas/rbac.schema.json).",
+)
 @approve_option
 @kube_version_option
 @olm_version_option
@@ -105,8 +115,14 @@ def rbac(
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="A table for people, or JSON for machines (schemas/who-can.schema.json).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table for people, or JSON for machines (schemas/who-can.schema.json).",
+)
 @approve_option
 @kube_version_option
 @olm_version_option

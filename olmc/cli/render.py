@@ -44,25 +44,54 @@ _FIELDS = {
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option("--for", "for_", envvar="OLMC_RENDER_FOR", type=click.Choice(["review", "apply"]), default="review",
-              show_default=True, help="Everything that OLM leaves in the cluster, or what can be applied without OLM.")
-@click.option("-o", "--output", type=click.Choice(list(_TEXTS)), default="yaml", show_default=True,
-              help="A YAML stream, one JSON List, or the names.")
-@click.option("--output-dir", type=GivenPath(path_type=Path, file_okay=False), metavar="DIR",
-              help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.")
+@click.option(
+    "--for",
+    "for_",
+    envvar="OLMC_RENDER_FOR",
+    type=click.Choice(["review", "apply"]),
+    default="review",
+    show_default=True,
+    help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(list(_TEXTS)),
+    default="yaml",
+    show_default=True,
+    help="A YAML stream, one JSON List, or the names.",
+)
+@click.option(
+    "--output-dir",
+    type=GivenPath(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
+)
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
 @click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
-@click.option("--flux", is_flag=True,
-              help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.")
-@click.option("--include", multiple=True, metavar="KIND", shell_complete=kinds,
-              help="Only these kinds (may be repeated).")
-@click.option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds,
-              help="Not these kinds (may be repeated).")
-@click.option("--copied-csvs/--no-copied-csvs", default=True, show_default=True,
-              help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.")
+@click.option(
+    "--flux",
+    is_flag=True,
+    help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.",
+)
+@click.option(
+    "--include", multiple=True, metavar="KIND", shell_complete=kinds, help="Only these kinds (may be repeated)."
+)
+@click.option(
+    "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Not these kinds (may be repeated)."
+)
+@click.option(
+    "--copied-csvs/--no-copied-csvs",
+    default=True,
+    show_default=True,
+    help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.",
+)
 @certs_option
-@click.option("--phase", type=click.Choice(["1", "2"]),
-              help="For apply: only what can be applied first, or only what needs an API that this brings.")
+@click.option(
+    "--phase",
+    type=click.Choice(["1", "2"]),
+    help="For apply: only what can be applied first, or only what needs an API that this brings.",
+)
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
@@ -72,14 +101,37 @@ _FIELDS = {
 @proposed_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
-@click.option("--keep-going", is_flag=True,
-              help="For apply: write what there is though an operator would fail; else nothing is written.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="For apply: write what there is though an operator would fail; else nothing is written.",
+)
 @click.pass_context
 def render(
-    ctx: click.Context, /, paths: tuple[Path, ...], for_: str, output: str, output_dir: Path | None, check: bool,
-    fail_on_change: bool, flux: bool, include: tuple[str, ...], exclude: tuple[str, ...], copied_csvs: bool,
-    certs: str, phase: str | None, namespace: str, watch: str | None, all_namespaces: bool, approve: tuple[str, ...],
-    kube_version: str, olm_version: str, verbose: bool, allow_empty: bool, keep_going: bool, **proposed: Any,
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    for_: str,
+    output: str,
+    output_dir: Path | None,
+    check: bool,
+    fail_on_change: bool,
+    flux: bool,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    copied_csvs: bool,
+    certs: str,
+    phase: str | None,
+    namespace: str,
+    watch: str | None,
+    all_namespaces: bool,
+    approve: tuple[str, ...],
+    kube_version: str,
+    olm_version: str,
+    verbose: bool,
+    allow_empty: bool,
+    keep_going: bool,
+    **proposed: Any,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
@@ -219,10 +271,12 @@ def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
     from olmc.review.emptiness import left_out
 
     found = left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
-    hint = found.hint if found is not None else (
-        "A bundle is installed by a Subscription in a namespace with an OperatorGroup; to render a bundle by itself, "
-        "give its directory."
+    hint = (
+        "A bundle is installed by a Subscription in a namespace with an OperatorGroup; "
+        "to render a bundle by itself, give its directory."
     )
+    if found is not None:
+        hint = found.hint
     where = ", ".join(str(path) for path in paths) or "this directory"
     problem = found.problem if found is not None else ""
     hint = f"{hint} With --allow-empty this is no error."

@@ -21,12 +21,21 @@ from olmc.model.options import Options
 
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="A table for people, or JSON for machines (schemas/resolution.schema.json).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table for people, or JSON for machines (schemas/resolution.schema.json).",
+)
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
-@click.option("--pin", metavar="PACKAGE=VERSION",
-              help="Set startingCSV and manual approval on the package's Subscription, in its file.")
+@click.option(
+    "--pin",
+    metavar="PACKAGE=VERSION",
+    help="Set startingCSV and manual approval on the package's Subscription, in its file.",
+)
 @approve_option
 @kube_version_option
 @olm_version_option

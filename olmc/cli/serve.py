@@ -16,14 +16,32 @@ from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="The address to serve on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=5443, show_default=True, metavar="PORT",
-              help="The port; 0 takes any that is free.")
-@click.option("--kubeconfig", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write a kubeconfig for the server to FILE.")
-@click.option("--tls-cert-file", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-              help="The certificate, as PEM; without it the server makes its own.")
-@click.option("--tls-private-key-file", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-              help="The key of the certificate, as PEM.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=5443,
+    show_default=True,
+    metavar="PORT",
+    help="The port; 0 takes any that is free.",
+)
+@click.option(
+    "--kubeconfig",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a kubeconfig for the server to FILE.",
+)
+@click.option(
+    "--tls-cert-file",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The certificate, as PEM; without it the server makes its own.",
+)
+@click.option(
+    "--tls-private-key-file",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The key of the certificate, as PEM.",
+)
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
 @approve_option
 @click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
@@ -32,9 +50,19 @@ from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 @proposed_options
 @click.pass_context
 def serve(
-    ctx: click.Context, /, path: Path, host: str, port: int, kubeconfig: Path | None, tls_cert_file: Path | None,
-    tls_private_key_file: Path | None, http: bool, approve: tuple[str, ...], print_csv: bool,
-    olm_version: str, **proposed: Any,
+    ctx: click.Context,
+    /,
+    path: Path,
+    host: str,
+    port: int,
+    kubeconfig: Path | None,
+    tls_cert_file: Path | None,
+    tls_private_key_file: Path | None,
+    http: bool,
+    approve: tuple[str, ...],
+    print_csv: bool,
+    olm_version: str,
+    **proposed: Any,
 ) -> None:
     """Serve a workspace to kubectl, with watches.
 

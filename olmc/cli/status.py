@@ -19,9 +19,14 @@ from olmc.model.diagnostic import Severity
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option("-o", "--output", type=click.Choice(["table", "wide", "json", "prometheus"]), default="table",
-              show_default=True,
-              help="A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "wide", "json", "prometheus"]),
+    default="table",
+    show_default=True,
+    help="A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
+)
 @approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")

@@ -22,30 +22,69 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("--from", "layouts", multiple=True, metavar="[IMAGE=]PATH",
-              help="Take images from this OCI layout, a folder or a tar archive (may be repeated).")
+@click.option(
+    "--from",
+    "layouts",
+    multiple=True,
+    metavar="[IMAGE=]PATH",
+    help="Take images from this OCI layout, a folder or a tar archive (may be repeated).",
+)
 @click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
 @click.option("--update", is_flag=True, help="Ask anew what tags stand for, and choose versions anew.")
 @click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
-@click.option("--platform", default="", metavar="OS/ARCH", help="The image to take where there are several.  "
-              "[default: linux/amd64]")
-@click.option("--authfile", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Credentials, in place of podman's and docker's.")
-@click.option("--registries-conf", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Mirrors, in place of the machine's registries.conf.")
-@click.option("--insecure", multiple=True, metavar="HOST[:PORT]",
-              help="Allow HTTP, and unknown certificates, for this registry (may be repeated).")
+@click.option(
+    "--platform",
+    default="",
+    metavar="OS/ARCH",
+    help="The image to take where there are several.  [default: linux/amd64]",
+)
+@click.option(
+    "--authfile",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Credentials, in place of podman's and docker's.",
+)
+@click.option(
+    "--registries-conf",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Mirrors, in place of the machine's registries.conf.",
+)
+@click.option(
+    "--insecure",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Allow HTTP, and unknown certificates, for this registry (may be repeated).",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="How much to fetch at once.")
-@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, show_default=True, metavar="SECONDS",
-              help="The longest that a registry may be silent.")
-@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True,
-              help="How often to try again what may pass.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="The longest that a registry may be silent.",
+)
+@click.option(
+    "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to try again what may pass."
+)
 @approve_option
 @click.pass_context
 def vendor(
-    ctx: click.Context, path: Path, layouts: tuple[str, ...], offline: bool, update: bool, check: bool, platform: str,
-    authfile: Path | None, registries_conf: Path | None, insecure: tuple[str, ...], jobs: int, timeout: float,
-    retries: int, approve: tuple[str, ...],
+    ctx: click.Context,
+    path: Path,
+    layouts: tuple[str, ...],
+    offline: bool,
+    update: bool,
+    check: bool,
+    platform: str,
+    authfile: Path | None,
+    registries_conf: Path | None,
+    insecure: tuple[str, ...],
+    jobs: int,
+    timeout: float,
+    retries: int,
+    approve: tuple[str, ...],
 ) -> None:
     """Bring what a workspace names by image into vendor/.
 

@@ -14,8 +14,12 @@ from olmc.yaml import c_reader_active
 
 
 @click.command()
-@click.option("--profile", metavar="VERSION", shell_complete=olm_versions,
-              help="Print what olmc can't reproduce of this OLM version.")
+@click.option(
+    "--profile",
+    metavar="VERSION",
+    shell_complete=olm_versions,
+    help="Print what olmc can't reproduce of this OLM version.",
+)
 def version(profile: str | None) -> None:
     """Print the versions of olmc, OLM and what runs it.
 

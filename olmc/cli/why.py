@@ -19,8 +19,14 @@ from olmc.model.diagnostic import Severity
 @click.command()
 @click.argument("target")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True,
-              help="Text for people, or JSON for machines (schemas/why.schema.json).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for people, or JSON for machines (schemas/why.schema.json).",
+)
 @approve_option
 @kube_version_option
 @olm_version_option

@@ -50,11 +50,7 @@ def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
         if name in named:
             name = name.removesuffix(".yaml") + f"-{_digest(str(found.identity) + found.identity.group)}.yaml"
         named[name] = f"{MARK}\n{dump_one(found.object)}"
-    kustomization = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": list(named),
-    }
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
     named[KUSTOMIZATION] = f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}"
     return named
 

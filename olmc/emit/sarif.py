@@ -67,9 +67,7 @@ class Sarif(NamedTuple):
     left_out: int
 
 
-def as_sarif(
-    diagnostics: Iterable[Diagnostic], tool: Tool, line_of: LineOf, *, least: Severity = SHOWN_FROM
-) -> Sarif:
+def as_sarif(diagnostics: Iterable[Diagnostic], tool: Tool, line_of: LineOf, *, least: Severity = SHOWN_FROM) -> Sarif:
     """The diagnostics as one run, the gravest first; `line_of` gives source lines, which fingerprints are made of.
 
     Paths are relative to the base `%SRCROOT%`, the root of the repository. A finding without a place is put there.

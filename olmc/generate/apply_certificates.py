@@ -108,11 +108,7 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
         "apiVersion": _API_VERSION,
         "kind": "Certificate",
         "metadata": metadata,
-        "spec": {
-            "dnsNames": hosts,
-            "issuerRef": {"kind": "Issuer", "name": name},
-            "secretName": name,
-        },
+        "spec": {"dnsNames": hosts, "issuerRef": {"kind": "Issuer", "name": name}, "secretName": name},
     }
 
 

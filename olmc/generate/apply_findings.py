@@ -31,9 +31,7 @@ def report_large(objects: Iterable[Rendered], options: Options, report: Report) 
         size = applied_size(found.object)
         if size > ANNOTATIONS_LIMIT:
             place = at(source) if source is not None else None
-            report.add(
-                TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT)
-            )
+            report.add(TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT))
 
 
 def report_order(objects: Sequence[Rendered], options: Options, report: Report) -> None:

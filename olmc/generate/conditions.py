@@ -48,22 +48,14 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
             "namespace": csv.namespace,
             "ownerReferences": [csv_reference(csv.name, controller=True)],
         },
-        "spec": {
-            "deployments": [item.get("name") or "" for item in csv.deployments],
-            "serviceAccounts": accounts,
-        },
+        "spec": {"deployments": [item.get("name") or "" for item in csv.deployments], "serviceAccounts": accounts},
     }
     owner = owner_reference(profile.operatorcondition, "OperatorCondition", csv.name, controller=True)
     role = profile.operatorcondition_role
     metadata = with_labels({"name": csv.name, "namespace": csv.namespace}, role["labels"])
     metadata["ownerReferences"] = [owner]
     rules = [
-        {
-            "verbs": verbs,
-            "apiGroups": [OLM_GROUP],
-            "resources": [resource],
-            "resourceNames": [csv.name],
-        }
+        {"verbs": verbs, "apiGroups": [OLM_GROUP], "resources": [resource], "resourceNames": [csv.name]}
         for verbs, resource in role["rules"]
     ]
     yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata, "rules": rules}

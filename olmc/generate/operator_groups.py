@@ -91,11 +91,7 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[A
     name = operator_group_role_name(profile, group.namespace, group.name, suffix)
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
-    role: KubernetesObject = {
-        "apiVersion": RBAC_V1,
-        "kind": "ClusterRole",
-        "metadata": metadata,
-    }
+    role: KubernetesObject = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata}
     selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
     if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}

@@ -65,11 +65,7 @@ Rewrite = Callable[[World, Sequence[Rendered]], Sequence[Rendered]]
 
 
 def generate(
-    cluster: Cluster,
-    options: Options,
-    report: Report,
-    further: Sequence[Pass] = (),
-    rewrite: Rewrite | None = None,
+    cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrite: Rewrite | None = None
 ) -> tuple[Rendered, ...]:
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
 

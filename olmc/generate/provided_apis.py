@@ -92,9 +92,4 @@ def _labels(world: World, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str
 
 
 def _role(metadata: dict[str, Any], rule: dict[str, Any]) -> KubernetesObject:
-    return {
-        "apiVersion": RBAC_V1,
-        "kind": "ClusterRole",
-        "metadata": metadata,
-        "rules": [rule],
-    }
+    return {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]}

@@ -22,9 +22,11 @@ def stock(world: World) -> Iterator[Rendered]:
     others = _written_elsewhere(world)
     csvs = {*world.cluster.csvs, *homes_of_copies(world)}
     for identity, found in world.cluster.stock.items():
-        if identity == OLMCONFIG or identity in others or (identity.group, identity.kind) in (
-            ("", "Namespace"),
-            ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        if (
+            identity == OLMCONFIG
+            or identity in others
+            or (identity.group, identity.kind)
+            in (("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
         ):
             continue
         if world.options.copied_csvs and _is_orphan(found.object, csvs):
@@ -49,9 +51,7 @@ def _is_orphan(obj: KubernetesObject, csvs: Collection[Name]) -> bool:
 
 def _written_elsewhere(world: World) -> frozenset[Identity]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
-    conditions = (
-        Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs
-    )
+    conditions = (Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
     services = (
         Identity("apiregistration.k8s.io", "APIService", "", apiservice_name(item))
         for member, _ in world.installed()

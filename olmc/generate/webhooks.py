@@ -75,9 +75,7 @@ def _apiservice_backend(profile: Profile, namespace: str, item: Mapping[str, Any
     return {"namespace": namespace, "name": service, **port}
 
 
-def _adopted(
-    obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]
-) -> KubernetesObject:
+def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
     """An API service that was there: it keeps its priorities and annotations."""
     metadata = {**obj["metadata"], "labels": {**(obj["metadata"].get("labels") or {}), **labels}}
     return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "caBundle": "", "service": backend}}

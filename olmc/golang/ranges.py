@@ -10,17 +10,7 @@ from olmc.golang.semver import GO_SPACE, Version, VersionError, parse_strict, qu
 
 __all__ = ["Comparator", "Range", "RangeError", "parse_range", "range_or_none"]
 
-_OPERATORS = {
-    "": "==",
-    "=": "==",
-    "==": "==",
-    "!": "!=",
-    "!=": "!=",
-    ">": ">",
-    ">=": ">=",
-    "<": "<",
-    "<=": "<=",
-}
+_OPERATORS = {"": "==", "=": "==", "==": "==", "!": "!=", "!=": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 _SIGNED = re.compile(r"[+-]?[0-9]+")
 
 

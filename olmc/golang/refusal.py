@@ -38,9 +38,7 @@ class _Found(NamedTuple):
     fatal: bool
 
 
-def first_refusal(
-    go_type: str, value: Any, *, strict: bool = False, exact: bool = False
-) -> GoTypeError | None:
+def first_refusal(go_type: str, value: Any, *, strict: bool = False, exact: bool = False) -> GoTypeError | None:
     """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors, and with
     `exact` keys in another case are unknown."""
     first = None

@@ -145,11 +145,7 @@ def defaulted_names(names: Mapping[str, Any]) -> dict[str, Any]:
     """The names of a CRD, with those that the API server makes of others."""
     kind = text(names.get("kind"))
     singular, list_kind = text(names.get("singular")), text(names.get("listKind"))
-    return {
-        **names,
-        "singular": singular or kind.lower(),
-        "listKind": list_kind or (f"{kind}List" if kind else ""),
-    }
+    return {**names, "singular": singular or kind.lower(), "listKind": list_kind or (f"{kind}List" if kind else "")}
 
 
 def stored_versions(crd: Mapping[str, Any]) -> list[str]:

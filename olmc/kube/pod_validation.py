@@ -88,8 +88,10 @@ def _special_annotation_errors(
 
 
 def _is_int32(value: str) -> bool:
-    return re.fullmatch("-?[0-9]{1,11}", value) is not None and not re.match("0.", value) and (
-        -MAX_INT32 - 1 <= int(value) <= MAX_INT32
+    return (
+        re.fullmatch("-?[0-9]{1,11}", value) is not None
+        and not re.match("0.", value)
+        and (-MAX_INT32 - 1 <= int(value) <= MAX_INT32)
     )
 
 
@@ -99,9 +101,7 @@ def _annotated_profile_errors(
     """Profiles must be those that annotations choose, where there are both."""
     context, is_windows = mapping(pod.get("securityContext")), mapping(pod.get("os")).get("name") == "windows"
     where = ("securityContext", "seccompProfile")
-    yield from annotated_seccomp_errors(
-        context.get("seccompProfile"), annotations.get(SECCOMP_POD), path.child(*where)
-    )
+    yield from annotated_seccomp_errors(context.get("seccompProfile"), annotations.get(SECCOMP_POD), path.child(*where))
     containers = [(each, here, text(each.get("name"))) for each, here in all_containers(pod, path)]
     for container, here, name in containers:
         profile = mapping(container.get("securityContext")).get("seccompProfile")
@@ -201,9 +201,7 @@ def _host_network_errors(pod: Mapping[str, Any], path: Path) -> Iterator[FieldEr
                 yield here.invalid(host, "must match `containerPort` when `hostNetwork` is true")
 
 
-def _policy_errors(
-    pod: Mapping[str, Any], field: str, known: tuple[str, ...], path: Path
-) -> Iterator[FieldError]:
+def _policy_errors(pod: Mapping[str, Any], field: str, known: tuple[str, ...], path: Path) -> Iterator[FieldError]:
     value = text(pod.get(field))
     if value and value not in known:
         yield path.child(field).unsupported(typed(value), known)

@@ -50,9 +50,7 @@ def _probe_errors(probe: Mapping[str, Any], name: str, grace: int, path: Path) -
         yield ending.invalid(seconds, "must not be set for readinessProbes")
 
 
-def _handler_errors(
-    handler: Mapping[str, Any], kinds: tuple[str, ...], grace: int, path: Path
-) -> Iterator[FieldError]:
+def _handler_errors(handler: Mapping[str, Any], kinds: tuple[str, ...], grace: int, path: Path) -> Iterator[FieldError]:
     """A probe or hook does one thing, which is the first that it names."""
     first = ""
     for kind in kinds:

@@ -19,9 +19,12 @@ _OBJECT_COUNTS = frozenset(
 _COMPUTE = frozenset(("cpu", "memory"))
 _OF_CONTAINERS = _COMPUTE | {"ephemeral-storage"}
 _MEASURED = _OF_CONTAINERS | {"storage"}
-_STANDARD = _OBJECT_COUNTS | _MEASURED | {f"requests.{name}" for name in _MEASURED} | {
-    f"limits.{name}" for name in _OF_CONTAINERS
-}
+_STANDARD = (
+    _OBJECT_COUNTS
+    | _MEASURED
+    | {f"requests.{name}" for name in _MEASURED}
+    | {f"limits.{name}" for name in _OF_CONTAINERS}
+)
 _HUGE = "hugepages-"
 
 

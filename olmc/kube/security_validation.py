@@ -218,10 +218,7 @@ def _seccomp_annotation_errors(named: str, path: Path) -> Iterator[FieldError]:
         yield path.invalid(named, "must be a valid seccomp profile")
 
 
-_ANNOTATED = {
-    "Unconfined": ("unconfined",),
-    "RuntimeDefault": ("runtime/default", "docker/default"),
-}
+_ANNOTATED = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
 
 
 def annotated_seccomp_errors(profile: Any, annotation: Any, path: Path) -> Iterator[FieldError]:

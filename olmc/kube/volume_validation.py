@@ -11,12 +11,7 @@ from olmc.golang.quantity import thousandths
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present, typed
 from olmc.kube.names import backstep_errors, between, descending_path_errors, label_name_errors
-from olmc.kube.projection_validation import (
-    downward_file_errors,
-    item_errors,
-    mode_errors,
-    projection_errors,
-)
+from olmc.kube.projection_validation import downward_file_errors, item_errors, mode_errors, projection_errors
 from olmc.model.values import mapping, mappings, text, texts
 
 Source = Mapping[str, Any]

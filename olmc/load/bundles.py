@@ -33,9 +33,7 @@ _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata",
 _SAYS_CSV = re.compile(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
 _ALIKE = 0.85
 # Kubernetes ends a document at every line of --- before which any line stands, be it a comment, blank, or --- itself.
-_NOTHING_FIRST = re.compile(
-    r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE
-)
+_NOTHING_FIRST = re.compile(r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
 class _Broken(NamedTuple):

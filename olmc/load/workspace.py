@@ -310,5 +310,3 @@ def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict
 
                 found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
     return found
-
-

@@ -241,4 +241,3 @@ class Cluster(NamedTuple):
 def key_of(csv: Csv | Group) -> Name:
     """The namespace and name of a CSV or an OperatorGroup."""
     return Name(csv.namespace, csv.name)
-

@@ -33,12 +33,7 @@ from olmc.yaml import Document
 RENDERED_FROM = "olmc.dev/rendered-from"
 _LOCAL = "config.kubernetes.io/local-config"
 _KIND_HINT = "Write apiVersion: olmc.dev/v1alpha1, kind: Render, and the options as the keys of spec."
-_SEVERITIES = {
-    Severity.INFO: "info",
-    Severity.WARNING: "warning",
-    Severity.FAILURE: "error",
-    Severity.ERROR: "error",
-}
+_SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "warning", Severity.FAILURE: "error", Severity.ERROR: "error"}
 
 
 class Outcome(NamedTuple):

@@ -18,13 +18,7 @@ from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
-from olmc.proposed.content import (
-    content_of_image,
-    namespaces_of,
-    objects_of,
-    resolved,
-    suggested_namespace,
-)
+from olmc.proposed.content import content_of_image, namespaces_of, objects_of, resolved, suggested_namespace
 from olmc.proposed.gate import Judged, Setting, judged
 from olmc.proposed.scopes import scopes
 

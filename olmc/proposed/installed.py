@@ -98,12 +98,7 @@ def _installation(
     final = finals.get(Identity(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
     return Installation(
-        csv.namespace,
-        csv.name,
-        targets,
-        _sanitised(final),
-        tracked,
-        _cells(member, subscription, cluster, channels),
+        csv.namespace, csv.name, targets, _sanitised(final), tracked, _cells(member, subscription, cluster, channels)
     )
 
 

@@ -76,8 +76,11 @@ def _is_needless(cluster: Cluster, group: Group, moved: set[Name]) -> bool:
     A group that names a service account stays: Installs in its namespace use that account (R-INSTALL-5).
     """
     mine = {name for name in cluster.subscriptions if name.namespace == group.namespace}
-    return bool(mine) and mine <= moved and not cluster.csvs_in(group.namespace) and not group.spec.get(
-        "serviceAccountName"
+    return (
+        bool(mine)
+        and mine <= moved
+        and not cluster.csvs_in(group.namespace)
+        and not group.spec.get("serviceAccountName")
     )
 
 
@@ -138,4 +141,3 @@ def _written(operator: KubernetesObject, comments: _Comments) -> Iterator[str]:
         yield from (f"{' ' * indent}{comment}\n" for comment in comments.before.get(field, ()))
         behind = comments.behind.get(field)
         yield f"{line.rstrip()}  {behind}\n" if behind else line
-

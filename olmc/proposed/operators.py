@@ -186,9 +186,7 @@ def _by_operator(outcomes: Sequence[Outcome], picks: Iterable[Pick]) -> dict[str
     return own
 
 
-def _installed(
-    scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence[Pick]
-) -> tuple[Cluster, Outcome]:
+def _installed(scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence[Pick]) -> tuple[Cluster, Outcome]:
     contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
     for pick, content in zip(picks, contents, strict=True):
         if content is None:

@@ -64,11 +64,7 @@ def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
     installs = (*begun.judged, *(each for outcome in resolved for each in outcome.installs))
     keys = frozenset(component_key(name, options) for name in names)
     adopted = {name: component_key(operator, options) for name, operator in migrated.items()}
-    differing = {
-        outcome.operator.name: found
-        for outcome in outcomes
-        if (found := _differing(outcome, begun.given))
-    }
+    differing = {outcome.operator.name: found for outcome in outcomes if (found := _differing(outcome, begun.given))}
     told = (
         *association.refused,
         *findings(outcomes, installs, refused, differing, cluster, options),

@@ -47,9 +47,7 @@ def findings(
         if found:
             shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
             place = at(outcome.operator.source, "metadata", "name")
-            yield rules.DIVERGES.finding(
-                place, operator=outcome.operator.name, count=len(found), components=shown
-            )
+            yield rules.DIVERGES.finding(place, operator=outcome.operator.name, count=len(found), components=shown)
     for (reason, message), failed in failures.items():
         yield _unresolved(reason, message, failed, cluster)
 

@@ -15,17 +15,7 @@ from olmc.resolve.cel import CelError, Rule, compile_rule
 from olmc.resolve.decode import DecodeError, kind, lookup, text_fields
 from olmc.resolve.view import Api, Item
 
-__all__ = [
-    "Cel",
-    "ConstraintError",
-    "Every",
-    "InPackage",
-    "Labelled",
-    "NoneOf",
-    "Predicate",
-    "Provides",
-    "Some",
-]
+__all__ = ["Cel", "ConstraintError", "Every", "InPackage", "Labelled", "NoneOf", "Predicate", "Provides", "Some"]
 __all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
 
 MAX_SIZE = 131072

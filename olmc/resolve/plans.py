@@ -237,7 +237,10 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
 
 
 def _steps(
-    wanted: Sequence[Pick], contents: Mapping[str, Content | None], generated: Mapping[str, Step], namespace: str,
+    wanted: Sequence[Pick],
+    contents: Mapping[str, Content | None],
+    generated: Mapping[str, Step],
+    namespace: str,
     profile: Profile,
 ) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
     """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""

@@ -20,9 +20,7 @@ from olmc.rules.rule import Rule
 __all__ = ["failure", "remarks"]
 
 
-def failure(
-    question: Question, draft: Draft, errors: Sequence[Trouble], given: Answer, rule: Rule
-) -> Diagnostic:
+def failure(question: Question, draft: Draft, errors: Sequence[Trouble], given: Answer, rule: Rule) -> Diagnostic:
     """The diagnostic for a namespace that can't be resolved: where the cause stands, else at its first Subscription."""
     wishes = sorted(question.wishes, key=lambda each: each.name)
     placed = [(wish.name, wish.location) for wish in wishes if wish.location]
@@ -79,11 +77,7 @@ def _other_channels(wish: Wish, item: Item, others: list[Item]) -> Iterator[Diag
     channels = [other.channel for other in others if other.name == item.name]
     if not wish.channel and len(channels) > 1:
         yield rules.CHANNEL_LEFT_OPEN.finding(
-            wish.location,
-            name=wish.name,
-            bundle=item.name,
-            channels=", ".join(channels),
-            channel=item.channel,
+            wish.location, name=wish.name, bundle=item.name, channels=", ".join(channels), channel=item.channel
         )
 
 

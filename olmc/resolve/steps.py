@@ -70,9 +70,7 @@ class UndecodableCSVError(ValueError):
         self.found = found
 
 
-def csv_object(
-    content: Content, namespace: str, replaces: str, properties: str, profile: Profile
-) -> KubernetesObject:
+def csv_object(content: Content, namespace: str, replaces: str, properties: str, profile: Profile) -> KubernetesObject:
     """The CSV that an InstallPlan creates (R-CAT-620); raises UndecodableCSVError.
 
     It keeps the apiVersion that the bundle gives it, odd as that may be: steps and owner references repeat it.
@@ -105,9 +103,7 @@ def csv_object(
     return {"apiVersion": str(obj["apiVersion"]), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
 
 
-def bundle_steps(
-    content: Content, csv: KubernetesObject, catalog: CatalogKey, profile: Profile
-) -> tuple[Step, ...]:
+def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, profile: Profile) -> tuple[Step, ...]:
     """All steps of a bundle in order: the CSV, the other objects by file name, the RBAC (R-CAT-611, R-CAT-613).
 
     `csv` is the outcome of `csv_object`. Of two steps for one kind and name the first one's content counts for both, as
@@ -184,9 +180,7 @@ def _service_account(csv: KubernetesObject, account: str, is_owned: bool) -> Kub
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
-def _role_pair(
-    csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
-) -> Iterator[KubernetesObject]:
+def _role_pair(csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile) -> Iterator[KubernetesObject]:
     """R-SA-2, R-SA-3."""
     owner, namespace = csv["metadata"]["name"], csv["metadata"]["namespace"]
     name = role_name(profile, owner, namespace, dict(entry))
@@ -195,9 +189,7 @@ def _role_pair(
         yield {**obj, "metadata": {**metadata, "ownerReferences": [_reference(csv)]}}
 
 
-def _cluster_role_pair(
-    csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
-) -> Iterator[KubernetesObject]:
+def _cluster_role_pair(csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile) -> Iterator[KubernetesObject]:
     """R-SA-4, R-SA-5."""
     name = cluster_role_name(profile, csv["metadata"]["name"], csv["metadata"]["namespace"], dict(entry))
     refs = [_reference(csv)] if profile.rbac_owner_cluster["reference"] else []

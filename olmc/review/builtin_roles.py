@@ -119,11 +119,7 @@ def _metadata(name: str, to: list[str]) -> dict[str, object]:
 
 def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:
     listed: list[dict[str, list[str]]] = [
-        {
-            "verbs": verbs.split(),
-            "apiGroups": ["" if group == "core" else group],
-            "resources": resources.split(),
-        }
+        {"verbs": verbs.split(), "apiGroups": ["" if group == "core" else group], "resources": resources.split()}
         for verbs, group, resources in rules
     ]
     if name == "cluster-admin":

@@ -62,11 +62,7 @@ class Checked(NamedTuple):
 
 
 def checked(
-    root: Path,
-    compiled: Compiled,
-    settings: Settings,
-    options: Options = DEFAULTS,
-    given: frozenset[str] = frozenset(),
+    root: Path, compiled: Compiled, settings: Settings, options: Options = DEFAULTS, given: frozenset[str] = frozenset()
 ) -> Checked:
     """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
     if no_folder(root):

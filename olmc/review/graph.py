@@ -248,9 +248,7 @@ def _reached(heads: int, into: Mapping[int, int]) -> int:
     return reached
 
 
-def _versions(
-    package: Package, ground: _Ground, channels: Iterable[Channel], drawn: list[_Drawn]
-) -> Iterator[Vertex]:
+def _versions(package: Package, ground: _Ground, channels: Iterable[Channel], drawn: list[_Drawn]) -> Iterator[Vertex]:
     entries: dict[str, list[str]] = {}
     for channel in channels:
         for name in dict.fromkeys(entry.name for entry in channel.entries):

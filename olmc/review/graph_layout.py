@@ -113,9 +113,7 @@ def _by_band(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
     return found
 
 
-def _fill(
-    strip: Strip, cells: Sequence[tuple[Cell, Column]], pieces: Sequence[Piece], page: Page, y: float
-) -> Picture:
+def _fill(strip: Strip, cells: Sequence[tuple[Cell, Column]], pieces: Sequence[Piece], page: Page, y: float) -> Picture:
     """A channel in a band, from `y` on; the picture's height is where it ends."""
     above = tracks((piece for piece in pieces if not piece.straight and not is_below(piece)), page)
     below = tracks((piece for piece in pieces if not piece.straight and is_below(piece)), page)

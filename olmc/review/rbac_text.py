@@ -143,12 +143,7 @@ def _goes_without_saying(each: Permission, wide: Set[tuple[tuple[str | None, ...
 
 
 def _reasons(everybody: Iterable[Holder]) -> Iterator[str]:
-    shown = {
-        risk.name: risk
-        for holder in everybody
-        for each in holder.permissions
-        for risk in each.risks
-    }
+    shown = {risk.name: risk for holder in everybody for each in holder.permissions for risk in each.risks}
     if shown:
         risks = sorted(shown.values(), key=lambda risk: (-risk.cluster, risk.name))
         width = max(len(risk.name) for risk in risks) + 4

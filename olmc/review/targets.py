@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
 
-
 class Scene(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
     manifests, the findings about them, what became of the Operators of v2alpha1, and what is left out of its folder."""

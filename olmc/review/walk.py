@@ -15,17 +15,7 @@ from olmc.model.catalog import ChannelEntry
 from olmc.review.asked import AskedError, not_found
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 
-__all__ = [
-    "Hop",
-    "Route",
-    "Walk",
-    "dead_ends",
-    "lane_named",
-    "named",
-    "obstacle",
-    "route",
-    "walk",
-]
+__all__ = ["Hop", "Route", "Walk", "dead_ends", "lane_named", "named", "obstacle", "route", "walk"]
 
 
 class Hop(NamedTuple):

@@ -318,12 +318,7 @@ NAME_WITHOUT_RELEASE = _in_tree(
     "Name the bundle as the message says.",
     "A bundle with a release is named after package, version and release",
 )
-EMPTY_SKIP = _in_tree(
-    "OLMC239",
-    "An empty name in skips",
-    "Remove the empty item.",
-    "skips holds the names of bundles",
-)
+EMPTY_SKIP = _in_tree("OLMC239", "An empty name in skips", "Remove the empty item.", "skips holds the names of bundles")
 BAD_SKIP_RANGE = _in_tree(
     "OLMC240",
     "A skipRange that is no range",

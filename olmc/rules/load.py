@@ -6,80 +6,106 @@ from olmc.model.diagnostic import Severity
 from olmc.rules.rule import Rule
 
 NO_SUCH_PATH = Rule(
-    "OLMC120", Severity.ERROR, "The path is no directory that can be read",
+    "OLMC120",
+    Severity.ERROR,
+    "The path is no directory that can be read",
     "{path} {problem}",
     "Give the directory of a workspace, or of a bundle (with manifests/ and metadata/ in it).",
     "olmc compiles directories: a workspace with bundles, catalogs and manifests, or one bundle.",
 )
 UNREADABLE = Rule(
-    "OLMC121", Severity.ERROR, "A file or a folder can't be read",
+    "OLMC121",
+    Severity.ERROR,
+    "A file or a folder can't be read",
     "{path} can't be read: {cause}",
     "Make it readable, or leave it out with .olmcignore.",
     "Every file of the workspace is part of the input; leaving one out silently would change what is compiled.",
 )
 NOT_UTF8 = Rule(
-    "OLMC122", Severity.ERROR, "A file is not UTF-8",
+    "OLMC122",
+    Severity.ERROR,
+    "A file is not UTF-8",
     "{path} is not UTF-8 text (byte {offset})",
     "Save the file as UTF-8, or leave it out with .olmcignore.",
     "Kubernetes reads YAML and JSON as UTF-8.",
 )
 OUTSIDE = Rule(
-    "OLMC123", Severity.WARNING, "A link that is not followed",
+    "OLMC123",
+    Severity.WARNING,
+    "A link that is not followed",
     "{path} is a symbolic link {where} and is not followed",
     "{hint}",
     "A workspace may hold files of strangers; following links out of it would let them read anything on the machine. A "
     "link that leads nowhere has nothing to read.",
 )
 TOO_LARGE = Rule(
-    "OLMC124", Severity.ERROR, "A file is too large",
+    "OLMC124",
+    Severity.ERROR,
+    "A file is too large",
     "{path} has {size:,} bytes, more than the {limit:,} that olmc reads",
     "Split the file, or leave it out with .olmcignore.",
     "The limit protects the machine that compiles from a file made to exhaust it.",
 )
 NOT_AN_OBJECT = Rule(
-    "OLMC125", Severity.INFO, "A document is no Kubernetes object",
+    "OLMC125",
+    Severity.INFO,
+    "A document is no Kubernetes object",
     "{path} holds a document without apiVersion and kind, which is left out",
     "Leave the file out with .olmcignore if it is not meant for the cluster.",
     "Workspaces often hold other YAML files (values, configuration of tools); only objects with a kind are compiled.",
 )
 NO_NAME = Rule(
-    "OLMC126", Severity.ERROR, "An object without a name",
+    "OLMC126",
+    Severity.ERROR,
+    "An object without a name",
     "this {kind} {problem}",
     "{hint}",
     "Every object needs a name for the output to be the same each time.",
 )
 TWICE = Rule(
-    "OLMC127", Severity.WARNING, "The same object twice",
+    "OLMC127",
+    Severity.WARNING,
+    "The same object twice",
     "{identity} is defined more than once; the last definition wins",
     "Keep one of the two.",
     "Of two manifests for one object a cluster keeps what was applied last, which is rarely what was meant.",
 )
 REFUSED = Rule(
-    "OLMC129", Severity.FAILURE, "The API server would refuse this object",
+    "OLMC129",
+    Severity.FAILURE,
+    "The API server would refuse this object",
     "{kind} {name} would be refused: {where}: {problem}",
     "Correct the field; until then the object does not exist in the cluster.",
     "An object that the API server refuses is missing in the cluster, and olmc compiles the state without it.",
 )
 NO_BUNDLE_OBJECTS = Rule(
-    "OLMC130", Severity.ERROR, "A bundle without objects",
+    "OLMC130",
+    Severity.ERROR,
+    "A bundle without objects",
     "no bundle objects found in {path}",
     "Put the CSV and the CRDs into manifests/.",
     "A registry+v1 bundle holds its objects as files directly in manifests/ (R-CAT-101).",
 )
 NO_CSV = Rule(
-    "OLMC131", Severity.ERROR, "A bundle without a CSV",
+    "OLMC131",
+    Severity.ERROR,
+    "A bundle without a CSV",
     "no csv in bundle: {path} holds no ClusterServiceVersion",
     "{hint}",
     "The CSV names the bundle and says how to install it (R-CAT-101).",
 )
 NO_ANNOTATIONS = Rule(
-    "OLMC132", Severity.ERROR, "A bundle without annotations",
+    "OLMC132",
+    Severity.ERROR,
+    "A bundle without annotations",
     "Could not find annotations file in {path}",
     "{hint}",
     "The annotations say which package and channels a bundle belongs to (R-CAT-102, R-CAT-103).",
 )
 SEVERAL_DOCUMENTS = Rule(
-    "OLMC133", Severity.WARNING, "More than one document in a bundle file",
+    "OLMC133",
+    Severity.WARNING,
+    "More than one document in a bundle file",
     "found more than one document inside {path}, using only the first one{which}",
     "{hint}",
     "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
@@ -87,56 +113,74 @@ SEVERAL_DOCUMENTS = Rule(
     "what stands between two of them. Write one object a file, and nothing before it but a single line of ---.",
 )
 NOT_DECODED = Rule(
-    "OLMC134", Severity.WARNING, "A bundle file that holds no object",
+    "OLMC134",
+    Severity.WARNING,
+    "A bundle file that holds no object",
     "failed to decode {path}: {cause}",
     "{hint}",
     "Files that can't be read or have no kind are skipped when a bundle is loaded (R-CAT-101).",
 )
 MISSING_CRD = Rule(
-    "OLMC135", Severity.WARNING, "An owned CRD is not in the bundle",
+    "OLMC135",
+    Severity.WARNING,
+    "An owned CRD is not in the bundle",
     "error checking provided apis in bundle {bundle}: couldn't find {api} in bundle. found: {found}",
     "Add the CRD to manifests/, or remove it from customresourcedefinitions.owned.",
     "Catalog tools refuse a bundle whose CSV owns a CRD that it does not ship (R-CAT-101).",
 )
 NO_DOT = Rule(
-    "OLMC136", Severity.WARNING, "A CRD name without a dot",
+    "OLMC136",
+    Severity.WARNING,
+    "A CRD name without a dot",
     "error checking provided apis in bundle {bundle}: couldn't parse plural.group from crd name: {name}",
     "Write the full name of the CRD: plural.group.",
     "A CSV that names a CRD without its group is unusable: OLM leaves it untouched (R-OG-12).",
 )
 SAME_BUNDLE = Rule(
-    "OLMC137", Severity.WARNING, "The same bundle twice",
+    "OLMC137",
+    Severity.WARNING,
+    "The same bundle twice",
     "bundle {name} is in the workspace twice; this one is used",
     "Remove one of the two directories.",
     "Bundles are found by the name of their CSV, which should be unique.",
 )
 BAD_CONFIG = Rule(
-    "OLMC138", Severity.ERROR, "olmc.yaml is not valid",
+    "OLMC138",
+    Severity.ERROR,
+    "olmc.yaml is not valid",
     "olmc.yaml: {where}: {problem}",
     "Correct the field, or remove it.",
     "A misspelt option would silently do nothing, so unknown ones are refused.",
 )
 CONFIG_NAME = Rule(
-    "OLMC154", Severity.WARNING, "A configuration that is not read",
+    "OLMC154",
+    Severity.WARNING,
+    "A configuration that is not read",
     "olmc.yml is not read: the configuration of a workspace is called olmc.yaml",
     "Rename it to olmc.yaml.",
     "There is one name for the configuration, so that nobody has to guess which of two files counts.",
 )
 NO_BUNDLE_CONTENT = Rule(
-    "OLMC139", Severity.FAILURE, "The content of a bundle is not in the workspace",
+    "OLMC139",
+    Severity.FAILURE,
+    "The content of a bundle is not in the workspace",
     "bundle content for {bundle} ({image}) is not available offline",
     "Run `olmc vendor`, or unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
     "A catalog names bundles by image; only `olmc vendor` reads a registry, so their manifests must lie in the "
     "workspace (R-CAT-164).",
 )
 IMPLIED_NAMESPACE = Rule(
-    "OLMC140", Severity.INFO, "A namespace without a manifest",
+    "OLMC140",
+    Severity.INFO,
+    "A namespace without a manifest",
     "namespace {name} is used but no manifest creates it; olmc takes it as existing",
     "Add a Namespace, or list it under spec.namespaces of olmc.yaml.",
     "Objects can only be created in namespaces that exist.",
 )
 SNIPPED = Rule(
-    "OLMC141", Severity.WARNING, "A label selector with unknown keys",
+    "OLMC141",
+    Severity.WARNING,
+    "A label selector with unknown keys",
     "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them"
     "{effect}",
     "Write the labels below matchLabels.",
@@ -144,7 +188,9 @@ SNIPPED = Rule(
     "every namespace (R-OG-2).",
 )
 CONFLICTING_KINDS = Rule(
-    "OLMC142", Severity.WARNING, "Kind of another group taken for a core kind",
+    "OLMC142",
+    Severity.WARNING,
+    "Kind of another group taken for a core kind",
     "OLM looks only at the kind: this {kind} {which} is installed as one of {core}",
     "{hint}",
     "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
@@ -152,32 +198,42 @@ CONFLICTING_KINDS = Rule(
     "of manifests/, and give the others the apiVersion that they get.",
 )
 MISSING_TARGET = Rule(
-    "OLMC143", Severity.WARNING, "A target namespace that does not exist",
+    "OLMC143",
+    Severity.WARNING,
+    "A target namespace that does not exist",
     "OperatorGroup {group} targets namespace {name}, which the workspace does not have",
     "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
     "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
 )
 BAD_IGNORE = Rule(
-    "OLMC144", Severity.ERROR, "A pattern of .olmcignore can't be used",
+    "OLMC144",
+    Severity.ERROR,
+    "A pattern of .olmcignore can't be used",
     ".olmcignore: {cause}",
     "Write patterns as in .gitignore.",
     "A pattern that can't be read would let in what it was meant to leave out.",
 )
 NO_API_VERSION = Rule(
-    "OLMC145", Severity.FAILURE, "An object without apiVersion",
+    "OLMC145",
+    Severity.FAILURE,
+    "An object without apiVersion",
     "this document has kind {kind} but no apiVersion, so the API server would refuse it",
     "{hint}",
     "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
     "matched with their case: apiversion is not apiVersion.",
 )
 MISSPELT_KIND = Rule(
-    "OLMC152", Severity.WARNING, "A misspelt kind in olmc.yaml",
+    "OLMC152",
+    Severity.WARNING,
+    "A misspelt kind in olmc.yaml",
     "{name} in olmc.yaml: nothing is of kind {kind}",
     "Did you mean {meant}?",
     "A misspelt kind neither lets anything in nor leaves anything out. On the command line it is wrong usage.",
 )
 NO_SUCH_PLAN = Rule(
-    "OLMC153", Severity.WARNING, "An approval in olmc.yaml that approves nothing",
+    "OLMC153",
+    Severity.WARNING,
+    "An approval in olmc.yaml that approves nothing",
     "approve in olmc.yaml: there is no InstallPlan {plan}",
     "{hint}",
     "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "

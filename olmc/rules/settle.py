@@ -17,32 +17,42 @@ GROUP_REASONS = {
 }
 
 GROUP_FAILURE = Rule(
-    "OLMC301", Severity.FAILURE, "An operator can't be a member of its OperatorGroup",
+    "OLMC301",
+    Severity.FAILURE,
+    "An operator can't be a member of its OperatorGroup",
     "{csv} in namespace {namespace} would be Failed ({reason}): {text}",
     "{hint}",
     "Every operator needs exactly one OperatorGroup in its namespace, with targets that its install modes support and "
     "APIs that no intersecting group provides already.",
 )
 PENDING = Rule(
-    "OLMC302", Severity.FAILURE, "An operator waits for its requirements",
+    "OLMC302",
+    Severity.FAILURE,
+    "An operator waits for its requirements",
     "{csv} in namespace {namespace} would stay Pending ({reason}): {text}",
     "{hint}",
     "OLM installs an operator only when every CRD, API, service account and permission that it needs is there.",
 )
 INSTALL_FAILURE = Rule(
-    "OLMC303", Severity.FAILURE, "An operator can't be installed",
+    "OLMC303",
+    Severity.FAILURE,
+    "An operator can't be installed",
     "{csv} in namespace {namespace} would be {phase} ({reason}): {text}",
     "Correct the bundle, or ask its author to.",
     "The install strategy of the CSV can't be carried out as it is written.",
 )
 FLAPPING = Rule(
-    "OLMC304", Severity.WARNING, "An operator never settles",
+    "OLMC304",
+    Severity.WARNING,
+    "An operator never settles",
     "OLM does not come to rest on {csv} in namespace {namespace}: it retries for ever, and its phase keeps changing",
     "Correct what makes it fail; until then the output shows the state that it keeps returning to.",
     "Some failures are retried without end; what a cluster shows depends on the moment.",
 )
 GROUP_PROBLEM = Rule(
-    "OLMC305", Severity.FAILURE, "An OperatorGroup can't be processed",
+    "OLMC305",
+    Severity.FAILURE,
+    "An OperatorGroup can't be processed",
     "OperatorGroup {namespace}/{name}: {problem}; operators in its namespace get no status at all",
     "{hint}",
     "A group whose sync fails has no target namespaces, and nothing in its namespace is installed.",
@@ -53,7 +63,9 @@ TOKEN_HINT = (
     "its version: --kube-version, or spec.kubeVersion in olmc.yaml."
 )
 NO_TOKEN = Rule(
-    "OLMC328", Severity.FAILURE, "OLM has no token of a ServiceAccount",
+    "OLMC328",
+    Severity.FAILURE,
+    "OLM has no token of a ServiceAccount",
     "{csv} in namespace {namespace} would stay {phase}: {problem}",
     TOKEN_HINT,
     "Up to 0.28 OLM acts as the ServiceAccount that an OperatorGroup names only with a token that it finds in a "
@@ -61,7 +73,9 @@ NO_TOKEN = Rule(
     "CSV OLM says so in its log only; an InstallPlan fails with the text (OLMC308).",
 )
 TWO_GROUPS = Rule(
-    "OLMC306", Severity.FAILURE, "Two OperatorGroups in a namespace",
+    "OLMC306",
+    Severity.FAILURE,
+    "Two OperatorGroups in a namespace",
     "namespace {namespace} has more than one OperatorGroup: {names}",
     "Keep one of them; until then no Subscription in the namespace is resolved.",
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
@@ -75,77 +89,101 @@ UNMANAGED_HINT = (
     "no step of the plan is carried out."
 )
 PLAN_FAILED = Rule(
-    "OLMC308", Severity.FAILURE, "An InstallPlan fails",
+    "OLMC308",
+    Severity.FAILURE,
+    "An InstallPlan fails",
     "the InstallPlan for {csvs} in namespace {namespace} would end {phase}: {text}",
     "{hint}",
     "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator. It runs "
     "none where the namespace's OperatorGroup has no targets, or can't be processed.",
 )
 NOT_UNPACKED = Rule(
-    "OLMC309", Severity.FAILURE, "A bundle can't be unpacked",
+    "OLMC309",
+    Severity.FAILURE,
+    "A bundle can't be unpacked",
     "bundle {csv} can't be unpacked: {text}",
     "{hint}",
     "OLM must read every manifest of a bundle before it makes an InstallPlan.",
 )
 STEP_FAILED = Rule(
-    "OLMC310", Severity.FAILURE, "An object of a bundle can't be installed",
+    "OLMC310",
+    Severity.FAILURE,
+    "An object of a bundle can't be installed",
     "{csv}: {problem}",
     "Correct the object; what comes after it is not installed.",
     "The objects of a bundle are applied in order, and the first that fails stops the installation.",
 )
 UPGRADE_LOOP = Rule(
-    "OLMC311", Severity.ERROR, "Upgrades without end",
+    "OLMC311",
+    Severity.ERROR,
+    "Upgrades without end",
     "upgrade loop detected in namespace {namespace} (after {rounds} rounds)",
     "Look at the replaces and skipRange of the channel: some upgrade leads back.",
     "Every upgrade leads to another one, so there is no state to compile.",
 )
 NEEDS_APPROVAL = Rule(
-    "OLMC312", Severity.INFO, "An InstallPlan waits for approval",
+    "OLMC312",
+    Severity.INFO,
+    "An InstallPlan waits for approval",
     "the InstallPlan for {csvs} in namespace {namespace} waits for approval and is not carried out",
     "Use --approve {namespace}/{csv} to see what approving it would do.",
     "With installPlanApproval: Manual nothing is installed until somebody approves the plan.",
 )
 FOREIGN_HOME = Rule(
-    "OLMC313", Severity.FAILURE, "A bundle's CSV counts as a copy",
+    "OLMC313",
+    Severity.FAILURE,
+    "A bundle's CSV counts as a copy",
     "{csv} carries the annotation olm.operatorNamespace: {home} and is installed in {namespace}, so OLM takes it for a "
     "copy, for ever",
     "Remove the annotation from the bundle's CSV.",
     "OLM tells copies of CSVs by that annotation; a bundle must not ship it.",
 )
 WATCHES_DEFAULT = Rule(
-    "OLMC314", Severity.INFO, "A bundle that can't watch its own namespace",
+    "OLMC314",
+    Severity.INFO,
+    "A bundle that can't watch its own namespace",
     "{csv} supports neither all namespaces nor its own one; namespace default stands for the one that it watches",
     "Say which with --watch.",
     "Some operators only work for namespaces other than their own, and olmc can't know which you mean.",
 )
 NO_GROUP = Rule(
-    "OLMC315", Severity.FAILURE, "A Subscription in a namespace without an OperatorGroup",
+    "OLMC315",
+    Severity.FAILURE,
+    "A Subscription in a namespace without an OperatorGroup",
     "Subscription {namespace}/{name} is never resolved: namespace {namespace} has no OperatorGroup",
     "Add an OperatorGroup to namespace {namespace}.",
     "OLM resolves a namespace only if it has exactly one OperatorGroup, and says nothing otherwise.",
 )
 BAD_DURATION = Rule(
-    "OLMC319", Severity.FAILURE, "A duration that stops the resolution of a namespace",
+    "OLMC319",
+    Severity.FAILURE,
+    "A duration that stops the resolution of a namespace",
     "no Subscription in namespace {namespace} is resolved: {problem}",
     "Write a number with a unit, such as 90s, 10m or 1h30m, or remove the annotation.",
     "OLM reads two annotations of the OperatorGroup, for how long to unpack a bundle and when to try again, before it "
     "resolves a namespace, and says nothing if it can't (R-CAT-501).",
 )
 UNUSABLE = Rule(
-    "OLMC316", Severity.FAILURE, "OLM can't use a CSV",
+    "OLMC316",
+    Severity.FAILURE,
+    "OLM can't use a CSV",
     "{csv} in namespace {namespace} is left untouched: a CRD that it names has no dot in its name",
     "Write the full names of CRDs in customresourcedefinitions: plural.group.",
     "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
 )
 NO_NAMESPACE = Rule(
-    "OLMC318", Severity.FAILURE, "An operator without a namespace",
+    "OLMC318",
+    Severity.FAILURE,
+    "An operator without a namespace",
     "{kind} {name} has no metadata.namespace, so it is nowhere that OLM would install it",
     "{hint}",
     "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. In a workspace olmc does not "
     "know to which namespace an object is going to be applied that names none.",
 )
 UNSEEN_CATALOG = Rule(
-    "OLMC317", Severity.WARNING, "A catalog that the namespace does not see",
+    "OLMC317",
+    Severity.WARNING,
+    "A catalog that the namespace does not see",
     "Subscription {namespace}/{name} asks for catalog {catalog} in namespace {home}, which namespace {namespace} does "
     "not see: it sees its own catalogs and those of {glob}",
     "If {home} is where your cluster keeps its global catalogs, set globalCatalogNamespace: {home} in olmc.yaml.",

@@ -105,8 +105,7 @@ UNKNOWN_ANCHOR = Rule(
     Severity.ERROR,
     "An alias without anchor",
     "no anchor &{name} stands before the alias *{name}",
-    "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same "
-    "document.",
+    "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same document.",
     "A plain value that begins with `*` is an alias: it stands for the value marked with `&` and the same "
     "name, earlier in the same document.",
 )

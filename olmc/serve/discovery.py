@@ -72,12 +72,7 @@ def resource_list(resource: Resource) -> dict[str, Any]:
         }
         for name in resource.parts
     ]
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": resource.api_version,
-        "resources": listed,
-    }
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": resource.api_version, "resources": listed}
 
 
 def aggregated(media: str, groups: bool) -> dict[str, Any]:

@@ -68,9 +68,7 @@ def document_v2() -> dict[str, Any]:
         for resource in RESOURCES
         for path, name in _paths(resource)
     }
-    definitions = {
-        f"{_PREFIX}{name}": found for resource in RESOURCES for name, found in _schemas(resource, prefix)
-    }
+    definitions = {f"{_PREFIX}{name}": found for resource in RESOURCES for name, found in _schemas(resource, prefix)}
     return {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
 
 

@@ -74,9 +74,7 @@ def _metadata(form: Form, obj: KubernetesObject) -> KubernetesObject:
     return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
 
 
-def _table(
-    form: Form, items: Sequence[Listed], metadata: KubernetesObject, *, with_columns: bool
-) -> KubernetesObject:
+def _table(form: Form, items: Sequence[Listed], metadata: KubernetesObject, *, with_columns: bool) -> KubernetesObject:
     columns = [
         {
             "name": column.name,

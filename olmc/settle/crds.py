@@ -146,9 +146,7 @@ def _stored_versions(crd: KubernetesObject, before: KubernetesObject | None) -> 
     return [*known, *(version for version in current if version not in known)]
 
 
-def _resource_problems(
-    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster
-) -> Iterator[str]:
+def _resource_problems(name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster) -> Iterator[str]:
     spec = new.get("spec") or {}
     if ((spec.get("conversion") or {}).get("strategy")) == "Webhook":
         return

@@ -111,9 +111,7 @@ def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> Refusa
     return Refusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
 
 
-def existing_deployment(
-    name: str, csv: Csv, cluster: Cluster, members: Iterable[Member]
-) -> KubernetesObject | None:
+def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[Member]) -> KubernetesObject | None:
     """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
 
     `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed-49).

@@ -95,9 +95,7 @@ def _account(group: Group) -> dict[str, str] | None:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "name": name, "namespace": group.namespace, "uid": ""}
 
 
-def _run(
-    cluster: Cluster, plan: InstallPlan, group: Group, options: Options
-) -> tuple[Cluster, int, str, bool, Keys]:
+def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) -> tuple[Cluster, int, str, bool, Keys]:
     """The cluster after the steps that worked, their number, the first problem, whether it is one of rights, and the
     keys that lead to it in the step's object."""
     target = Target(plan.namespace, plan.name, options)

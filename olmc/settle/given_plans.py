@@ -151,9 +151,7 @@ def _unpacked(
     return bundle_steps(content._replace(inline=False), made, key, cluster.profile)
 
 
-def _content(
-    plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster
-) -> Content | None:
+def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster) -> Content | None:
     """What a bundle holds that a plan has unpacked, though its catalog may not list it any more."""
     from olmc.resolve.contents import content_of
     from olmc.resolve.steps import bundle_content

@@ -22,9 +22,7 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     obj = manifest.object
     name = obj["metadata"]["name"]
     given = obj.get("spec") or {}
-    spec: dict[str, Any] = {
-        key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None
-    }
+    spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
     selector = spec.get("selector")
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
         spec["selector"] = _of_labels(selector)

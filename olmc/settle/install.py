@@ -273,6 +273,4 @@ def _conversion_problems(csv: Csv, webhook: Mapping[str, Any], stock: Mapping[Id
         elif name not in owned:
             yield f"csv {csv.name} does not own CRD {name}"
         elif (crd.object.get("spec") or {}).get("preserveUnknownFields"):
-            yield (
-                "crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion"
-            )
+            yield ("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")

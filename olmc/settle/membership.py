@@ -70,8 +70,7 @@ class Verdict(NamedTuple):
 
 
 def api_verdict(
-    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[APIKey] | None],
-    profile: Profile,
+    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[APIKey] | None], profile: Profile
 ) -> Verdict:
     """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
 

@@ -314,5 +314,4 @@ def _being_replaced(member: Member, by: str) -> Member:
     phase = ("Replacing", "BeingReplaced", f"being replaced by csv: {by}")
     if member.phase == "Replacing":
         return member
-    return member._replace(phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase)
-    )
+    return member._replace(phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase))

@@ -105,9 +105,7 @@ def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[Name, Csv]) -> tuple[str, 
     installers = {value for key, value in annotations.items() if key.startswith(ALONGSIDE)}
     if str(Name(csv.namespace, csv.name)) in installers:
         return ()
-    return tuple(
-        sorted(name for name in predecessors(csv, csvs) if str(Name(csv.namespace, name)) in installers)
-    )
+    return tuple(sorted(name for name in predecessors(csv, csvs) if str(Name(csv.namespace, name)) in installers))
 
 
 def predecessors(csv: Csv, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
@@ -168,9 +166,7 @@ def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
 
 
-def serves_kind(
-    api: APIKey, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str
-) -> bool:
+def serves_kind(api: APIKey, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str) -> bool:
     """Whether the cluster serves a kind: a built-in one, one of a CRD that exists, or one that the options name."""
     if is_native(api, kube_version) or f"{api.group}/{api.version}/{api.kind}" in extra:
         return True

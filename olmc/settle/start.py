@@ -210,10 +210,7 @@ def _namespaces(
 
 
 def _catalogs(
-    workspace: Workspace,
-    manifests: Iterable[Manifest],
-    subscriptions: Mapping[Name, Subscription],
-    options: Options,
+    workspace: Workspace, manifests: Iterable[Manifest], subscriptions: Mapping[Name, Subscription], options: Options
 ) -> dict[CatalogKey, CatalogSource]:
     """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
     found: dict[CatalogKey, CatalogSource] = {}

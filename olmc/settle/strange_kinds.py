@@ -22,9 +22,7 @@ _GROUPS_ALIKE = 0.85
 _KINDS_ALIKE = 0.88
 
 
-def strange_kind(
-    manifest: Manifest, workspace: Workspace, profile: Profile, options: Options
-) -> Diagnostic | None:
+def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
     """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
     api, kind = manifest.object["apiVersion"], manifest.object["kind"]
     found = _about_olm(manifest, profile) if api.startswith(f"{OLM_GROUP}/") else _about_other(manifest, options)

@@ -125,7 +125,7 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
                 if base == OPAQUE:
                     emptied.append(parent)
                 elif base.startswith(WHITEOUT) and not base.startswith(RESERVED):
-                    removed.append(f"{parent}/{base[len(WHITEOUT):]}" if parent else base[len(WHITEOUT) :])
+                    removed.append(f"{parent}/{base[len(WHITEOUT) :]}" if parent else base[len(WHITEOUT) :])
                 elif not base.startswith(RESERVED):
                     _add(tree, added, name, member, content)
     except _broken() as error:

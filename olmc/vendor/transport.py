@@ -117,9 +117,7 @@ def exchange(
     raise FinalError(f"it redirects more than {MAX_REDIRECTS} times")
 
 
-def _once(
-    network: Network, method: str, url: str, headers: Mapping[str, str], insecure: bool, body: str
-) -> Response:
+def _once(network: Network, method: str, url: str, headers: Mapping[str, str], insecure: bool, body: str) -> Response:
     try:
         return _pool(network, url, insecure).urlopen(
             method, url, headers=headers, body=body or None, redirect=False, retries=False, preload_content=False,

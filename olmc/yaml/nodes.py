@@ -61,9 +61,7 @@ class Node:
 
 def is_merge(key: Node) -> bool:
     """Whether a key is the merge key: `<<`, plain or tagged, but not quoted."""
-    return (
-        key.kind is Kind.SCALAR and key.text == "<<" and (key.plain or key.tag == "tag:yaml.org,2002:merge")
-    )
+    return key.kind is Kind.SCALAR and key.text == "<<" and (key.plain or key.tag == "tag:yaml.org,2002:merge")
 
 
 def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | None:
@@ -93,9 +91,7 @@ def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | No
                 report.add(rules.UNKNOWN_ANCHOR.finding(_location(event, path), name=event.anchor))
                 return None
             mark = event.start_mark
-            siblings.append(
-                Node(Kind.ALIAS, mark.line + 1, mark.column + 1, text=event.anchor, target=target)
-            )
+            siblings.append(Node(Kind.ALIAS, mark.line + 1, mark.column + 1, text=event.anchor, target=target))
         elif kind in _STARTS:
             node = _node(event, _STARTS[kind])
             siblings.append(node)

@@ -20,9 +20,7 @@ _EXPECTED_IN_BRACKETS = re.compile(r"expected ',' or '([\]}])'")
 _QUOTED_VALUE = re.compile(r"""[^"'#]*[:-] +["']""")
 _LONGEST_KEY = 1024
 _QUOTE_HINT = "Put the whole value in single quotes, and write each single quote inside of it twice."
-_INDENT_HINT = (
-    "Give the lines that belong together the same indentation, and what belongs below them a deeper one."
-)
+_INDENT_HINT = "Give the lines that belong together the same indentation, and what belongs below them a deeper one."
 
 
 class _Finding(NamedTuple):
@@ -67,9 +65,7 @@ def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) 
     still_open = unclosed(text, lines, pure=pure)
     finding = _explain(_Trouble(said, while_reading, lines, mark.line, mark.column, began, still_open))
     line, column = finding.place or _within(lines, mark.line, mark.column)
-    return YAML_SYNTAX.finding(
-        Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint
-    )
+    return YAML_SYNTAX.finding(Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint)
 
 
 def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:
@@ -83,9 +79,7 @@ def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:
 def _refused_character(path: str, text: str) -> Diagnostic:
     match = _REFUSED.search(text)
     if match is None:
-        return YAML_SYNTAX.finding(
-            Location(path), problem="the reader gave up", hint="Save the file as plain UTF-8."
-        )
+        return YAML_SYNTAX.finding(Location(path), problem="the reader gave up", hint="Save the file as plain UTF-8.")
     before = LINE_BREAK.split(text[: match.start()])
     return YAML_SYNTAX.finding(
         Location(path, len(before), len(before[-1]) + 1),
@@ -99,9 +93,7 @@ def _explain(trouble: _Trouble) -> _Finding:
         finding = explanation(trouble)
         if finding:
             return finding
-    return _Finding(
-        f"{trouble.context}: {trouble.problem}".removeprefix(": "), "Check this line and the one before."
-    )
+    return _Finding(f"{trouble.context}: {trouble.problem}".removeprefix(": "), "Check this line and the one before.")
 
 
 def _from_the_lines(trouble: _Trouble) -> _Finding | None:
@@ -153,9 +145,7 @@ def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
         if ": " in here[: trouble.column] or here.startswith("--- "):
             return _Finding("a second colon followed by a space in one line", _QUOTE_HINT)
         if trouble.column > _LONGEST_KEY:
-            return _Finding(
-                "a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`."
-            )
+            return _Finding("a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`.")
         return _Finding("a key indented below a line that already has a value", _INDENT_HINT)
     if "expected ':'" in problem:
         hint = "Write `key: value` or `- item`, or indent the line so that it belongs to the text above."
@@ -182,9 +172,7 @@ def _from_the_parser(trouble: _Trouble) -> _Finding | None:
     if in_brackets:
         bracket = in_brackets[1]
         hint = f"Close the bracket with {bracket}, or write the comma that is missing."
-        return _Finding(
-            f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint
-        )
+        return _Finding(f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint)
     if "<document start>" in problem:
         hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
         return _Finding("text after the end of the document", hint)
@@ -194,9 +182,7 @@ def _from_the_parser(trouble: _Trouble) -> _Finding | None:
             hint = "Put the whole value in quotes: a plain value can't begin with a brace."
             return _Finding("text after a closing brace", hint)
         if _QUOTED_VALUE.match(before):
-            return _Finding(
-                "text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}"
-            )
+            return _Finding("text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}")
         kind = "mapping" if "mapping" in trouble.context else "list"
         return _Finding(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
     return _instead_of_a_value(trouble) if "node content" in problem else None

@@ -79,9 +79,7 @@ def test_every_stage_is_heard() -> None:
     """What settling finds is there beside what loading and the validators find; related places come along."""
     (groups, failed) = records("two-groups")
     assert (groups["code"], groups["severity"], failed["code"]) == ("OLMC306", "failure", "OLMC301")
-    assert groups["related"] == [
-        {"message": "OperatorGroup second", "path": "cluster.yaml", "line": 20, "column": 1}
-    ]
+    assert groups["related"] == [{"message": "OperatorGroup second", "path": "cluster.yaml", "line": 20, "column": 1}]
     assert olmc("check", "two-groups").exit_code == 1
 
 

@@ -441,7 +441,7 @@ def test_an_absent_side_hides_nothing(sides: Path) -> None:
     write(sides / "new", {"evil.yaml": EVIL, "olmc.yaml": f"{CONFIG}  exclude: [ClusterRoleBinding]\n"})
     done = olmc("diff", "nowhere", "new", "--allow-empty")
     assert ADMIN in done.stdout
-    assert "spec.exclude: [\"ClusterRoleBinding\"] (new)" in done.stdout
+    assert 'spec.exclude: ["ClusterRoleBinding"] (new)' in done.stdout
 
 
 def typed_list(kind: str, more: str = "") -> str:

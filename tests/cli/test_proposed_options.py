@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
-ASKED = {
-    "why": ("beacon.v1.0.0",),
-    "diff": ("{empty}",),
-    "get": ("installed", "-A", "-C"),
-    "rbac": (),
-    "status": (),
-}
+ASKED = {"why": ("beacon.v1.0.0",), "diff": ("{empty}",), "get": ("installed", "-A", "-C"), "rbac": (), "status": ()}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from olmc.golang.formats import conforms, supports
             "2024-01-01T24:00:00Z 2024-01-01T00:60:00Z 2024-01-01T00:00:00 2024-01-01 2024-01-01T00:00Z now",
         ),
         ("duration", "1h30m 0 -2s 1.5h 3d 2weeks 1Minute 5µs", "1 h30 1hour2 -3d s 3x"),
-        ("byte", "YQ== YWI= YWJj YWJjZA==", "YQ= YQ YW-j Y===" ),
+        ("byte", "YQ== YWI= YWJj YWJjZA==", "YQ= YQ YW-j Y==="),
         ("ipv4", "10.0.0.1 ::ffff:10.0.0.1", "10.0.0 10.0.0.256 ::1 010.0.0.1"),
         ("ipv6", "::1 fe80::1 ::ffff:10.0.0.1", "10.0.0.1 fe80::1%eth0 1::2::3"),
         ("cidr", "10.0.0.0/8 10.1.2.3/8 ::/0 fe80::/128", "10.0.0.0 10.0.0.0/33 10.0.0.0/255.0.0.0 10.0.0.0/-1 /8"),

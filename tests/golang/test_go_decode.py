@@ -227,10 +227,14 @@ LEFT = [
     ({"nullable": False, "minLength": 0, "maximum": 10.0}, {"maximum": 10, "minLength": 0}),
     ({"items": {"bogus": 1}, "additionalProperties": False}, {"items": {}, "additionalProperties": False}),
     ({"items": [{"type": "a", "x": 1}, {}]}, {"items": [{"type": "a"}, {}]}),
-    ({"items": "a", "dependencies": {"a": ["b"], "b": {"x": 1}, "c": 1}},
-     {"items": None, "dependencies": {"a": ["b"], "b": {}, "c": None}}),
-    ({"additionalProperties": None, "default": None, "enum": [None, {"b": 1, "a": 2.0}]},
-     {"enum": [None, {"a": 2, "b": 1}]}),
+    (
+        {"items": "a", "dependencies": {"a": ["b"], "b": {"x": 1}, "c": 1}},
+        {"items": None, "dependencies": {"a": ["b"], "b": {}, "c": None}},
+    ),
+    (
+        {"additionalProperties": None, "default": None, "enum": [None, {"b": 1, "a": 2.0}]},
+        {"enum": [None, {"a": 2, "b": 1}]},
+    ),
     ({"Type": "string", "description": ""}, {}),
 ]
 
@@ -245,13 +249,19 @@ def test_schemas_of_crds_as_the_api_server_keeps_them(value: Any, kept: Any) -> 
     ("value", "message"),
     [
         ({"additionalProperties": "yes"}, "boolean or JSON schema expected"),
-        ({"maximum": "1"},
-         "json: cannot unmarshal string into Go struct field JSONSchemaProps.maximum of type float64"),
+        (
+            {"maximum": "1"},
+            "json: cannot unmarshal string into Go struct field JSONSchemaProps.maximum of type float64",
+        ),
         # a decoder within the decoder does not know where it is, and the outer one says where it was called
-        ({"properties": {"a": {"items": {"minLength": "1"}}}},
-         "json: cannot unmarshal string into Go struct field JSONSchemaProps.properties.items of type int64"),
-        ({"type": 1, "items": {"type": []}},
-         "json: cannot unmarshal array into Go struct field JSONSchemaProps.items of type string"),
+        (
+            {"properties": {"a": {"items": {"minLength": "1"}}}},
+            "json: cannot unmarshal string into Go struct field JSONSchemaProps.properties.items of type int64",
+        ),
+        (
+            {"type": 1, "items": {"type": []}},
+            "json: cannot unmarshal array into Go struct field JSONSchemaProps.items of type string",
+        ),
     ],
 )
 def test_schemas_of_crds_that_do_not_fit(value: Any, message: str) -> None:

@@ -23,10 +23,22 @@ from olmc.golang.unknown import unknown_keys
         # below what decodes itself as a schema, a list of schemas or a boolean
         (
             "CustomResourceDefinition",
-            {"spec": {"versions": [{"schema": {"openAPIV3Schema": {
-                "properties": {"a": {"items": {"x-descriptors": []}, "additionalProperties": True}},
-                "items": {"readOnly": True}, "dependencies": {"a": ["b"], "b": {"x": 1}}, "default": {"x": 1},
-            }}}]}},
+            {
+                "spec": {
+                    "versions": [
+                        {
+                            "schema": {
+                                "openAPIV3Schema": {
+                                    "properties": {"a": {"items": {"x-descriptors": []}, "additionalProperties": True}},
+                                    "items": {"readOnly": True},
+                                    "dependencies": {"a": ["b"], "b": {"x": 1}},
+                                    "default": {"x": 1},
+                                }
+                            }
+                        }
+                    ]
+                }
+            },
             True,
             {
                 "spec.versions.0.schema.openAPIV3Schema.properties.a.items.x-descriptors": ("id", "$schema"),

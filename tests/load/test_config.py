@@ -29,7 +29,8 @@ from olmc.model.options import Indexing
         (CONFIG + "  ignore: [a, '!']\n", "olmc.yaml:4:15", "spec.ignore.1: Invalid git pattern"),
         (
             CONFIG + "  suppress:\n  - {code: OLMC270, reason: x, path: '[[:digit:]]'}\n",
-            "olmc.yaml:5:38", "spec.suppress.0.path: '[[:digit:]]' has a class of characters by name",
+            "olmc.yaml:5:38",
+            "spec.suppress.0.path: '[[:digit:]]' has a class of characters by name",
         ),
         (CONFIG + "  certs: certmanager\n", "olmc.yaml:4:10", "did you mean cert-manager?"),
         (CONFIG + "  kubeVersion: 1.36\n", "olmc.yaml:4:16", "1.36 is a number, not a text; put it in quotes"),
@@ -65,7 +66,9 @@ def test_an_empty_olmc_yaml_says_nothing(tmp_path: Path) -> None:
     assert (made.failed, len(made.objects)) == (False, 1)
 
 
-ALL_OPTIONS = CONFIG + """\
+ALL_OPTIONS = (
+    CONFIG
+    + """\
   for: apply
   certs: cert-manager
   copiedCSVs: false
@@ -87,6 +90,7 @@ ALL_OPTIONS = CONFIG + """\
   images: [{image: registry.example.com/kettle, bundle: kettle.v1}]
   proxy: {httpProxy: "http://p:1", noProxy: x}
 """
+)
 
 
 def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
         ("apiVersion: v2\nkind: chart\nname: a\n", []),
         ("kind: Namespace\nmetadata: {name: a}\nnote: no apiVersion\n", []),
         ("- apiVersion: v1\n  kind: Namespace\n  metadata: {name: a}\n", []),
-        ('? !!binary YXBpVmVyc2lvbg==\n: v1\nkind: Namespace\nmetadata: {name: a}\n', ["Namespace/a"]),
+        ("? !!binary YXBpVmVyc2lvbg==\n: v1\nkind: Namespace\nmetadata: {name: a}\n", ["Namespace/a"]),
         ('? "api\\\n  Version"\n: v1\nkind: Namespace\nmetadata: {name: a}\n', ["Namespace/a"]),
     ],
 )

@@ -52,8 +52,7 @@ def test_lists_are_flattened_and_know_their_places(tmp_path: Path) -> None:
 
 def test_what_is_no_object_is_left_out_and_named(tmp_path: Path) -> None:
     workspace, said = loaded(
-        tmp_path,
-        {"a.yaml": "- 1\n", "b.yaml": "key: value\n", "c.yaml": "", "d.yaml": "text", "e.yaml": "kind: 5\n"},
+        tmp_path, {"a.yaml": "- 1\n", "b.yaml": "key: value\n", "c.yaml": "", "d.yaml": "text", "e.yaml": "kind: 5\n"}
     )
     assert workspace.manifests == ()
     assert said == [f"info OLMC125 {path}.yaml:1:1" for path in "abde"]
@@ -386,7 +385,7 @@ def test_a_file_that_can_not_be_read_beside_the_csv_is_skipped_at_its_place_olmc
 def test_a_bundle_that_replaces_nothing_there_is_told_where_it_says_so_r_cat_144(tmp_path: Path) -> None:
     files = bundle("b", "2.0.0", replaces="kettle.v1.0.0") | {
         "subscription.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
-        "metadata: {name: kettle, namespace: ns}\nspec: {name: kettle, source: shop, sourceNamespace: ns}\n",
+        "metadata: {name: kettle, namespace: ns}\nspec: {name: kettle, source: shop, sourceNamespace: ns}\n"
     }
     _, said = loaded(tmp_path, files)
     column = files["b/manifests/kettle.csv.yaml"].index('"kettle.v1.0.0"') + 1

@@ -175,7 +175,10 @@ def test_namespaces_and_crds_are_neither_pruned_nor_deleted(plugin: Plugin, app:
 
 def test_a_custom_resource_whose_crd_is_elsewhere_is_not_tried_before(plugin: Plugin, app: Path) -> None:
     """Argo CD skips the dry run by itself only for CRDs of the same sync."""
-    write(app, {"more.yaml": """\
+    write(
+        app,
+        {
+            "more.yaml": """\
 apiVersion: tides.example.com/v1
 kind: Tide
 metadata: {name: high, namespace: harbour}
@@ -183,7 +186,9 @@ metadata: {name: high, namespace: harbour}
 apiVersion: lights.example.com/v1
 kind: Beacon
 metadata: {name: lit, namespace: harbour}
-"""})
+"""
+        },
+    )
     found = options_of(plugin.generates(app))
     assert found["Tide/harbour/high"] == "SkipDryRunOnMissingResource=true"
     assert "Beacon/harbour/lit" not in found
@@ -250,7 +255,10 @@ def test_half_an_output_is_none(plugin: Plugin, app: Path) -> None:
 
 def test_a_manifest_without_namespace_is_in_that_of_the_application(plugin: Plugin, app: Path) -> None:
     """Where Argo CD would put it; and a namespace where none belongs goes."""
-    write(app, {"more.yaml": """\
+    write(
+        app,
+        {
+            "more.yaml": """\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: loose, generateName: l-}
@@ -271,7 +279,9 @@ metadata: {name: unknown}
 apiVersion: lights.example.com/v1
 kind: Beacon
 metadata: {name: lit}
-"""})
+"""
+        },
+    )
     made = plugin.generates(app)
     assert made.by_name["ConfigMap/docks/loose"]["data"] == {"a": "b"}
     assert len([name for name in made.by_name if name.endswith("loose")]) == 1

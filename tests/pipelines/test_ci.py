@@ -287,10 +287,7 @@ def test_a_token_without_rights_is_no_failure(repository: Repository) -> None:
 NOTES = '[{"id": 5, "body": "hello"}, {"id": 6, "body": "<!-- olmc review -->\\nold"}]'
 
 
-@pytest.mark.parametrize(
-    ("notes", "request_line"),
-    [("[]", "--request POST"), (NOTES, "--request PUT")],
-)
+@pytest.mark.parametrize(("notes", "request_line"), [("[]", "--request POST"), (NOTES, "--request PUT")])
 def test_the_gitlab_job_keeps_one_note(notes: str, request_line: str, repository: Repository) -> None:
     code, out = repository.runs(gitlab_script(), STATUS="1", OLMC_TOKEN="t", NOTES=notes)
     assert code == 0, out

@@ -331,8 +331,10 @@ def test_no_text_makes_it_stumble(text: str) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "v1", "true", "all", "own-namespace"]),
-    lambda below: st.lists(below, max_size=2)
-    | st.dictionaries(st.sampled_from(["name", "namespace", "annotations", "labels", "a"]), below, max_size=3),
+    lambda below: (
+        st.lists(below, max_size=2)
+        | st.dictionaries(st.sampled_from(["name", "namespace", "annotations", "labels", "a"]), below, max_size=3)
+    ),
     max_leaves=5,
 )
 KINDS = st.sampled_from(["ConfigMap", "Namespace", "OperatorGroup", "Subscription", "ClusterServiceVersion", "List"])

@@ -113,9 +113,7 @@ def odd_workspace(place: tuple[str, Keys], junk: Any) -> Iterator[Path]:
 
 
 @CALM
-@given(
-    st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from(("review", "apply")), st.sampled_from(VERSIONS)
-)
+@given(st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from(("review", "apply")), st.sampled_from(VERSIONS))
 def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any, version: str) -> None:
     with odd_workspace(place, junk) as root:
         made = olmc.compile(root, olmc.Options(purpose=purpose, olm_version=version))

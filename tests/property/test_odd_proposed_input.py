@@ -97,9 +97,7 @@ operators:
   - {name: pot.v1.0.0, into: [b], modes: [All]}
   - {name: tray.v1.0.0, applied: all, modes: [All], owned: [Tray], into: [a]}
 """)
-OPTIONS = olmc.Options(
-    descoped=True, v2alpha1=True, user="jane", approve_installs=True, migrate_subscriptions=True
-)
+OPTIONS = olmc.Options(descoped=True, v2alpha1=True, user="jane", approve_installs=True, migrate_subscriptions=True)
 MINE = [path for path in paths(WORKSPACE["manifests"]) if len(path) > 1]
 
 
@@ -118,8 +116,11 @@ def test_junk_in_manifests(path: Keys, junk: Any, migrating: bool) -> None:
 
 
 @CALM
-@given(st.sampled_from(["installModes", "install", "customresourcedefinitions", "version", "displayName"]),
-       st.sampled_from(JUNK), st.integers(0, 4))
+@given(
+    st.sampled_from(["installModes", "install", "customresourcedefinitions", "version", "displayName"]),
+    st.sampled_from(JUNK),
+    st.integers(0, 4),
+)
 def test_junk_in_bundles(field: str, junk: Any, which: int) -> None:
     """Junk in the CSVs that are classified and installed."""
     case = copy.deepcopy(WORKSPACE)

@@ -87,10 +87,7 @@ def test_asking_for_less(granted: Sequence[Rule], wanted: Rule, field: str) -> N
 @CALM
 @given(rules)
 def test_everything_is_allowed_to_everybody(wanted: Rule) -> None:
-    everything = [
-        {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-        {"verbs": ["*"], "nonResourceURLs": ["*"]},
-    ]
+    everything = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
     assert allowed(everything, wanted)
     assert not allowed([], wanted)
 

@@ -159,6 +159,8 @@ WHO = {"kind": "User", "name": "ada"}
 # Which roles are aggregated, each from the roles with a label; circles included.
 graphs = st.dictionaries(st.sampled_from(ROLES), st.lists(st.sampled_from(ROLES), min_size=1, max_size=3))
 labels = st.dictionaries(st.sampled_from(ROLES), st.sets(st.sampled_from(ROLES)))
+
+
 def roles(own: dict[str, list[Any]], graph: dict[str, list[str]], to: dict[str, set[str]]) -> list[Rendered]:
     made = []
     for name in ROLES:

@@ -94,9 +94,7 @@ def test_the_order_of_the_input_never_matters_d2(question: Question, random: obj
 
     catalogs = [catalog._replace(entries=shuffled(catalog.entries)) for catalog in question.catalogs]
     other = question._replace(
-        catalogs=shuffled(tuple(catalogs)),
-        wishes=shuffled(question.wishes),
-        present=shuffled(question.present),
+        catalogs=shuffled(tuple(catalogs)), wishes=shuffled(question.wishes), present=shuffled(question.present)
     )
     assert answer(other) == answer(question)
     assert derivation(other, answer(other)) == derivation(question, answer(question))

@@ -58,9 +58,7 @@ def test_all_requirements_hold(selector: Mapping[str, Any], given_labels: Mappin
 
 @CALM
 @given(selectors, labels)
-def test_empty_selectors_match_everything(
-    selector: Mapping[str, Any], given_labels: Mapping[str, str]
-) -> None:
+def test_empty_selectors_match_everything(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     assert is_empty(selector) == (not requirements(selector))
     assert matches(selector, given_labels) or not is_empty(selector)
 

@@ -25,9 +25,9 @@ WORDS = st.sampled_from(
     "y n yes no on off true null ~ = << 1e3 12e4567 0o7 08 +.5 .inf .nan 0x1F 1_000 12:30 190:20:30.15 "
     "2001-01-01 2001-12-14t21:59:43.10-05:00 --- ... - ? : [] {} 0b-1 _1 ._ NaN None y: #a".split()
 )
-LINES = st.lists(
-    st.one_of(WORDS, SYNTAX, st.sampled_from(["", " ", "  a", "\ta", "a "])), min_size=2, max_size=5
-).map("\n".join)
+LINES = st.lists(st.one_of(WORDS, SYNTAX, st.sampled_from(["", " ", "  a", "\ta", "a "])), min_size=2, max_size=5).map(
+    "\n".join
+)
 TEXTS = st.one_of(st.text(), NUMBER_LIKE, SYNTAX, WORDS, LINES)
 # Adding zero takes away the sign of minus zero, which Go writes and does not read.
 FLOATS = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)
@@ -104,10 +104,7 @@ def test_every_value_is_read_back(values: list[Any]) -> None:
 @given(st.lists(VALUES, max_size=3))
 @settings(max_examples=150, deadline=None)
 def test_json_is_read_as_python_reads_it(values: list[Any]) -> None:
-    for text in (
-        "\n".join(map(json.dumps, values)),
-        " ".join(json.dumps(v, ensure_ascii=False) for v in values),
-    ):
+    for text in ("\n".join(map(json.dumps, values)), " ".join(json.dumps(v, ensure_ascii=False) for v in values)):
         report = Report()
         assert [document.value for document in read_json("t.json", text, report)] == values
         assert report.found == []

@@ -137,5 +137,6 @@ def test_the_libraries_are_not_imported_before_they_are_needed() -> None:
     code = "import sys, olmc.resolve.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
+
 def test_the_environment_is_made_once() -> None:
     assert cel._environment() is cel._environment()

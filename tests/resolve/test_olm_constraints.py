@@ -36,11 +36,7 @@ def required(kind: str, value: Any) -> Any:
             "with package: q and with version in range: >=1.0.0 <2.0.0",
         ),
         ("olm.label.required", {"label": "gpu"}, "with label: gpu"),
-        (
-            "olm.constraint",
-            {"gvk": GVK, "failureMessage": "m"},
-            "providing an API with group: g, version: v1, kind: K",
-        ),
+        ("olm.constraint", {"gvk": GVK, "failureMessage": "m"}, "providing an API with group: g, version: v1, kind: K"),
         ("olm.constraint", {"all": {}}, ""),
         (
             "olm.constraint",
@@ -102,11 +98,7 @@ def test_other_properties_ask_for_nothing_r_cat_540(kind: str) -> None:
             "convert olm.constraint to resolver predicate: cel expressions must have type Bool",
         ),
         ("olm.package.required", {"packageName": "q"}, "Last element in range is '||'"),
-        (
-            "olm.gvk.required",
-            {"group": 1},
-            "json: cannot unmarshal number into Go struct field .group of type string",
-        ),
+        ("olm.gvk.required", {"group": 1}, "json: cannot unmarshal number into Go struct field .group of type string"),
         (
             "olm.label.required",
             ["gpu"],

@@ -27,9 +27,7 @@ def package(
     A version stands for the bundle `p.v<version>`. `barred` are the versions with the property olm.deprecated, `absent`
     those whose bundles are not there.
     """
-    made = {
-        name: Channel(name, "p", tuple(entry(text) for text in entries)) for name, entries in channels.items()
-    }
+    made = {name: Channel(name, "p", tuple(entry(text) for text in entries)) for name, entries in channels.items()}
     names = {each.name for channel in made.values() for each in channel.entries} - {f"p.v{each}" for each in absent}
     bundles = {name: bundle(name.removeprefix("p.v"), barred) for name in sorted(names)}
     return Package("p", default or next(iter(made), ""), made, bundles, tuple(deprecations))

@@ -173,10 +173,7 @@ def rendered(kind: str, name: str, namespace: str = "", **body: Any) -> Rendered
 
 def binding(who: Any, rules: Any) -> list[Rendered]:
     ref = {"apiGroup": RBAC, "kind": "Role", "name": "r"}
-    return [
-        rendered("Role", "r", "ns", rules=rules),
-        rendered("RoleBinding", "b", "ns", subjects=who, roleRef=ref),
-    ]
+    return [rendered("Role", "r", "ns", rules=rules), rendered("RoleBinding", "b", "ns", subjects=who, roleRef=ref)]
 
 
 def test_a_role_gives_nothing_of_what_has_no_namespace() -> None:

@@ -33,9 +33,7 @@ def test_scenario(scenario: Mapping[str, Any], tmp_path: Path) -> None:
     done = compiled(scenario, tmp_path)
     assert done.settled is not None
     assert done.workspace is not None
-    scene = Scene(
-        done.objects, done.settled, done.workspace.bundles, done.workspace.manifests, done.diagnostics
-    )
+    scene = Scene(done.objects, done.settled, done.workspace.bundles, done.workspace.manifests, done.diagnostics)
     told = {target: as_text(why(target, scene)) for target in scenario["answers"]}
     assert told == scenario["answers"]
     assert as_table([("", each) for each in operators(done.settled)]) == scenario["status"]

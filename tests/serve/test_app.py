@@ -92,11 +92,7 @@ def test_package_manifests_of_a_namespace_r_cat_801(real: Feed) -> None:
 def test_names_that_are_not_there(real: Feed) -> None:
     status = failed(get(real, f"{V2}/namespaces/mojave/installed/gauge.v0.27.0"), 404, "NotFound")
     assert status["message"] == 'installed.packages.operators.coreos.com "gauge.v0.27.0" not found'
-    assert status["details"] == {
-        "name": "gauge.v0.27.0",
-        "group": "packages.operators.coreos.com",
-        "kind": "installed",
-    }
+    assert status["details"] == {"name": "gauge.v0.27.0", "group": "packages.operators.coreos.com", "kind": "installed"}
     failed(get(real, f"{V1}/namespaces/docks/packagemanifests/fork"), 404, "NotFound")
 
 

@@ -165,9 +165,7 @@ METHODS = st.sampled_from(["GET", "GET", "GET", "POST", "DELETE", "PATCH", "PUT"
 
 @settings(max_examples=400, deadline=None)
 @given(PATHS, QUERIES, ACCEPTS, METHODS, st.binary(max_size=20))
-def test_any_request_gets_an_answer_or_a_status(
-    path: str, query: str, accept: str, method: str, body: bytes
-) -> None:
+def test_any_request_gets_an_answer_or_a_status(path: str, query: str, accept: str, method: str, body: bytes) -> None:
     """Never an error of the server, never anything but what it says it is."""
     said: list[str] = []
     reply = ask(app(said=said), f"{path}?{query}", method, {"Accept": accept}, body)

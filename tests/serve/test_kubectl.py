@@ -135,6 +135,7 @@ def test_watching_files_change_r_inst_9(project: Path, tmp_path: Path) -> None:
         with (tmp_path / "seen").open("wb") as seen:
             watch = subprocess.Popen(command, env=server.environment, stdout=seen)
         try:
+
             def lines() -> list[str]:
                 return (tmp_path / "seen").read_text(encoding="utf-8").splitlines()
 

@@ -56,10 +56,7 @@ def places(tmp_path: Path, image: str, own: tuple[dict[str, object], ...] = ()) 
     [
         ("quay.io/other/app:v1", ["mirror.example.com/all/other/app:v1 insecure", "quay.io/other/app:v1"]),
         ("quay.io/acme/app:v1", ["tags.example.com/app:v1", "acme.example.com/new/app:v1"]),
-        (
-            f"quay.io/acme/app@{DIGEST}",
-            [f"digests.example.com/app@{DIGEST}", f"acme.example.com/new/app@{DIGEST}"],
-        ),
+        (f"quay.io/acme/app@{DIGEST}", [f"digests.example.com/app@{DIGEST}", f"acme.example.com/new/app@{DIGEST}"]),
         ("quay.io/acme-two/app", ["mirror.example.com/all/acme-two/app insecure", "quay.io/acme-two/app"]),
         ("quay.iota.example.com/a", ["quay.iota.example.com/a"]),
         ("git.corp.example.com/a/b", ["corp-mirror.example.com/a/b", "git.corp.example.com/a/b"]),

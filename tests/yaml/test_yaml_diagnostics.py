@@ -65,9 +65,7 @@ def test_a_key_that_stands_twice_is_a_warning_with_both_places() -> None:
     (document,) = read("dup.yaml", text, report)
     assert document.value == {"a": 2, "b": {"c": "z"}}
     assert list(document.value) == ["a", "b"]
-    assert [
-        (str(f.location), f.code, f.severity, [str(place) for _, place in f.related]) for f in report
-    ] == [
+    assert [(str(f.location), f.code, f.severity, [str(place) for _, place in f.related]) for f in report] == [
         ("dup.yaml:4:3", "OLMC102", Severity.WARNING, ["dup.yaml:3:3"]),
         ("dup.yaml:5:1", "OLMC102", Severity.WARNING, ["dup.yaml:1:1"]),
         ("dup.yaml:6:1", "OLMC102", Severity.WARNING, ["dup.yaml:1:1"]),
@@ -92,9 +90,9 @@ def test_the_bound_of_aliases_is_that_of_go_yaml() -> None:
     """99 % of 400,000 nodes may come out of aliases; a list of one alias more per node is refused."""
     items = ", ".join(["*a"] * 80)
     assert findings(f"a: &a [{', '.join(['x'] * 80)}]\nb: [{items}]\n") == []
-    assert [
-        f.code for f in findings(f"a: &a [{', '.join(['x'] * 800)}]\nb: [{', '.join(['*a'] * 800)}]\n")
-    ] == ["OLMC108"]
+    assert [f.code for f in findings(f"a: &a [{', '.join(['x'] * 800)}]\nb: [{', '.join(['*a'] * 800)}]\n")] == [
+        "OLMC108"
+    ]
 
 
 @pytest.mark.parametrize("opening", ["[", "{", "- ", "? ", "{a: ", "[{"])

@@ -77,9 +77,7 @@ def test_block_and_flow(keys: tuple[str | int, ...], value: str, key: str) -> No
         (("missing", "too"), "2:1", "2:1"),
     ],
 )
-def test_a_path_that_ends_early_gives_what_there_is_of_it(
-    keys: tuple[str | int, ...], value: str, key: str
-) -> None:
+def test_a_path_that_ends_early_gives_what_there_is_of_it(keys: tuple[str | int, ...], value: str, key: str) -> None:
     assert at(BLOCK, *keys) == value
     assert at(BLOCK, *keys, of_key=True) == key
 

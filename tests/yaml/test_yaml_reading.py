@@ -121,10 +121,7 @@ def test_reads_the_corpus(shared: Path) -> None:
 
 def corpus(shared: Path) -> Iterator[tuple[str, str]]:
     """Every so many files of the corpus, and those that are known to be broken."""
-    with (
-        lzma.open(shared / "corpus" / "bundles.tar.xz") as packed,
-        tarfile.open(fileobj=packed, mode="r|") as tar,
-    ):
+    with lzma.open(shared / "corpus" / "bundles.tar.xz") as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
         number = 0
         for member in tar:
             if not member.name.endswith((".yaml", ".yml")):
@@ -143,9 +140,7 @@ def test_works_without_the_c_reader(project: Path) -> None:
         "from olmc.yaml import c_reader_active, read\n"
         "print(c_reader_active(), [d.value for d in read('a', 'a: yes\\nb:\\t0777', Report())])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=project
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=project)
     assert done.stdout == "False [{'a': True, 'b': 511}]\n"
 
 

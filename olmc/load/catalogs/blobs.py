@@ -78,12 +78,7 @@ class Blobs:
 
 
 _META: dict[str, Shape] = {"schema": text, "name": text, "package": text}
-_ENTRY: dict[str, Shape] = {
-    "name": text,
-    "replaces": text,
-    "skips": list_of(text, "[]string"),
-    "skipRange": text,
-}
+_ENTRY: dict[str, Shape] = {"name": text, "replaces": text, "skips": list_of(text, "[]string"), "skipRange": text}
 _ICON: dict[str, Shape] = {"base64data": octets, "mediatype": text}
 _REFERENCE: dict[str, Shape] = {"schema": text, "name": text}
 _FIELDS: Mapping[str, dict[str, Shape]] = {

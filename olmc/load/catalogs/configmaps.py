@@ -10,13 +10,7 @@ from olmc.golang.errors import json_kind
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import Api, crd_apis, described_crds, required_apis
 from olmc.load.catalogs.csv_edges import base_of
-from olmc.load.catalogs.csv_graphs import (
-    PackageManifest,
-    database_bundle,
-    package_manifest,
-    package_of,
-    wrapped,
-)
+from olmc.load.catalogs.csv_graphs import PackageManifest, database_bundle, package_manifest, package_of, wrapped
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.shapes import list_of, map_of, struct, text
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable

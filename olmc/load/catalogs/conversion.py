@@ -207,12 +207,7 @@ def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _
     draft.deprecations = blob
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(blob.entries):
-        values = {
-            "package": package,
-            "index": number,
-            "name": quoted(entry.name),
-            "reference": _reference(entry),
-        }
+        values = {"package": package, "index": number, "name": quoted(entry.name), "reference": _reference(entry)}
         rule = _deprecation_rule(entry, draft, seen)
         if rule is not None:
             yield _trouble(rule, blob.source, "entries", number, **values)

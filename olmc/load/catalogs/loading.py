@@ -21,11 +21,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.rules import catalogs as rules
 
-_TEMPLATES: Mapping[str, Expand] = {
-    BASIC: expand_basic,
-    SEMVER: expand_semver,
-    SUBSTITUTES: expand_substitutes,
-}
+_TEMPLATES: Mapping[str, Expand] = {BASIC: expand_basic, SEMVER: expand_semver, SUBSTITUTES: expand_substitutes}
 
 
 def looks_like_catalog(value: Any) -> bool:

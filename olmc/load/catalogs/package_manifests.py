@@ -9,13 +9,7 @@ from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.load.catalogs.blobs import meta_key
 from olmc.load.catalogs.csv_edges import base_of
-from olmc.load.catalogs.csv_graphs import (
-    PackageManifest,
-    database_bundle,
-    package_manifest,
-    package_of,
-    wrapped,
-)
+from olmc.load.catalogs.csv_graphs import PackageManifest, database_bundle, package_manifest, package_of, wrapped
 from olmc.load.catalogs.fbc import CatalogFile, readable
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
@@ -38,9 +32,7 @@ def looks_like_package_manifest(document: Document) -> bool:
     return key is not None and isinstance(value[key], str) and bool(value[key])
 
 
-def load_package_manifests(
-    root: str, files: Mapping[str, CatalogFile], indexing: Indexing, report: Report
-) -> Catalog:
+def load_package_manifests(root: str, files: Mapping[str, CatalogFile], indexing: Indexing, report: Report) -> Catalog:
     """The catalog in a directory of package manifests, or an unavailable one with what is wrong with it."""
     first = {path: file.documents[0] for path, file in files.items() if file.documents and not _is_hidden(root, path)}
     bundles: dict[str, LooseBundle] = {}
@@ -97,9 +89,7 @@ def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:
     for documents in folders.values():
         for document in documents:
             if document.value["kind"] == CSV_KIND:
-                others = [
-                    each.value for each in documents if each is document or each.value["kind"] != CSV_KIND
-                ]
+                others = [each.value for each in documents if each is document or each.value["kind"] != CSV_KIND]
                 yield LooseBundle("", (), "", document.value, tuple(others), location=Place(document.source))
 
 

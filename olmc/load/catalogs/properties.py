@@ -8,18 +8,7 @@ from typing import Any
 
 from olmc.golang.encode import encode_plain
 from olmc.golang.numbers import quoted
-from olmc.load.catalogs.shapes import (
-    Misfit,
-    Shape,
-    anything,
-    flag,
-    integer,
-    list_of,
-    map_of,
-    renamed,
-    struct,
-    text,
-)
+from olmc.load.catalogs.shapes import Misfit, Shape, anything, flag, integer, list_of, map_of, renamed, struct, text
 from olmc.model.catalog import Property
 
 PACKAGE = "olm.package"
@@ -34,13 +23,7 @@ CONTENT = frozenset({BUNDLE_OBJECT, CSV_METADATA})
 
 _TEXTS = list_of(text, "[]string")
 _LINK = struct("v1alpha1.AppLink", {"name": text, "url": text})
-_DESCRIPTOR = {
-    "path": text,
-    "displayName": text,
-    "description": text,
-    "x-descriptors": _TEXTS,
-    "value": anything,
-}
+_DESCRIPTOR = {"path": text, "displayName": text, "description": text, "x-descriptors": _TEXTS, "value": anything}
 _DESCRIPTIONS: dict[str, Shape] = {
     "resources": list_of(
         struct("v1alpha1.APIResourceReference", {"name": text, "kind": text, "version": text}),

@@ -192,8 +192,7 @@ def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
             if item.type == props.LABEL:
                 label = item.value.get("label") if isinstance(item.value, dict) else item.value
                 tell(
-                    [Trouble(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})],
-                    report,
+                    [Trouble(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})], report
                 )
             yield item
     yield from _gvks(props.GVK_REQUIRED, [*apis, *required_apis(bundle.objects)])

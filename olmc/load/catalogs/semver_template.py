@@ -26,9 +26,7 @@ STREAMS = ("candidate", "fast", "stable")
 """The streams from the least to the most stable."""
 
 _BUNDLE: dict[str, Shape] = {"image": text}
-_STREAM: dict[str, Shape] = {
-    "bundles": list_of(struct("semver.BundleEntry", _BUNDLE), "[]semver.BundleEntry"),
-}
+_STREAM: dict[str, Shape] = {"bundles": list_of(struct("semver.BundleEntry", _BUNDLE), "[]semver.BundleEntry")}
 _FIELDS: dict[str, Shape] = {
     "schema": text,
     "generateMajorChannels": flag,
@@ -223,11 +221,7 @@ def _edges(members: Sequence[_Member], workshop: Workshop) -> dict[str, ChannelE
 
 
 def _blobs(
-    package: str,
-    channels: Sequence[ChannelBlob],
-    default: str,
-    rendered: Mapping[str, BundleBlob],
-    workshop: Workshop,
+    package: str, channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], workshop: Workshop
 ) -> Blobs:
     description, icon = _looks(channels, default, rendered, workshop)
     blob = PackageBlob(package, default, description, icon, workshop.source)

@@ -94,9 +94,7 @@ def _release_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
     version = tolerant_or_none(text(csv.spec.get("version")))
     expected = f"{bundle.package}-v{version or '0.0.0'}-{release}"
     if release and csv.name != expected:
-        told = (
-            f"bundle name with release versioning {quoted(csv.name)} does not match expected name {quoted(expected)}"
-        )
+        told = f"bundle name with release versioning {quoted(csv.name)} does not match expected name {quoted(expected)}"
         place = csv.place("metadata", "name")
         yield Finding(rules.RELEASE_NAME, result_text(told, value=csv.name), place)
 

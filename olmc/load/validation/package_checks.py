@@ -64,9 +64,7 @@ def _findings(found: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
         if not isinstance(manifest, PackageManifest):
             yield _not_decoded(path, manifest, Place(source, manifest.keys))
         elif first:
-            yield Finding(
-                rules.PACKAGE_MANIFEST, "multiple package manifest files found in directory", Place(source)
-            )
+            yield Finding(rules.PACKAGE_MANIFEST, "multiple package manifest files found in directory", Place(source))
         else:
             first = path
             yield from manifest_findings(manifest, source)

@@ -59,9 +59,7 @@ def _places(rule: PolicyRule) -> Iterator[Request]:
         yield Request("", group, resource, name)
 
 
-def _row(
-    place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
-) -> Row:
+def _row(place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]) -> Row:
     cells: list[Cell] = []
     for verb in verbs:
         request = place._replace(verb=verb)

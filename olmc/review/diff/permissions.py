@@ -92,9 +92,7 @@ class RoleLost:
         return ("no longer has ", shown(self.role), *_where(self.scope))
 
 
-def permission_changes(
-    old: Access, new: Access
-) -> Iterator[PermissionGained | PermissionLost | RoleGained | RoleLost]:
+def permission_changes(old: Access, new: Access) -> Iterator[PermissionGained | PermissionLost | RoleGained | RoleLost]:
     """How two sides differ in what they let whom do."""
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)

@@ -109,7 +109,11 @@ def test_a_token_in_place_of_a_password(tmp_path: Path, host: str) -> None:
 @pytest.mark.parametrize(
     ("challenge", "answer", "cause"),
     [
-        ('Bearer realm="ftp://example.com/token"', (200, b"{}"), "it names no safe token service: ftp://example.com/token"),
+        (
+            'Bearer realm="ftp://example.com/token"',
+            (200, b"{}"),
+            "it names no safe token service: ftp://example.com/token",
+        ),
         ('Bearer realm="http://{front}/token"', (200, b"{}"), "its token service sends no token"),
         ('Bearer realm="http://{front}/token"', (200, b'{"token": "a\\nb: c"}'), "its token service sends no token"),
         ('Bearer realm="http://{front}/token"', (200, b"<html>"), "its token service sends no JSON"),

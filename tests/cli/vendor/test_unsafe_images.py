@@ -8,17 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import names, olmc
-from image_kit import (
-    BUNDLE_LABELS,
-    bundle_image,
-    digest,
-    folder_files,
-    image,
-    member,
-    packed,
-    tar,
-    write_layout,
-)
+from image_kit import BUNDLE_LABELS, bundle_image, digest, folder_files, image, member, packed, tar, write_layout
 from vendoring import FERRY, at_registry, refused, replaced
 
 HARMLESS = [

@@ -8,18 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import names, olmc
-from image_kit import (
-    BUNDLE,
-    BUNDLE_LABELS,
-    CATALOG_LABELS,
-    bundle_image,
-    folder_files,
-    image,
-    index,
-    packed,
-    push,
-    tar,
-)
+from image_kit import BUNDLE, BUNDLE_LABELS, CATALOG_LABELS, bundle_image, folder_files, image, index, packed, push, tar
 from image_workspaces import CATALOG, with_images
 from vendoring import CONFIG, FERRY, at_registry, locked, refused, replaced
 

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import names, olmc
-from image_kit import (
-    CATALOG_LABELS,
-    bundle_image,
-    image,
-    packed,
-    push,
-    tar,
-)
+from image_kit import CATALOG_LABELS, bundle_image, image, packed, push, tar
 from image_workspaces import state
 from vendoring import FERRY, at_registry, locked
 

@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import names, olmc
-from image_kit import (
-    as_archive,
-    write_layout,
-)
+from image_kit import as_archive, write_layout
 from image_workspaces import CATALOG, located, state, with_images
 from vendoring import BEACON, CONFIG, FERRY, at_registry, locked, refused
 

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from commands import olmc
-from image_kit import (
-    Image,
-    push,
-)
+from image_kit import Image, push
 from image_workspaces import CATALOG, located, state, with_images
 
 from olmc.load.lock import read_lock

@@ -78,11 +78,7 @@ def test_channels_come_from_the_csvs() -> None:
     package = found.packages["pot"]
     assert list(found.packages) == ["pot"]
     assert package.default_channel == "beta"
-    below = {
-        "pot.v2": ("pot.v1", ("pot.v1.5", "pot.v0"), "<2.0.0"),
-        "pot.v1": ("", (), ""),
-        "pot.v1.5": ("", (), ""),
-    }
+    below = {"pot.v2": ("pot.v1", ("pot.v1.5", "pot.v0"), "<2.0.0"), "pot.v1": ("", (), ""), "pot.v1.5": ("", (), "")}
     assert entries(package.channels["alpha"]) == below
     assert entries(package.channels["beta"]) == {"pot.v3": ("pot.v2", (), ""), **below}
 

@@ -25,7 +25,6 @@ def test_every_rule_says_what_to_do_and_why() -> None:
         assert re.search(r"R-CAT-\d{3}", rule.explanation), rule.code
 
 
-
 def test_every_rule_is_tested() -> None:
     """Each code is expected somewhere in these tests."""
     folder = Path(__file__).parent

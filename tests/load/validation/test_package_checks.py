@@ -65,8 +65,7 @@ def test_two_package_files(tmp_path: Path) -> None:
 def test_files_that_are_no_package(tmp_path: Path) -> None:
     """A package file of another shape, a file that is no YAML; hidden files are not looked at."""
     found = told(
-        tmp_path,
-        {"a.yaml": GOOD, "b.yaml": "packageName: [tea]", "c.yaml": "]", ".d.yaml": "packageName: [tea]"},
+        tmp_path, {"a.yaml": GOOD, "b.yaml": "packageName: [tea]", "c.yaml": "]", ".d.yaml": "packageName: [tea]"}
     )
     shape = "json: cannot unmarshal array into Go struct field PackageManifest.packageName of type string"
     syntax = "not valid YAML: a closing bracket without an opening one"

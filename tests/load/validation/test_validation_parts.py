@@ -137,7 +137,7 @@ def test_json_is_what_a_decoder_takes(text: str) -> None:
         ("", "mail: no address"),
         ("ada", "mail: missing '@' or angle-addr"),
         ("ada@", "mail: no angle-addr"),
-        ("ada@example..com", "mail: expected single address, got \"..com\""),
+        ("ada@example..com", 'mail: expected single address, got "..com"'),
         ("ada@example.com, bob@example.com", 'mail: expected single address, got ", bob@example.com"'),
     ],
 )
@@ -237,7 +237,8 @@ def test_no_value_is_too_odd(path: str, odd: object) -> None:
     for keys in paths_of(file.value):
         changed = file._replace(value=replaced(file.value, keys, odd))
         files = {each.path: each for each in (*(folder.manifests or ()), *(folder.metadata or ()), changed)}
-        manifests, metadata = (tuple(each for each in files.values() if each.path.startswith(part)) for part in
-                               ("manifests", "metadata"))
+        manifests, metadata = (
+            tuple(each for each in files.values() if each.path.startswith(part)) for part in ("manifests", "metadata")
+        )
         subject = subject_of(folder._replace(manifests=manifests, metadata=metadata), None)
         assert all(each.rule.code.startswith("OLMC2") and each.text for each in subject_findings(subject, settings))

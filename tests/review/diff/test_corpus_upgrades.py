@@ -39,7 +39,7 @@ SAID = {
         "etcd-operator: command with -cluster-wide",
     ],
     ("community-windows-machine-config-operator/6.0.0", "community-windows-machine-config-operator/7.0.0"): [
-        "minKubeVersion: 1.24.0 → 1.25.0",
+        "minKubeVersion: 1.24.0 → 1.25.0"
     ],
 }
 QUIET = [
