@@ -1,8 +1,7 @@
 """What Go does to bytes: JSON in field order, quantities, hashes, names, and what its decoder refuses."""
 
-from olmc.golang.decode import decode
-from olmc.golang.encode import encode, encode_plain
-from olmc.golang.errors import GoTypeError
+from olmc.gojson import DecodeError, decode, encode, encode_plain
+from olmc.gojson.quantity import quantity
 from olmc.golang.hashes import (
     binding_hash,
     content_hash,
@@ -24,7 +23,6 @@ from olmc.golang.names import (
     stable_group_uid,
     uid_for,
 )
-from olmc.golang.quantity import quantity
 from olmc.golang.schema import default_csv, list_map_conflicts
 from olmc.golang.validation import (
     is_dns1035_label,
@@ -35,7 +33,7 @@ from olmc.golang.validation import (
 )
 
 __all__ = [
-    "GoTypeError",
+    "DecodeError",
     "binding_hash",
     "binding_name",
     "cluster_role_name",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from olmc.golang.numbers import quoted
+from olmc.strconv import quoted
 
 _SECOND = 10**9
 _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hashlib import sha224
 from typing import Any
 
-from olmc.golang.decode import decode
-from olmc.golang.encode import encode, encode_decoded
+from olmc.gojson import decode, encode, encode_decoded
 from olmc.model.profile import Profile
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -24,12 +23,12 @@ def h62(data: bytes) -> str:
 
 
 def deep_hash(type_name: str, value: Any) -> str:
-    """H62 of the Go JSON of a value and a line end (R-HASH-2). Raises GoTypeError."""
+    """H62 of the Go JSON of a value and a line end (R-HASH-2). Raises DecodeError."""
     return h62(encode(type_name, value) + b"\n")
 
 
 def content_hash(type_name: str, value: Any) -> str:
-    """H62 of the Go JSON of a value without a line end (R-HASH-3). Raises GoTypeError."""
+    """H62 of the Go JSON of a value without a line end (R-HASH-3). Raises DecodeError."""
     return h62(encode(type_name, value))
 
 
@@ -49,7 +48,7 @@ def binding_hash(role_kind: str, role_name: str, subjects: list[dict[str, Any]] 
 def deployment_spec_hash(profile: Profile, spec: dict[str, Any]) -> str:
     """The `olm.deployment-spec-hash` of a spec, "" where the profile has none that can be known (R-DEP-9).
 
-    Raises GoTypeError.
+    Raises DecodeError.
     """
     if not profile.deploy_label_spec_hash:
         return ""

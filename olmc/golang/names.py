@@ -5,8 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from olmc.golang.decode import decode
-from olmc.golang.encode import encode, encode_plain
+from olmc.gojson import decode, encode, encode_plain
 from olmc.golang.hashes import fnv32a, h62
 from olmc.golang.spew import permission_print
 from olmc.model.profile import Profile
@@ -36,7 +35,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
-    """The name of the Role for an entry of `permissions` (R-SA-2). Raises GoTypeError."""
+    """The name of the Role for an entry of `permissions` (R-SA-2). Raises DecodeError."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
     base = profile.rbac_name_base["Role"].format(csv=csv, sa=account)
     return rbac_name(profile, base, _hashed(profile, permission, csv), f"Role|{namespace}")

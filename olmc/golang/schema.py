@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang.encode import encode_plain
-from olmc.golang.errors import Path
+from olmc.gojson import Path, encode_plain
 
 _ANY = "*"
 """Every element of a list, in a path of keys."""

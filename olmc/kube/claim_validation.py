@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.gojson.quantity import thousandths
 from olmc.golang import is_dns1123_subdomain
-from olmc.golang.quantity import thousandths
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, typed
 from olmc.kube.labels import annotation_errors, label_errors, selector_errors

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.gojson import mismatch_text
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path
@@ -88,10 +89,7 @@ def _json_problem(encoded: str) -> str:
         value = json.loads(base64.b64decode(encoded, validate=True))
     except (ValueError, RecursionError):
         return "unexpected end of JSON input" if not encoded else "invalid character looking for beginning of value"
-    if isinstance(value, dict):
-        return ""
-    kind = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}" if value is not None else ""
+    return "" if value is None or isinstance(value, dict) else mismatch_text(value, "map[string]interface {}")
 
 
 def _data(secret: Mapping[str, Any]) -> dict[str, Any]:

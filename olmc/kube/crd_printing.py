@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.golang import encode_plain
+from olmc.gojson import encode_plain
 from olmc.kube.field_errors import Shown
 from olmc.model.values import mapping, mappings
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang.numbers import SPACES
 from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path
@@ -17,6 +16,7 @@ from olmc.kube.schema_fields import follow
 from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
 from olmc.kube.structural_schema import conversion_error, structural_errors
 from olmc.model.values import mapping, mappings, text, texts
+from olmc.strconv import SPACES
 
 Schema = Mapping[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.gojson.quantity import quantity
 from olmc.golang import is_dns1123_subdomain
-from olmc.golang.quantity import quantity
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, present
 from olmc.kube.names import config_key_problems, env_name_problems, generated_name_errors, qualified_name_errors

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang.encode import encode_decoded
-from olmc.golang.numbers import quoted
+from olmc.gojson import encode_decoded
+from olmc.strconv import quoted
 
 Keys = tuple[str | int, ...]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from olmc.gojson.quantity import thousandths
 from olmc.golang import is_qualified_name
-from olmc.golang.quantity import thousandths
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import NOT_NEGATIVE, Path, present, typed
 from olmc.kube.names import label_name_errors

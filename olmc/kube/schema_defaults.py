@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang import GoTypeError, decode, encode_plain, is_dns1035_label
+from olmc.gojson import DecodeError, decode, encode_plain
+from olmc.golang import is_dns1035_label
 from olmc.kube.field_errors import FieldError, Shown, aggregated
 from olmc.kube.field_path import Path
 from olmc.kube.names import path_segment_problems
@@ -150,7 +151,7 @@ def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
         if "metadata" in value:
             try:
                 decode(_OBJECT_META, value["metadata"], exact=True)
-            except GoTypeError as error:
+            except DecodeError as error:
                 yield here.child("metadata").invalid(_shown(value["metadata"]), str(error))
     for inner in _below(value, schema, here):
         yield from _misfits(*inner)

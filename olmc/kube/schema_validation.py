@@ -10,11 +10,12 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang import encode_plain, regexp
-from olmc.golang.numbers import number_text, quoted
+from olmc.gojson import encode_plain
+from olmc.golang import regexp
 from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
 from olmc.kube.field_path import Path
 from olmc.model.values import mapping
+from olmc.strconv import number_text, quoted
 
 _NUMBER_BOUNDS = (
     ("minimum", "exclusiveMinimum", operator.ge, operator.gt, "greater"),

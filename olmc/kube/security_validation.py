@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang.numbers import quoted
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, present, typed
 from olmc.kube.names import descending_path_errors, id_errors
 from olmc.model.values import mapping, mappings, text, texts
+from olmc.strconv import quoted
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL = "([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from olmc.gojson.quantity import thousandths
 from olmc.golang import is_dns1123_subdomain
-from olmc.golang.quantity import thousandths
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present, typed
 from olmc.kube.names import backstep_errors, between, descending_path_errors, label_name_errors

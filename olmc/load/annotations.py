@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.golang.numbers import number_text
+from olmc.strconv import number_text
 from olmc.yaml import Document
 
 PREFIX = "operators.operatorframework.io.bundle."

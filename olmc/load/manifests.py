@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.load.names import name_problems
 from olmc.load.shape import Problem, problems, without_nulls
 from olmc.model.alike import closest
@@ -242,7 +242,7 @@ def _typed_problems(obj: KubernetesObject) -> Iterator[Problem]:
         return
     try:
         decode(obj["kind"], obj)
-    except GoTypeError as error:
+    except DecodeError as error:
         yield Problem(error.path, str(error))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from olmc.golang import GoTypeError
+from olmc.gojson import DecodeError
 
 _INTEGER = re.compile(r"u?int\d*")
 _KINDS = {"bool": "a boolean", "string": "a text", "array": "a list", "object": "a mapping", "number": "a number"}
 
 
-def way_out(refusal: GoTypeError) -> str:
+def way_out(refusal: DecodeError) -> str:
     """What to write instead of a value that does not fit its type, as a hint."""
     expected, got = refusal.expected.removeprefix("*"), _KINDS.get(refusal.got.partition(" ")[0], "something else")
     if not refusal.message.startswith("json: cannot unmarshal"):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from olmc.api import compile
 from olmc.generate.apply_phases import Defined, defined_kinds, is_issued, second_phase
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.config import read_config

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import CSV_KIND
 
@@ -30,7 +30,7 @@ def _typed(obj: KubernetesObject) -> KubernetesObject:
         return obj
     try:
         return {**decode(CSV_KIND, obj), "apiVersion": obj["apiVersion"], "kind": CSV_KIND}
-    except GoTypeError:
+    except DecodeError:
         return obj
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import OLM_GROUP
@@ -26,6 +25,7 @@ from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
 from olmc.resolve.resolve import NOT_SATISFIABLE, answer
 from olmc.resolve.steps import UndecodableCSVError
+from olmc.semver import tolerant_or_none
 from olmc.settle.rest import MAX_ROUNDS, at_rest
 from olmc.settle.stock import StepError
 

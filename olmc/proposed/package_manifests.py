@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang import GoTypeError, decode
-from olmc.golang.semver import Version, VersionError, parse_strict
+from olmc.gojson import DecodeError, decode
 from olmc.load.catalogs.content import csv_of
 from olmc.load.catalogs.graph import heads as head_names
 from olmc.model.catalog import Channel, Package
@@ -16,6 +15,7 @@ from olmc.model.objects import KubernetesObject
 from olmc.proposed.installed import UNKNOWN
 from olmc.proposed.resources import PACKAGE_MANIFESTS, Listed
 from olmc.rules import installed as rules
+from olmc.semver import Version, VersionError, parse_strict
 from olmc.yaml import locate
 
 DEPRECATED = "olm.deprecated"
@@ -128,7 +128,7 @@ def _heads(package: Package) -> list[_Head]:
             continue
         try:
             found.append(_Head(channel, decode("ClusterServiceVersion", csv)))
-        except GoTypeError:
+        except DecodeError:
             continue
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Cluster
 from olmc.model.objects import CatalogKey, KubernetesObject, Rendered
 from olmc.model.operators import Csv, apiservice_name
@@ -16,6 +15,7 @@ from olmc.proposed.operators import may_use
 from olmc.proposed.outcome import Outcome
 from olmc.resolve.channels import upgrades
 from olmc.resolve.view import item_of_candidate, item_of_present
+from olmc.semver import tolerant_or_none
 
 _OLDEST = tolerant_or_none("0.0.0")
 

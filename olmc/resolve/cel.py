@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from olmc.golang.semver import parse_tolerant
+from olmc.semver import parse_tolerant
 
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from olmc.golang.ranges import range_or_none
-from olmc.golang.semver import Version, quoted
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Wish
 from olmc.resolve.view import EXISTING, Item, View
+from olmc.semver import Version, range_or_none
+from olmc.strconv import quoted
 
 __all__ = ["ChannelError", "Offer", "offer", "ordered", "replaces", "skips_over", "upgrades"]
 

@@ -6,7 +6,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.objects import CatalogKey
@@ -61,7 +61,7 @@ def _shared(workspace: Workspace, cluster: Cluster, options: Options) -> frozens
         return frozenset()
     csvs = [*cluster.csvs.values()]
     for bundle in workspace.bundles.values():
-        with contextlib.suppress(GoTypeError):
+        with contextlib.suppress(DecodeError):
             csvs.append(Csv(decode(CSV_KIND, bundle.csv.object)))
     apis = {api for csv in csvs for api in csv.owned_apis}
     named = (api for api in apis if f"{api.plural}.{api.key.group}" in options.shared_apis)

@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from olmc.golang.ranges import Range, RangeError, parse_range
-from olmc.golang.semver import VersionError, parse_strict, quoted
+from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
 from olmc.resolve.cel import CelError, Rule, compile_rule
-from olmc.resolve.decode import DecodeError, kind, lookup, text_fields
 from olmc.resolve.view import Api, Item
+from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict
+from olmc.strconv import quoted
 
 __all__ = ["Cel", "ConstraintError", "Every", "InPackage", "Labelled", "NoneOf", "Predicate", "Provides", "Some"]
 __all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
@@ -151,12 +152,12 @@ def predicate_of(each: Property) -> Predicate | None:
     try:
         match each.type:
             case "olm.gvk.required":
-                return Provides(Api(*text_fields(each.value, "group", "version", "kind")))
+                return Provides(Api(**decode(each.type, each.value)))
             case "olm.package.required":
-                name, text = text_fields(each.value, "packageName", "versionRange")
+                name, text = decode(each.type, each.value).values()
                 return InPackage(name, text, parse_range(text))
             case "olm.label.required":
-                return Labelled(*text_fields(each.value, "label"))
+                return Labelled(**decode(each.type, each.value))
             case "olm.constraint":
                 return _constraint(each.value)
             case _:
@@ -166,86 +167,30 @@ def predicate_of(each: Property) -> Predicate | None:
 
 
 def _constraint(value: object) -> Predicate:
+    """The predicate of an `olm.constraint`; unknown fields are errors, and so is more than MAX_SIZE (R-CAT-330)."""
+    if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_SIZE:
+        cause = f"olm.constraint value is greater than max constraint size {MAX_SIZE} bytes"
+        raise ConstraintError(f"parse olm.constraint: {cause}")
     try:
-        _check(value)
+        constraint = decode("olm.constraint", value, strict=True)
     except DecodeError as error:
         raise ConstraintError(f"parse olm.constraint: {error}") from None
     try:
-        return _converted(value)
-    except (DecodeError, RangeError, CelError) as error:
+        return _converted(constraint)
+    except (ConstraintError, RangeError, CelError) as error:
         raise ConstraintError(f"convert olm.constraint to resolver predicate: {error}") from None
 
 
-# The fields of each struct and what they hold, as the API's package `constraints` declares them.
-_STRUCTS: Mapping[str, Mapping[str, str]] = {
-    "Constraint": {
-        "failureMessage": "string",
-        "cel": "Cel",
-        "package": "PackageConstraint",
-        "gvk": "GVKConstraint",
-        "all": "CompoundConstraint",
-        "any": "CompoundConstraint",
-        "not": "CompoundConstraint",
-    },
-    "Cel": {"rule": "string"},
-    "PackageConstraint": {"packageName": "string", "versionRange": "string"},
-    "GVKConstraint": {"group": "string", "kind": "string", "version": "string"},
-    "CompoundConstraint": {"constraints": "[]Constraint"},
-}
-
-
-def _check(value: object) -> None:
-    """Refuse what OLM's decoder refuses: sizes, unknown fields, wrong types (R-CAT-330)."""
-    if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_SIZE:
-        raise DecodeError(f"olm.constraint value is greater than max constraint size {MAX_SIZE} bytes")
-    _check_struct("Constraint", value, "Constraint", "")
-
-
-def _check_struct(struct: str, value: object, owner: str, path: str) -> None:
-    if value is None:
-        return
-    if not isinstance(value, Mapping):
-        raise _mismatch(value, owner, path, f"constraints.{struct}")
-    names = {name.lower(): name for name in _STRUCTS[struct]}
-    for key, each in value.items():
-        name = names.get(key.lower())
-        if name is None:
-            raise DecodeError(f"json: unknown field {quoted(key)}")
-        _check_field(_STRUCTS[struct][name], each, struct, f"{path}.{name}".lstrip("."))
-
-
-def _check_field(wanted: str, value: object, owner: str, path: str) -> None:
-    if wanted == "string":
-        if value is not None and not isinstance(value, str):
-            raise _mismatch(value, owner, path, "string")
-    elif wanted.startswith("[]"):
-        if value is not None and not isinstance(value, list | tuple):
-            raise _mismatch(value, owner, path, "[]constraints.Constraint")
-        for each in value or ():
-            _check_struct("Constraint", each, owner, path)
-    else:
-        _check_struct(wanted, value, owner, path)
-
-
-def _mismatch(value: object, owner: str, path: str, wanted: str) -> DecodeError:
-    place = f"struct field {owner}.{path}" if path else "value"
-    return DecodeError(f"json: cannot unmarshal {kind(value)} into Go {place} of type {wanted}")
-
-
-def _converted(value: object) -> Predicate:
-    """The predicate of a checked constraint: of several kinds given, the first in OLM's order counts."""
-    constraint = value if isinstance(value, Mapping) else {}
-    if (gvk := lookup(constraint, "gvk")) is not None:
-        return Provides(Api(*text_fields(gvk, "group", "version", "kind")))
-    if (package := lookup(constraint, "package")) is not None:
-        name, text = text_fields(package, "packageName", "versionRange")
-        return InPackage(name, text, parse_range(text))
+def _converted(constraint: Mapping[str, Any]) -> Predicate:
+    """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
+    if (api := constraint["gvk"]) is not None:
+        return Provides(Api(**api))
+    if (package := constraint["package"]) is not None:
+        text = package["versionRange"]
+        return InPackage(package["packageName"], text, parse_range(text))
     for name, combination in (("all", Every), ("any", Some), ("not", NoneOf)):
-        if isinstance(compound := lookup(constraint, name), Mapping):
-            members = lookup(compound, "constraints")
-            return combination(tuple(map(_converted, members if isinstance(members, list | tuple) else ())))
-    if (cel := lookup(constraint, "cel")) is not None:
-        (rule,) = text_fields(cel, "rule")
-        (message,) = text_fields(constraint, "failureMessage")
-        return Cel(rule, message, compile_rule(rule))
-    raise DecodeError("constraint is empty")
+        if (compound := constraint[name]) is not None:
+            return combination(tuple(map(_converted, compound["constraints"] or ())))
+    if (cel := constraint["cel"]) is not None:
+        return Cel(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
+    raise ConstraintError("constraint is empty")

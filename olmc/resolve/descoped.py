@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
@@ -135,5 +135,5 @@ def _scope_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> s
         return "scoped"
     try:
         return Csv(decode(CSV_KIND, content.csv.object)).scope
-    except GoTypeError:
+    except DecodeError:
         return "scoped"

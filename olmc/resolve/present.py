@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from olmc.golang.unmarshal import unmarshal
-from olmc.load.catalogs.properties import LIST
-from olmc.load.catalogs.shapes import renamed, struct
+from olmc.gojson import decode, unmarshal
 from olmc.model.catalog import Property
 from olmc.model.operators import APIKey, Csv
 from olmc.profiles.ownership import PROPERTIES
-
-_ANNOTATION = struct("projection.propertiesAnnotation", {"properties": LIST})
 
 
 class UnreadablePropertiesError(ValueError):
@@ -48,15 +44,10 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
 def _annotated(name: str, text: str) -> tuple[Property, ...]:
     problem = f'failed to retrieve properties of csv "{name}": failed to unmarshal properties annotation: '
     try:
-        value = unmarshal(text)
+        annotation = decode("projection.propertiesAnnotation", unmarshal(text))
     except ValueError as error:
         raise UnreadablePropertiesError(f"{problem}{error}") from error
-    misfit = _ANNOTATION(value)
-    if misfit is not None:
-        raise UnreadablePropertiesError(f"{problem}{misfit}")
-    listed = renamed(value or {}, frozenset({"properties"})).get("properties")
-    items = [renamed(item or {}, frozenset({"type", "value"})) for item in listed or ()]
-    return tuple(Property(item.get("type") or "", item.get("value")) for item in items)
+    return tuple(Property(item["type"], item.get("value")) for item in annotation["properties"] or ())
 
 
 def _gvk(api: APIKey) -> dict[str, str]:

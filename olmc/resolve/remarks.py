@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from olmc.golang.ranges import RangeError, parse_range
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.resolution import Answer, Question, Wish
@@ -16,6 +15,7 @@ from olmc.resolve.variables import Draft, Trouble, subscription_variable
 from olmc.resolve.view import Item
 from olmc.rules import resolve as rules
 from olmc.rules.rule import Rule
+from olmc.semver import RangeError, parse_range
 
 __all__ = ["failure", "remarks"]
 

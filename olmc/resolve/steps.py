@@ -6,15 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.golang import (
-    GoTypeError,
-    binding_hash,
-    binding_name,
-    cluster_role_name,
-    content_hash_rules,
-    decode,
-    role_name,
-)
+from olmc.gojson import DecodeError, decode
+from olmc.golang import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
 from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
@@ -78,7 +71,7 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     obj = content.csv.object
     try:
         csv = decode(CSV_KIND, obj)
-    except GoTypeError as error:
+    except DecodeError as error:
         from olmc.load.refusal_words import way_out  # few CSVs are wrong, and imports take their time
 
         raise UndecodableCSVError(Undecodable(content, str(error), error.path, way_out(error))) from error

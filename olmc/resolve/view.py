@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from olmc.golang.semver import Version, parse_tolerant, tolerant_or_none
+from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Candidate, Present, Question
-from olmc.resolve.decode import DecodeError, text_fields
+from olmc.semver import Version, parse_tolerant, tolerant_or_none
 
 __all__ = ["EXISTING", "Api", "Item", "Shelf", "View", "item_of_candidate", "item_of_present", "view_of"]
 
@@ -57,17 +57,16 @@ class Item:
     @cached_property
     def apis(self) -> tuple[Api, ...]:
         """The APIs that it provides, one given twice twice, because that counts (D18)."""
-        return tuple(map(Api._make, _values(self.properties, "olm.gvk", "group", "version", "kind")))
+        return tuple(Api(**api) for api in _decoded(self.properties, "olm.gvk"))
 
     @cached_property
     def packages(self) -> tuple[tuple[str, str], ...]:
         """The package and the version of each `olm.package` property."""
-        found = _values(self.properties, "olm.package", "packageName", "version")
-        return tuple((name, version) for name, version in found)
+        return tuple((each["packageName"], each["version"]) for each in _decoded(self.properties, "olm.package"))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        return tuple(label for (label,) in _values(self.properties, "olm.label", "label"))
+        return tuple(each["label"] for each in _decoded(self.properties, "olm.label"))
 
     @property
     def existing(self) -> bool:
@@ -111,18 +110,18 @@ def item_of_candidate(candidate: Candidate) -> Item:
 
 def item_of_present(present: Present, namespace: str) -> Item:
     """The item for a CSV that exists in `namespace`."""
-    packages = [name for name, _ in _values(present.properties, "olm.package", "packageName", "version")]
+    packages = [each["packageName"] for each in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
     identifier = f"{EXISTING}/{namespace}//{present.name}"
     return Item(identifier, present.name, package, "", CatalogKey(EXISTING, namespace), present)
 
 
-def _values(properties: Iterable[Property], wanted: str, *names: str) -> Iterator[tuple[str, ...]]:
-    """The named fields of each property of a type; one that can't be decoded offers nothing, as in OLM."""
+def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, str]]:
+    """The fields of each property of a type; one that can't be decoded offers nothing, as in OLM."""
     for each in properties:
-        if each.type == wanted:
+        if each.type == kind:
             try:
-                yield text_fields(each.value, *names)
+                yield decode(kind, each.value)
             except DecodeError:
                 continue
 

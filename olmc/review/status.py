@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.diagnostic import Diagnostic, Severity
 from olmc.model.operators import Csv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang import GoTypeError, decode, fnv64a_hex
+from olmc.gojson import DecodeError, decode
+from olmc.golang import fnv64a_hex
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
@@ -62,7 +63,7 @@ def _decoded(crd: KubernetesObject) -> KubernetesObject:
     """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
     try:
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
-    except GoTypeError as error:
+    except DecodeError as error:
         version = str(crd.get("apiVersion")).rpartition("/")[2]
         keys = error.path if _is_v1(crd) else ()
         raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang.unknown import unknown_keys
+from olmc.gojson import unknown_keys
 from olmc.load.shape import Keys, unlisted
 from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject

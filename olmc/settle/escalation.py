@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from olmc.golang.numbers import quoted
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.rbac import RBAC, has_name, has_resource, has_url, has_value
 from olmc.settle.permissions import Rule, allowed, role_of
+from olmc.strconv import quoted
 
 # What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).
 _EVERYBODY: tuple[Rule, ...] = (

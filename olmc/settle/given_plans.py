@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options

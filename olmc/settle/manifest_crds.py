@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
 from olmc.model.values import mapping
@@ -28,7 +28,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     name = crd["metadata"]["name"]
     try:
         errors = creation_errors(decode(_CRD, crd, exact=True))
-    except GoTypeError as error:
+    except DecodeError as error:
         where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
         report.add(rules.REFUSED.finding(place, kind=_CRD, name=name, where=where, problem=error))
         return True

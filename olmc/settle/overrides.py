@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.golang import decode
+from olmc.gojson import decode
 from olmc.model.cluster import Cluster, Subscription
 from olmc.model.objects import Identity
 from olmc.model.options import Options

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang import encode, role_name
+from olmc.gojson import encode
+from olmc.golang import role_name
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, APIKey, Csv, apiservice_name

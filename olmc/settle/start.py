@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
+from olmc.gojson import DecodeError, decode
+from olmc.golang import default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
@@ -119,7 +120,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
-    except GoTypeError as error:
+    except DecodeError as error:
         _refuse(manifest, error.path, str(error), report)
         return None
     conflicts = list_map_conflicts(typed)
@@ -157,7 +158,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     config = mapping(obj.get("spec")).get("config")
     try:
         decode("SubscriptionConfig", config or {})
-    except GoTypeError as error:
+    except DecodeError as error:
         keys = ("spec", "config", *error.path)
         _refuse(manifest, keys, str(error), report)
         return None

@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
+from olmc.gojson import DecodeError, decode
+from olmc.golang import default_csv, list_map_conflicts, random_suffix
 from olmc.kube.field_errors import Keys
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
@@ -144,7 +145,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
     try:
         typed = _typed(step)
-    except GoTypeError as error:
+    except DecodeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
     metadata = dict(typed.get("metadata") or {})
     if not metadata.get("name"):
@@ -177,17 +178,17 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
 
 
 def _typed(step: Step) -> KubernetesObject:
-    """The object as Go's types keep it; raises GoTypeError."""
+    """The object as Go's types keep it; raises DecodeError."""
     return step.object if step.derived else decode(step.kind, step.object)
 
 
 def _object_meta(step: Step) -> dict[str, Any]:
-    """The metadata of a step's object as Go keeps it; raises GoTypeError with the whole object's wording."""
+    """The metadata of a step's object as Go keeps it; raises DecodeError with the whole object's wording."""
     try:
         return decode(_OBJECT_META, step.object.get("metadata") or {})  # type: ignore[no-any-return]
-    except GoTypeError as error:
+    except DecodeError as error:
         text = str(error).replace("Go struct field ObjectMeta.", "Go struct field ObjectMeta.metadata.")
-        raise GoTypeError(("metadata", *error.path), text) from error
+        raise DecodeError(("metadata", *error.path), text) from error
 
 
 def _generated_name(step: Step, target: Target) -> str:
@@ -238,7 +239,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     body = _stored_body(step)
     try:
         metadata = _object_meta(step)
-    except GoTypeError as error:
+    except DecodeError as error:
         raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
@@ -269,7 +270,7 @@ def _stored_body(step: Step) -> KubernetesObject:
         return body
     try:
         typed: KubernetesObject = decode(go_type, body, exact=True)
-    except GoTypeError as error:
+    except DecodeError as error:
         version = step.api_version.rpartition("/")[2]
         text = f'{step.kind} in version "{version}" cannot be handled as a {step.kind}: {error}'
         raise StepError(f"error creating unstructured object {step.name}: {text}", error.path) from error

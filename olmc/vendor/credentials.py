@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.model.values import mapping
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError

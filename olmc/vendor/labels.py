@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.load.annotations import PREFIX as BUNDLE
 from olmc.model.lock import ImageKind
 from olmc.rules import vendor as rules

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import SourceError, VendorError
 from olmc.vendor.manifests import Descriptor, descriptor

@@ -12,7 +12,7 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from urllib3.exceptions import HTTPError
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.rules import vendor as rules
 from olmc.vendor.credentials import Credential, credential_for
 from olmc.vendor.errors import SourceError

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from olmc.gojson import encode
 from olmc.golang import (
     cluster_role_name,
     component_label_key,
     content_hash,
     content_hash_rules,
     deep_hash,
-    encode,
     fnv64a_hex,
     h62,
     is_dns1123_label,

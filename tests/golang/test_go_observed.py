@@ -9,15 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from olmc.golang import (
-    cluster_role_name,
-    content_hash_rules,
-    decode,
-    deep_hash,
-    default_csv,
-    list_map_conflicts,
-    role_name,
-)
+from olmc.gojson import decode
+from olmc.golang import cluster_role_name, content_hash_rules, deep_hash, default_csv, list_map_conflicts, role_name
 from olmc.model.diagnostic import Report
 from olmc.profiles.resolve import profile_of
 from olmc.yaml import read

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from olmc.golang import decode, deep_hash, default_csv, list_map_conflicts
+from olmc.gojson import decode
+from olmc.golang import deep_hash, default_csv, list_map_conflicts
 
 
 def csv(**pod: Any) -> dict[str, Any]:

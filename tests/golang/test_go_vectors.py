@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from olmc.gojson import encode
+from olmc.gojson.quantity import quantity
 from olmc.golang import (
     binding_hash,
     cluster_role_name,
     component_label_key,
     content_hash_rules,
     deep_hash,
-    encode,
     gvk_hash,
     operator_group_role_name,
-    quantity,
     role_name,
 )
 from olmc.profiles.resolve import profile_of

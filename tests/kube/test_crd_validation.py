@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.kube import cel_rules
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import FieldError, invalid_text
@@ -120,7 +120,7 @@ def answer(crd: dict[str, Any]) -> str:
     """What comes back when a manifest is to be created, as OLM writes it."""
     try:
         errors = creation_errors(decoded(crd))
-    except GoTypeError as error:
+    except DecodeError as error:
         return f"v1 crd unmarshaling failed: {error}"
     name = crd["metadata"]["name"]
     return invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors) if errors else ""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import patched, values_of
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode
 from olmc.kube.deployment_validation import creation_errors, update_errors
 from olmc.kube.field_errors import FieldError
 from olmc.kube.object_meta import ANNOTATIONS_LIMIT
@@ -88,7 +88,7 @@ def test_annotations_of_the_template_are_not_too_many() -> None:
 
 def test_bad_quantities_are_met_while_decoding() -> None:
     """They are no matter of validation: the API server, and OLM before it, can't even read them."""
-    with pytest.raises(GoTypeError, match="quantities must match the regular expression"):
+    with pytest.raises(DecodeError, match="quantities must match the regular expression"):
         deployment({"container": {"resources": {"limits": {"cpu": "lots"}}}})
 
 
@@ -137,6 +137,6 @@ def test_odd_values_never_raise(place: tuple[dict[str, Any], str], junk: Any, at
     texts(update_errors(odd, made))
     try:
         decoded = decode("Deployment", odd)
-    except GoTypeError:
+    except DecodeError:
         return
     texts(creation_errors(decoded))

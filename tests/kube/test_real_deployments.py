@@ -9,7 +9,7 @@ from typing import Any
 
 from patching import values_of
 
-from olmc.golang import decode
+from olmc.gojson import decode
 from olmc.kube.deployment_validation import creation_errors
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options

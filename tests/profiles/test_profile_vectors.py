@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from olmc.gojson import encode
 from olmc.golang import (
     cluster_role_name,
     deployment_spec_hash,
-    encode,
     gvk_hash,
     h62,
     operator_group_role_name,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmc.golang.errors import json_kind
-from olmc.golang.numbers import quoted
+from olmc.gojson import DecodeError, decode, mismatch_text
 from olmc.kube.field_errors import aggregated
-from olmc.load.catalogs.properties import LIST, canonical, raw
-from olmc.load.catalogs.shapes import Shape, list_of, octets, renamed, struct, text
+from olmc.load.catalogs.properties import canonical, raw
 from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.catalog import ChannelEntry, Deprecation
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject
 from olmc.rules import catalogs as rules
+from olmc.strconv import quoted
 
 SCHEMA_PREFIX = "olm."
 PACKAGE, CHANNEL, BUNDLE, DEPRECATIONS = "olm.package", "olm.channel", "olm.bundle", "olm.deprecations"
@@ -77,53 +76,19 @@ class Blobs:
     deprecations: list[DeprecationsBlob] = field(default_factory=list)
 
 
-_META: dict[str, Shape] = {"schema": text, "name": text, "package": text}
-_ENTRY: dict[str, Shape] = {"name": text, "replaces": text, "skips": list_of(text, "[]string"), "skipRange": text}
-_ICON: dict[str, Shape] = {"base64data": octets, "mediatype": text}
-_REFERENCE: dict[str, Shape] = {"schema": text, "name": text}
-_FIELDS: Mapping[str, dict[str, Shape]] = {
-    PACKAGE: {
-        "schema": text,
-        "name": text,
-        "defaultChannel": text,
-        "icon": struct("declcfg.Icon", _ICON),
-        "description": text,
-        "properties": LIST,
-    },
-    CHANNEL: {
-        **_META,
-        "entries": list_of(struct("declcfg.ChannelEntry", _ENTRY), "[]declcfg.ChannelEntry"),
-        "properties": LIST,
-    },
-    BUNDLE: {
-        **_META,
-        "image": text,
-        "properties": LIST,
-        "relatedImages": list_of(
-            struct("declcfg.RelatedImage", {"name": text, "image": text}), "[]declcfg.RelatedImage"
-        ),
-    },
-    DEPRECATIONS: {
-        **_META,
-        "entries": list_of(
-            struct(
-                "declcfg.DeprecationEntry",
-                {"reference": struct("declcfg.PackageScopedReference", _REFERENCE), "message": text},
-            ),
-            "[]declcfg.DeprecationEntry",
-        ),
-    },
+_GO_TYPES = {
+    PACKAGE: "declcfg.Package",
+    CHANNEL: "declcfg.Channel",
+    BUNDLE: "declcfg.Bundle",
+    DEPRECATIONS: "declcfg.Deprecation",
 }
-_GO_TYPES = {PACKAGE: "Package", CHANNEL: "Channel", BUNDLE: "Bundle", DEPRECATIONS: "Deprecation"}
-_SHAPES = {schema: struct(f"declcfg.{_GO_TYPES[schema]}", fields) for schema, fields in _FIELDS.items()}
-_NAMES = {schema: frozenset(fields) for schema, fields in _FIELDS.items()}
-_ENTRY_NAMES = frozenset(_ENTRY)
-_PROPERTY_NAMES = frozenset({"type", "value"})
-_IMAGE_NAMES = frozenset({"name", "image"})
 
 
 def meta_key(value: Mapping[str, Any], name: str) -> str | None:
-    """The key of a document that means `name`, in any case."""
+    """The key of a document that means `name`, in any case.
+
+    Of a document as such OLM looks for keys by full Unicode case folding; of all inside, with Go's decoder (R-CAT-121).
+    """
     if name in value:
         return name
     return next((key for key in value if key.casefold() == name), None)
@@ -142,14 +107,14 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
     if trouble is not None:
         return [trouble]
     schema = schema_of(value)
-    shape = _SHAPES.get(schema)
-    if shape is None:
+    if schema not in _GO_TYPES:
         return []
-    misfit = shape(value)
-    if misfit is not None:
+    try:
+        decoded = decode(_GO_TYPES[schema], value)
+    except DecodeError as error:
         what = schema.removeprefix(SCHEMA_PREFIX)
-        return [Trouble(rules.BAD_BLOB, Place(source, misfit.keys), {"what": what, "cause": misfit})]
-    _ADDERS[schema](renamed(value, _NAMES[schema]), source, blobs)
+        return [Trouble(rules.BAD_BLOB, Place(source, error.path), {"what": what, "cause": error})]
+    _ADDERS[schema](decoded, source, blobs)
     return []
 
 
@@ -158,7 +123,7 @@ def _meta_trouble(value: Any, source: Source, prefix: str) -> Trouble | None:
     if value is None:
         return Trouble(rules.EMPTY_DOCUMENT, Place(source), {"path": source.path})
     if not isinstance(value, dict):
-        cause = f"json: cannot unmarshal {json_kind(value)} into Go value of type map[string]interface {{}}"
+        cause = mismatch_text(value, "map[string]interface {}")
         return Trouble(rules.NOT_A_BLOB, Place(source), {"prefix": prefix, "cause": cause})
     if len({key.casefold() for key in value}) != len(value):
         cause, keys = _same_keys(value)
@@ -182,65 +147,37 @@ def _same_keys(value: Mapping[str, Any]) -> tuple[str, Keys]:
     return aggregated(texts), (next(iter(repeated.values()))[-1],)
 
 
-def _items(value: Any) -> Iterable[tuple[int, Mapping[str, Any]]]:
-    return ((index, item or {}) for index, item in enumerate(value or ()))
-
-
 def _add_package(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None:
-    blobs.packages.append(
-        PackageBlob(
-            value.get("name") or "",
-            value.get("defaultChannel") or "",
-            value.get("description") or "",
-            renamed(value.get("icon") or {}, frozenset(_ICON)),
-            source,
-        )
-    )
+    icon = value["icon"] or {}
+    blobs.packages.append(PackageBlob(value["name"], value["defaultChannel"], value["description"], icon, source))
 
 
 def _add_channel(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None:
-    entries = []
-    for index, item in _items(value.get("entries")):
-        entry = renamed(item, _ENTRY_NAMES)
-        entries.append(
-            ChannelEntry(
-                entry.get("name") or "",
-                entry.get("replaces") or "",
-                tuple([skip or "" for skip in entry.get("skips") or ()]),
-                entry.get("skipRange") or "",
-                Place(source, ("entries", index)),
-            )
+    entries = tuple(
+        ChannelEntry(
+            entry["name"],
+            entry["replaces"],
+            tuple(entry["skips"] or ()),
+            entry["skipRange"],
+            Place(source, ("entries", index)),
         )
-    blobs.channels.append(ChannelBlob(value.get("name") or "", value.get("package") or "", tuple(entries), source))
+        for index, entry in enumerate(value["entries"] or ())
+    )
+    blobs.channels.append(ChannelBlob(value["name"], value["package"], entries, source))
 
 
 def _add_bundle(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None:
-    properties = []
-    for _, item in _items(value.get("properties")):
-        each = renamed(item, _PROPERTY_NAMES)
-        properties.append((each.get("type") or "", each.get("value", ABSENT)))
-    images = [renamed(item, _IMAGE_NAMES).get("image") or "" for _, item in _items(value.get("relatedImages"))]
-    blobs.bundles.append(
-        BundleBlob(
-            value.get("name") or "",
-            value.get("package") or "",
-            value.get("image") or "",
-            tuple(properties),
-            tuple(images),
-            source,
-        )
-    )
+    properties = tuple((each["type"], each.get("value", ABSENT)) for each in value["properties"] or ())
+    images = tuple(each["image"] for each in value["relatedImages"] or ())
+    blobs.bundles.append(BundleBlob(value["name"], value["package"], value["image"], properties, images, source))
 
 
 def _add_deprecations(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None:
-    entries = []
-    for _, item in _items(value.get("entries")):
-        entry = renamed(item, frozenset({"reference", "message"}))
-        reference = renamed(entry.get("reference") or {}, frozenset(_REFERENCE))
-        entries.append(
-            Deprecation(reference.get("schema") or "", reference.get("name") or "", entry.get("message") or "")
-        )
-    blobs.deprecations.append(DeprecationsBlob(value.get("package") or "", tuple(entries), source))
+    entries = tuple(
+        Deprecation(entry["reference"]["schema"], entry["reference"]["name"], entry["message"])
+        for entry in value["entries"] or ()
+    )
+    blobs.deprecations.append(DeprecationsBlob(value["package"], entries, source))
 
 
 _ADDERS: Mapping[str, Callable[[Mapping[str, Any], Source, Blobs], None]] = {

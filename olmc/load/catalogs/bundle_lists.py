@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from olmc.golang.semver import parse_strict
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.csv_graphs import PackageManifest, entry, package_of, wrapped
 from olmc.load.catalogs.database_versions import Versioned, by_version, compare, versioned
@@ -17,6 +16,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 from olmc.model.options import Indexing, IndexingMode
 from olmc.rules import catalogs as rules
+from olmc.semver import parse_strict
 
 
 class _BadListError(ValueError):

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmc.golang.errors import json_kind
+from olmc.gojson import DecodeError, decode_error, json_kind
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import Api, crd_apis, described_crds, required_apis
 from olmc.load.catalogs.csv_edges import base_of
-from olmc.load.catalogs.csv_graphs import PackageManifest, database_bundle, package_manifest, package_of, wrapped
+from olmc.load.catalogs.csv_graphs import database_bundle, package_manifest, package_of, wrapped
 from olmc.load.catalogs.rendering import LooseBundle
-from olmc.load.catalogs.shapes import list_of, map_of, struct, text
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report, Severity
@@ -23,9 +22,6 @@ from olmc.yaml import read
 
 _NO_CAUSE = "%!s(<nil>)"
 """What OLM prints in these places, where it means to print an error and has none."""
-
-_METADATA = struct("v1.ObjectMeta", {"name": text, "annotations": map_of(text, "map[string]string")})
-_csvs = list_of(struct("registry.ClusterServiceVersion", {"metadata": _METADATA}), "[]registry.ClusterServiceVersion")
 
 CRDS, CSVS, PACKAGES = "customResourceDefinitions", "clusterServiceVersions", "packages"
 
@@ -115,9 +111,9 @@ def _with_versions(crd: KubernetesObject) -> KubernetesObject:
 
 def _read_csvs(work: _Work) -> None:
     found = _list_in(work, CSVS, "CSV")
-    misfit = _csvs(found)
-    if misfit is not None:
-        work.refuse(CSVS, f"error parsing CSV list: {misfit}")
+    error = decode_error("[]registry.ClusterServiceVersion", found)
+    if error is not None:
+        work.refuse(CSVS, f"error parsing CSV list: {error}")
         raise _Stop
     for csv in found:
         bundle = LooseBundle("", (), "", csv, (csv, *_owned_crds(csv, work)), location=work.place(CSVS))
@@ -148,10 +144,11 @@ def _owned_crds(csv: KubernetesObject, work: _Work) -> list[KubernetesObject]:
 
 def _read_packages(work: _Work) -> None:
     for item in _list_in(work, PACKAGES, "package"):
-        manifest = package_manifest(item, work.place(PACKAGES))
-        if not isinstance(manifest, PackageManifest):
-            work.refuse(PACKAGES, f"error parsing package list: {manifest}")
-            raise _Stop
+        try:
+            manifest = package_manifest(item, work.place(PACKAGES))
+        except DecodeError as error:
+            work.refuse(PACKAGES, f"error parsing package list: {error}")
+            raise _Stop from None
         work.packages[manifest.name], problems = package_of(manifest, work.bundles, database_bundle, work.report)
         if problems:
             work.refuse(PACKAGES, wrapped(problems, f"error loading package {manifest.name}"))

@@ -6,19 +6,16 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from olmc.golang.base64 import canonical as canonical_base64
-from olmc.golang.errors import json_kind
-from olmc.golang.numbers import quoted
+from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.load.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
-from olmc.load.catalogs.shapes import renamed
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Catalog, CatalogBundle, Package
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.objects import KubernetesObject
 from olmc.rules import catalogs as rules
+from olmc.strconv import quoted
 from olmc.yaml import read
 
-_DATA = frozenset({"data"})
 # The fields of olm.csv.metadata and where they stand in a CSV's spec.
 _METADATA_FIELDS = {
     "apiServiceDefinitions": "apiservicedefinitions",
@@ -69,7 +66,7 @@ def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
 
 def _decode(value: Any, index: int) -> KubernetesObject:
     """The object in the value of an `olm.bundle.object`; ValueError with OLM's text when there is none."""
-    data = renamed(value or {}, _DATA).get("data") or ""
+    data = decode("property.BundleObject", value)["data"]
     try:
         octets = b64decode(canonical_base64(data))
     except ValueError as error:
@@ -80,7 +77,7 @@ def _decode(value: Any, index: int) -> KubernetesObject:
     problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
     if not problem and isinstance(decoded, dict):
         return decoded
-    cause = problem or f"json: cannot unmarshal {json_kind(decoded)} into Go value of type map[string]interface {{}}"
+    cause = problem or mismatch_text(decoded, "map[string]interface {}")
     raise ValueError(f"convert bundle object property at index {index} to JSON: {cause}")
 
 
@@ -103,7 +100,7 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
         place = below(bundle.location, "properties", found[1][0])
         tell([Trouble(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
         return None
-    return _made_csv(package, bundle, renamed(found[0][1] or {}, _METADATA_NAMES)) if found else None
+    return _made_csv(package, bundle, match_keys(found[0][1] or {}, _METADATA_NAMES)) if found else None
 
 
 def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:

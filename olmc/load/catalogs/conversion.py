@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from olmc.golang.numbers import quoted
-from olmc.golang.semver import parse_strict
 from olmc.golang.validation import is_dns1123_label
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
 from olmc.load.catalogs.image_references import pull_spec_problem
-from olmc.load.catalogs.semver_checks import parse_release
 from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package, Property
 from olmc.model.location import Place, Source
 from olmc.rules import catalogs as rules
 from olmc.rules.rule import Rule
+from olmc.semver import parse_release, parse_strict
+from olmc.strconv import quoted
 
 
 @dataclass(slots=True)
@@ -135,10 +134,10 @@ def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]])
     """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
     apis: set[tuple[str, ...]] = set()
     for index, (kind, value) in enumerate(blob.properties):
-        misfit = props.misfit_of(kind) if value is ABSENT else props.misfit_of(kind, value)
-        if misfit is not None:
-            cause = props.parse_problem(index, kind, misfit)
-            keys: Keys = ("properties", index, *(("value", *misfit.keys) if value is not ABSENT else ()))
+        error = props.value_error(kind, value) if value is not ABSENT else None
+        if error is not None or value is ABSENT:
+            cause = props.parse_problem(index, kind, error or "unexpected end of JSON input")
+            keys: Keys = ("properties", index, *(("value", *error.path) if error is not None else ()))
             yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
         elif kind == props.GVK:
             api = props.field_texts(kind, value, "group", "version", "kind")

@@ -6,25 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.gojson import decode
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.csv_edges import Edges, Problem, edges_of
 from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images
-from olmc.load.catalogs.shapes import Misfit, list_of, renamed, struct, text
 from olmc.load.catalogs.troubles import below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 
 DEPRECATED = "olm.deprecated"
-
-_CHANNEL_FIELDS = {"name": text, "currentCSV": text}
-_FIELDS = {
-    "packageName": text,
-    "channels": list_of(struct("registry.PackageChannel", _CHANNEL_FIELDS), "[]registry.PackageChannel"),
-    "defaultChannel": text,
-}
-_shape = struct("registry.PackageManifest", _FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +29,11 @@ class PackageManifest:
     place: Place | None = None
 
 
-def package_manifest(value: Any, place: Place | None) -> PackageManifest | Misfit:
-    """The package manifest in a document, or why it is none."""
-    misfit = _shape(value)
-    if misfit is not None:
-        return misfit
-    fields = renamed(value or {}, frozenset(_FIELDS))
-    channels = [renamed(item or {}, frozenset(_CHANNEL_FIELDS)) for item in fields.get("channels") or ()]
-    return PackageManifest(
-        fields.get("packageName") or "",
-        tuple((channel.get("name") or "", channel.get("currentCSV") or "") for channel in channels),
-        fields.get("defaultChannel") or "",
-        place,
-    )
+def package_manifest(value: Any, place: Place | None) -> PackageManifest:
+    """The package manifest in a document. Raises DecodeError if it is none."""
+    fields = decode("registry.PackageManifest", value)
+    channels = tuple((channel["name"], channel["currentCSV"]) for channel in fields["channels"] or ())
+    return PackageManifest(fields["packageName"], channels, fields["defaultChannel"], place)
 
 
 def skip_range(bundle: LooseBundle) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import NamedTuple
 
-from olmc.golang.semver import Version, parse_strict
 from olmc.load.catalogs.rendering import LooseBundle
+from olmc.semver import Version, parse_strict
 
 NO_VERSION = "0.0.0-z"
 """What a bundle without a version counts as, so that it is below every other."""

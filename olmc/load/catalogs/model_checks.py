@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from olmc.golang.numbers import quoted
-from olmc.golang.semver import parse_strict
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.content import has_inline_content
 from olmc.load.catalogs.graph import graph_problem
-from olmc.load.catalogs.semver_checks import range_problem
 from olmc.load.catalogs.troubles import Trouble, below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.location import Place
 from olmc.rules import catalogs as rules
 from olmc.rules.rule import Rule
+from olmc.semver import parse_strict, range_problem
+from olmc.strconv import quoted
 
 _NO_MESSAGE = "invalid deprecation: message must be set"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from olmc.gojson import DecodeError
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.load.catalogs.blobs import meta_key
 from olmc.load.catalogs.csv_edges import base_of
-from olmc.load.catalogs.csv_graphs import PackageManifest, database_bundle, package_manifest, package_of, wrapped
+from olmc.load.catalogs.csv_graphs import database_bundle, package_manifest, package_of, wrapped
 from olmc.load.catalogs.fbc import CatalogFile, readable
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.troubles import Trouble, tell, unavailable
@@ -70,8 +71,9 @@ def _add_package(
     document: Document, bundles: Mapping[str, LooseBundle], packages: dict[str, Package], report: Report
 ) -> Iterator[Trouble]:
     place = Place(document.source)
-    manifest = package_manifest(document.value, place)
-    if not isinstance(manifest, PackageManifest):
+    try:
+        manifest = package_manifest(document.value, place)
+    except DecodeError:
         # A file that can't be decoded as a package counts as some other file.
         return
     packages[manifest.name], problems = package_of(manifest, bundles, database_bundle, report)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import decode, match_keys, unmarshal
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.apis import Api, provided_apis, required_apis
-from olmc.load.catalogs.shapes import renamed
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
 from olmc.model.diagnostic import Report
@@ -121,7 +120,7 @@ def derived_properties(bundle: LooseBundle, report: Report) -> list[Property]:
 
 
 def _item(value: Mapping[str, Any]) -> Property:
-    item = renamed(value, _ITEM)
+    item = match_keys(value, _ITEM)
     return Property(str(item.get("type") or ""), props.canonical(item.get("value")))
 
 
@@ -136,15 +135,11 @@ def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
     if not isinstance(written, str):
         return []
     try:
-        items = unmarshal(written)
-        cause: object = props.LIST(items)
+        return [_item(item) for item in decode(props.LIST, unmarshal(written)) or ()]
     except ValueError as error:
-        items, cause = None, error
-    if cause is not None:
         place = below(bundle.location, "metadata", "annotations", _PROPERTIES)
-        tell([Trouble(rules.UNREAD_PROPERTIES, place, {"cause": cause})], report)
+        tell([Trouble(rules.UNREAD_PROPERTIES, place, {"cause": error})], report)
         return []
-    return [_item(item or {}) for item in items or ()]
 
 
 def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
@@ -158,7 +153,7 @@ def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
     apis: list[Api] = []
     for index, each in enumerate(found):
         if each.type in (props.PACKAGE, props.GVK):
-            _refuse_misfit(index, each.type, each.value)
+            _refuse_unread(index, each.type, each.value)
         if each.type == props.PACKAGE:
             fields = props.field_texts(props.PACKAGE, each.value, "packageName", "version", "release")
             package = _package_property(*fields)
@@ -170,10 +165,10 @@ def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
     yield from _gvks(props.GVK, [*apis, *provided_apis(bundle.objects)])
 
 
-def _refuse_misfit(index: int, kind: str, value: Any) -> None:
-    misfit = props.misfit_of(kind, value)
-    if misfit is not None:
-        raise ValueError(props.parse_problem(index, kind, misfit))
+def _refuse_unread(index: int, kind: str, value: Any) -> None:
+    error = props.value_error(kind, value)
+    if error is not None:
+        raise ValueError(props.parse_problem(index, kind, error))
 
 
 def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
@@ -182,7 +177,7 @@ def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
     for index, dependency in enumerate(bundle.dependencies):
         item = _item(dependency)
         if item.type in (props.GVK, props.PACKAGE):
-            _refuse_misfit(index, item.type, item.value)
+            _refuse_unread(index, item.type, item.value)
         if item.type == props.GVK:
             apis.append(Api(*props.field_texts(props.GVK, item.value, "group", "version", "kind")))
         elif item.type == props.PACKAGE:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from olmc.golang.numbers import quoted
-from olmc.golang.semver import Version, parse_strict
+from olmc.gojson import DecodeError, decode
 from olmc.kube.field_errors import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
-from olmc.load.catalogs.shapes import Shape, flag, list_of, renamed, struct, text
 from olmc.load.catalogs.templates import Workshop, refused
 from olmc.load.catalogs.troubles import Keys
 from olmc.model.catalog import ChannelEntry
 from olmc.model.location import Place
+from olmc.semver import Version, parse_strict
+from olmc.strconv import quoted
 
 SEMVER = "olm.semver"
 
@@ -24,18 +24,6 @@ Kind = Literal["major", "minor"]
 
 STREAMS = ("candidate", "fast", "stable")
 """The streams from the least to the most stable."""
-
-_BUNDLE: dict[str, Shape] = {"image": text}
-_STREAM: dict[str, Shape] = {"bundles": list_of(struct("semver.BundleEntry", _BUNDLE), "[]semver.BundleEntry")}
-_FIELDS: dict[str, Shape] = {
-    "schema": text,
-    "generateMajorChannels": flag,
-    "generateMinorChannels": flag,
-    "defaultChannelTypePreference": text,
-    **dict.fromkeys(STREAMS, struct("semver.ChannelBundles", _STREAM)),
-}
-_shape = struct("semver.SemverTemplateData", _FIELDS)
-_KNOWN = (frozenset(_FIELDS), frozenset(_STREAM), frozenset(_BUNDLE))
 
 _READ = "render: unable to read file: "
 _PROCESS = "render: unable to post-process bundle info: "
@@ -58,14 +46,10 @@ class _Settings:
 
 def expand_semver(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
     """The file-based catalog of a semver template."""
-    unknown = _unknown_field(value)
-    if unknown is not None:
-        cause = f"error unmarshaling JSON: while decoding JSON: json: unknown field {quoted(str(unknown[-1]))}"
-        raise refused(_READ + cause, *unknown)
-    misfit = _shape(value)
-    if misfit is not None:
-        raise refused(f"{_READ}error unmarshaling JSON: while decoding JSON: {misfit}", *misfit.keys)
-    fields = renamed(value, _KNOWN[0])
+    try:
+        fields = decode("semver.SemverTemplateData", value, strict=True)
+    except DecodeError as error:
+        raise refused(f"{_READ}error unmarshaling JSON: while decoding JSON: {error}", *error.path) from None
     settings = _settings(fields)
     references = dict(_references(fields))
     rendered = {image: workshop.rendered(image, *keys) for image, keys in references.items()}
@@ -79,30 +63,12 @@ def expand_semver(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
     return _blobs(package, channels, default, rendered, workshop)
 
 
-def _unknown_field(value: Mapping[str, Any]) -> Keys | None:
-    """The keys that lead to a field that the template doesn't have."""
-    folded = [{name.casefold() for name in names} for names in _KNOWN]
-    for key, item in sorted(value.items()):
-        if key.casefold() not in folded[0]:
-            return (key,)
-        if key.casefold() not in STREAMS or not isinstance(item, dict):
-            continue
-        for inner, bundles in sorted(item.items()):
-            if inner.casefold() not in folded[1]:
-                return key, inner
-            for index, bundle in enumerate(bundles if isinstance(bundles, list) else ()):
-                for field in sorted(bundle) if isinstance(bundle, dict) else ():
-                    if field.casefold() not in folded[2]:
-                        return key, inner, index, field
-    return None
-
-
 def _settings(fields: Mapping[str, Any]) -> _Settings:
     """Points 2 and 3: what is generated, and the preference."""
-    major, minor = bool(fields.get("generateMajorChannels")), bool(fields.get("generateMinorChannels"))
+    major, minor = fields["generateMajorChannels"], fields["generateMinorChannels"]
     minor = minor or not major
     kinds: tuple[Kind, ...] = (*(("major",) if major else ()), *(("minor",) if minor else ()))
-    preference = fields.get("defaultChannelTypePreference") or ""
+    preference = fields["defaultChannelTypePreference"]
     if not preference:
         return _Settings(kinds, "minor" if minor else "major")
     for kind in ("major", "minor"):
@@ -119,9 +85,8 @@ def _settings(fields: Mapping[str, Any]) -> _Settings:
 
 
 def _images(fields: Mapping[str, Any], stream: str) -> Iterator[tuple[str, Keys]]:
-    bundles = renamed(fields.get(stream) or {}, _KNOWN[1]).get("bundles") or ()
-    for index, item in enumerate(bundles):
-        yield renamed(item or {}, _KNOWN[2]).get("image") or "", (stream, "bundles", index)
+    for index, bundle in enumerate(fields[stream]["bundles"] or ()):
+        yield bundle["image"], (stream, "bundles", index)
 
 
 def _references(fields: Mapping[str, Any]) -> Iterator[tuple[str, Keys]]:

@@ -6,38 +6,35 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from olmc.golang.numbers import quoted
-from olmc.golang.semver import Version, parse_strict
+from olmc.gojson import DecodeError, decode, match_keys
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob
 from olmc.load.catalogs.conversion import packages_of
 from olmc.load.catalogs.model_checks import check_model
-from olmc.load.catalogs.semver_checks import order_with_release, parse_release
-from olmc.load.catalogs.shapes import list_of, renamed, struct, text
 from olmc.load.catalogs.templates import Workshop, entry_blobs, refused
 from olmc.model.catalog import ChannelEntry
+from olmc.semver import Version, order_with_release, parse_release, parse_strict
+from olmc.strconv import quoted
 
 SUBSTITUTES = "olm.template.substitutes"
 
 _FIELDS = frozenset({"schema", "entries", "substitutions"})
-_SUBSTITUTE = {"name": text, "base": text}
-_shape = list_of(struct("substitutes.Substitute", _SUBSTITUTE), "[]substitutes.Substitute")
 
 
 def expand_substitutes(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
     """The file-based catalog of a substitutes template: its entries with the substitutions made in every channel."""
-    fields = renamed(value, _FIELDS)
-    misfit = _shape(fields.get("substitutions"))
-    if misfit is not None:
-        raise refused(f"render: unable to parse template: unmarshalling template: {misfit}", "substitutions")
+    fields = match_keys(value, _FIELDS)
+    try:
+        substitutions = decode("[]substitutes.Substitute", fields.get("substitutions"))
+    except DecodeError as error:
+        raise refused(f"render: unable to parse template: unmarshalling template: {error}", "substitutions") from None
     blobs = entry_blobs(fields.get("entries"), workshop)
     problem = _problem(blobs)
     if problem:
         raise refused(f"render: entries are not valid FBC: {problem}", "entries")
     used: dict[str, str] = {}
-    for index, item in enumerate(fields.get("substitutions") or ()):
-        substitution = renamed(item or {}, frozenset(_SUBSTITUTE))
-        name, base = substitution.get("name") or "", substitution.get("base") or ""
+    for index, substitution in enumerate(substitutions or ()):
+        name, base = substitution["name"], substitution["base"]
         _refuse_reuse(name, base, used, index)
         try:
             _substitute(name, base, blobs, workshop, index)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import Any
 
+from olmc.gojson import fold, match_keys
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, add_document
 from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
-from olmc.load.catalogs.shapes import renamed
 from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
@@ -98,11 +98,11 @@ def named_images(value: Any) -> Iterator[str]:
             yield from named_images(item)
         return
     for key, item in value.items() if isinstance(value, Mapping) else ():
-        field = key.casefold()
+        field = fold(key)
         if field == "image" and isinstance(item, str) and item:
             yield item
         elif field == "substitutions" and isinstance(item, list):
-            names = [renamed(each, _NAME).get("name") for each in item if isinstance(each, Mapping)]
+            names = [match_keys(each, _NAME).get("name") for each in item if isinstance(each, Mapping)]
             yield from (name for name in names if isinstance(name, str) and name)
         else:
             yield from named_images(item)
@@ -125,7 +125,7 @@ def entry_blobs(value: Any, workshop: Workshop) -> Blobs:
 
 def expand_basic(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
     """The file-based catalog of a basic template: its bundles rendered, all else as it is."""
-    blobs = entry_blobs(renamed(value, _FIELDS).get("entries"), workshop)
+    blobs = entry_blobs(match_keys(value, _FIELDS).get("entries"), workshop)
     bundles: Sequence[BundleBlob] = tuple(blobs.bundles)
     blobs.bundles.clear()
     for bundle in bundles:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.golang.numbers import quoted
-from olmc.golang.semver import tolerant_or_none
 from olmc.load.catalogs.image_references import pull_spec_problem
 from olmc.load.catalogs.rendering import loose, release_of
 from olmc.load.validation.folders import MAX_SIZE, BundleFolder
@@ -16,6 +14,8 @@ from olmc.model.location import Place
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.rules import validation as rules
+from olmc.semver import tolerant_or_none
+from olmc.strconv import quoted
 
 _WARN_SHARE = 0.85
 _UNIT = 1000

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from olmc.golang.numbers import quoted
+from olmc.gojson import decode_error
 from olmc.kube.field_errors import aggregated
 from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
-from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, csv_refusal
+from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
 from olmc.model.location import Location, Place, Source
@@ -24,6 +24,7 @@ from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
+from olmc.strconv import quoted
 
 SUPPORTED = frozenset(
     "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "
@@ -61,9 +62,9 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     elif file.kind == CRD_KIND:
         yield from _crd_version_findings(text(file.value.get("apiVersion")), file.source)
     elif file.kind == CSV_KIND:
-        refusal = csv_refusal(file.value)
-        if refusal is not None:
-            yield Finding(rules.CONTENT, refusal.message, Place(file.source, refusal.path), hint=way_out(refusal))
+        error = decode_error(CSV_KIND, file.value)
+        if error is not None:
+            yield Finding(rules.CONTENT, error.message, Place(file.source, error.path), hint=way_out(error))
     else:
         errors = metadata_errors(file.value)
         if errors:

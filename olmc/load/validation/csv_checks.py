@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from olmc.golang import is_label_value
-from olmc.golang.numbers import SPACES, quoted
-from olmc.golang.semver import VersionError, parse_strict
 from olmc.load.validation.examples import example_findings
 from olmc.load.validation.names import subdomain_problems
 from olmc.load.validation.result import Finding, about, result_text
@@ -15,6 +13,8 @@ from olmc.model.location import Place
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
+from olmc.semver import VersionError, parse_strict
+from olmc.strconv import SPACES, quoted
 
 NO_MIN_KUBE_VERSION = (
     "csv.Spec.minKubeVersion is not informed. It is recommended you provide this information. Otherwise, it would mean "

@@ -8,28 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.gojson import DecodeError, decode
 from olmc.load.catalogs.properties import GVK, LABEL, PACKAGE
-from olmc.load.catalogs.semver_checks import range_problem
-from olmc.load.catalogs.shapes import Shape, renamed, struct, text
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import annotations_file
 from olmc.load.validation.result import Finding
 from olmc.load.validation.settings import Settings
 from olmc.model.location import Place
-from olmc.model.values import mapping
-from olmc.model.values import text as text_of
+from olmc.model.values import mapping, text
 from olmc.rules import validation as rules
+from olmc.semver import range_problem
 
 CONSTRAINT = "olm.constraint"
 
-_CEL = struct("constraints.Cel", {"rule": text})
-_FIELDS: Mapping[str, dict[str, Shape]] = {
-    GVK: {"group": text, "version": text, "kind": text},
-    PACKAGE: {"packageName": text, "version": text},
-    LABEL: {"label": text},
-    CONSTRAINT: {"cel": _CEL},
+_GO_TYPES = {
+    GVK: "registry.GVKDependency",
+    PACKAGE: "registry.PackageDependency",
+    LABEL: "registry.LabelDependency",
+    CONSTRAINT: "registry.CelConstraint",
 }
-_SHAPES = {kind: struct(kind, fields) for kind, fields in _FIELDS.items()}
 
 
 def dependency_findings(folder: BundleFolder, settings: Settings) -> Iterator[Finding]:
@@ -53,20 +50,20 @@ def _dependencies_file(folder: BundleFolder) -> FolderFile | None:
 
 
 def _problems(item: Mapping[str, Any], settings: Settings) -> Iterator[str]:
-    kind = text_of(item.get("type"))
-    shape = _SHAPES.get(kind)
-    if shape is None or "value" not in item or shape(item["value"]) is not None:
+    kind = text(item.get("type"))
+    try:
+        value = decode(_GO_TYPES[kind], item["value"])
+    except (KeyError, DecodeError):
         yield f"couldn't parse dependency of type {kind}"
         return
-    value = renamed(mapping(item["value"]), frozenset(_FIELDS[kind]))
     if kind == GVK:
-        yield from (f"API {field.capitalize()} is empty" for field in _FIELDS[GVK] if not value.get(field))
+        yield from (f"API {field.capitalize()} is empty" for field in value if not value[field])
     elif kind == PACKAGE:
-        yield from _package_problems(text_of(value.get("packageName")), text_of(value.get("version")))
+        yield from _package_problems(value["packageName"], value["version"])
     elif kind == LABEL:
-        yield from () if value.get("label") else ("Label information is missing",)
+        yield from () if value["label"] else ("Label information is missing",)
     else:
-        yield from _cel_problems(value.get("cel"), settings)
+        yield from _cel_problems(value["cel"], settings)
 
 
 def _package_problems(name: str, version: str) -> Iterator[str]:
@@ -82,10 +79,9 @@ def _cel_problems(cel: Any, settings: Settings) -> Iterator[str]:
     if cel is None:
         yield "The CEL field is missing"
         return
-    rule = text_of(renamed(mapping(cel), frozenset({"rule"})).get("rule"))
-    if not rule:
+    if not cel["rule"]:
         yield "The CEL expression is missing"
         return
-    problem = settings.cel_problem(rule)
+    problem = settings.cel_problem(cel["rule"])
     if problem:
         yield f"Invalid CEL expression: {problem}"

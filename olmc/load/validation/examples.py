@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from olmc.golang import encode_plain
-from olmc.golang.errors import json_kind
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import encode_plain, mismatch_text, unmarshal
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.views import GVK, CsvView
@@ -65,10 +63,10 @@ def _misfit(items: Any) -> str:
     if items is None:
         return ""
     if not isinstance(items, list):
-        return f"json: cannot unmarshal {json_kind(items)} into Go value of type []unstructured.Unstructured"
+        return mismatch_text(items, "[]unstructured.Unstructured")
     for item in items:
         if not isinstance(item, dict):
-            return f"json: cannot unmarshal {json_kind(item)} into Go value of type map[string]interface {{}}"
+            return mismatch_text(item, "map[string]interface {}")
         if not text(item.get("kind")):
             return f"Object 'Kind' is missing in '{encode_plain(item).decode()}'"
     return ""

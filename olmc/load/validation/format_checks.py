@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmc.golang.numbers import quoted
 from olmc.load.annotations import (
     ANNOTATIONS_FILE,
     CHANNELS,
@@ -20,6 +19,7 @@ from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.model.operators import CSV_KIND
 from olmc.rules import validation as rules
+from olmc.strconv import quoted
 from olmc.yaml import Document
 
 REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.golang import GoTypeError, decode
+from olmc.gojson import DecodeError, decode_error
 from olmc.load.bundles import is_almost_csv
-from olmc.load.catalogs.shapes import Misfit, anything, flag, list_of, struct, text
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
@@ -21,31 +20,6 @@ from olmc.rules import validation as rules
 
 CRD_KIND = "CustomResourceDefinition"
 CRD_V1, CRD_V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
-
-_TEXTS = list_of(text, "[]string")
-_NAMES = struct(
-    "v1.CustomResourceDefinitionNames",
-    {**dict.fromkeys(("plural", "singular", "kind", "listKind"), text), "shortNames": _TEXTS, "categories": _TEXTS},
-)
-_VERSION = struct(
-    "v1.CustomResourceDefinitionVersion",
-    {
-        **dict.fromkeys(("served", "storage", "deprecated"), flag),
-        "name": text,
-        "schema": struct("v1.CustomResourceValidation", {"openAPIV3Schema": anything}),
-    },
-)
-_SPEC = struct(
-    "v1.CustomResourceDefinitionSpec",
-    {
-        **dict.fromkeys(("group", "scope", "version"), text),
-        "names": _NAMES,
-        "versions": list_of(_VERSION, "[]v1.CustomResourceDefinitionVersion"),
-        "preserveUnknownFields": flag,
-        "conversion": struct("v1.CustomResourceConversion", {"strategy": text, "conversionReviewVersions": _TEXTS}),
-    },
-)
-_CRD = struct("v1.CustomResourceDefinition", {"apiVersion": text, "kind": text, "spec": _SPEC})
 
 
 def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
@@ -92,36 +66,27 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
             several = "error loading objs in directory: invalid bundle: contains multiple CSVs"
             yield Finding(rules.LOADING, several, whole)
             yield Finding(rules.LOADING, "no bundle csv found", whole)
-        refusal = csv_refusal(file.value)
-        if refusal is not None and not is_forgiven(refusal):
-            text_of_it = f"unable to parse CSV {file.name}: {refusal}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, refusal.path), hint=way_out(refusal))
+        error = decode_error(CSV_KIND, file.value)
+        if error is not None and not is_forgiven(error):
+            text_of_it = f"unable to parse CSV {file.name}: {error}"
+            yield Finding(rules.LOADING, text_of_it, Place(file.source, error.path), hint=way_out(error))
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):
             text_of_it = f"unsupported CRD version {version} for {file.name}"
             yield Finding(rules.LOADING, text_of_it, Place(file.source, ("apiVersion",)))
             return
-        misfit = crd_misfit(file.value)
-        if misfit is not None:
-            text_of_it = f"unable to parse CRD {file.name}: {misfit}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, misfit.keys), hint="Correct the value.")
+        error = crd_error(file.value)
+        if error is not None:
+            text_of_it = f"unable to parse CRD {file.name}: {error}"
+            yield Finding(rules.LOADING, text_of_it, Place(file.source, error.path), hint="Correct the value.")
 
 
-def csv_refusal(csv: KubernetesObject) -> GoTypeError | None:
-    """Why Go refuses to decode an object as a CSV, None when it doesn't."""
-    try:
-        decode(CSV_KIND, csv)
-    except GoTypeError as error:
-        return error
-    return None
-
-
-def is_forgiven(refusal: GoTypeError) -> bool:
+def is_forgiven(error: DecodeError) -> bool:
     """Whether the loader of the tools decodes such a CSV all the same: it turns numbers and booleans into texts."""
-    return refusal.expected == "string" and refusal.got in ("number", "bool")
+    return error.expected == "string" and error.got in ("number", "bool")
 
 
-def crd_misfit(crd: KubernetesObject) -> Misfit | None:
+def crd_error(crd: KubernetesObject) -> DecodeError | None:
     """Why an object can't be decoded as a CRD, as far as the fields go that are validated."""
-    return _CRD(crd)
+    return decode_error("validated.CustomResourceDefinition", crd)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from olmc.golang import is_dns1035_label, is_dns1123_subdomain
-from olmc.golang.numbers import quoted
+from olmc.strconv import quoted
 
 
 def subdomain_problems(name: str) -> list[str]:

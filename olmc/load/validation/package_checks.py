@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang.numbers import quoted
+from olmc.gojson import DecodeError, match_keys
 from olmc.load.catalogs.csv_graphs import PackageManifest, package_manifest
-from olmc.load.catalogs.shapes import renamed
 from olmc.load.validation.result import Finding, about
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place, Source
 from olmc.rules import validation as rules
+from olmc.strconv import quoted
 from olmc.yaml import read
 
 _MARK = re.compile(r"""\b(?:packageName|currentCSV)["']?\s*:""", re.IGNORECASE)
@@ -48,7 +48,7 @@ def _is_package(value: Any) -> bool:
     """Whether a document has any field of a package file."""
     if not isinstance(value, dict) or value.get("kind"):
         return False
-    fields = renamed(value, _FIELDS)
+    fields = match_keys(value, _FIELDS)
     return any(fields.get(field) for field in _FIELDS)
 
 
@@ -60,10 +60,12 @@ def _not_decoded(path: str, cause: object, where: Place | Location) -> Finding:
 def _findings(found: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
     first = ""
     for path, value, source in found:
-        manifest = package_manifest(value, Place(source))
-        if not isinstance(manifest, PackageManifest):
-            yield _not_decoded(path, manifest, Place(source, manifest.keys))
-        elif first:
+        try:
+            manifest = package_manifest(value, Place(source))
+        except DecodeError as error:
+            yield _not_decoded(path, error, Place(source, error.path))
+            continue
+        if first:
             yield Finding(rules.PACKAGE_MANIFEST, "multiple package manifest files found in directory", Place(source))
         else:
             first = path

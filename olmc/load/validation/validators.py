@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from olmc.gojson import decode_error
 from olmc.load.validation.bundle_checks import bundle_findings, size_findings
 from olmc.load.validation.content_checks import content_findings
 from olmc.load.validation.crd_checks import crd_findings
@@ -13,7 +14,7 @@ from olmc.load.validation.csv_checks import csv_findings
 from olmc.load.validation.dependency_checks import dependency_findings
 from olmc.load.validation.folders import BundleFolder
 from olmc.load.validation.format_checks import annotation_findings, missing_folders
-from olmc.load.validation.loading_checks import CRD_KIND, crd_misfit, csv_refusal, is_forgiven, loading_findings
+from olmc.load.validation.loading_checks import CRD_KIND, crd_error, is_forgiven, loading_findings
 from olmc.load.validation.optional.bundle_objects import bundle_object_findings
 from olmc.load.validation.optional.community import community_findings
 from olmc.load.validation.optional.good_practices import good_practice_findings
@@ -89,10 +90,10 @@ def subject_findings(subject: Subject, settings: Settings) -> Iterator[Finding]:
     if bundle is None:
         return
     for file in bundle.files:
-        if file.manifest.object.get("kind") == CRD_KIND and crd_misfit(file.manifest.object) is None:
+        if file.manifest.object.get("kind") == CRD_KIND and crd_error(file.manifest.object) is None:
             yield from crd_findings(file.manifest)
-    refusal = csv_refusal(bundle.csv.object)
-    if refusal is not None and not is_forgiven(refusal):
+    error = decode_error(CSV_KIND, bundle.csv.object)
+    if error is not None and not is_forgiven(error):
         return
     yield from csv_findings(bundle.csv, modes_optional=settings.modes_optional)
     yield from bundle_findings(bundle)

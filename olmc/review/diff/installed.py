@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.values import mapping, mappings, text, texts
@@ -32,7 +31,8 @@ from olmc.review.diff.versions import (
     TargetsChanged,
     VersionEdited,
 )
-from olmc.review.precedence import precedence
+from olmc.semver import tolerant_or_none
+from olmc.semver.precedence import precedence
 
 __all__ = ["operator_changes", "plan_changes", "subscription_changes", "target_changes"]
 

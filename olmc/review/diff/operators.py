@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang.unmarshal import unmarshal
+from olmc.gojson import unmarshal
 from olmc.model.cluster import Name
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP

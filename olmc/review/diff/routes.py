@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmc.golang.ranges import range_or_none
-from olmc.golang.semver import tolerant_or_none
 from olmc.model.objects import KubernetesObject
 from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.operators import Operator
+from olmc.semver import range_or_none, tolerant_or_none
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.golang.quantity import amount
+from olmc.gojson.quantity import amount
 from olmc.review.diff.change import ABSENT
 
 __all__ = ["Delta", "Item", "Path", "aligned", "deltas", "identical", "path_text", "same"]

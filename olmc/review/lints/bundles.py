@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from olmc.golang.errors import Path
-from olmc.golang.unknown import unknown_keys
+from olmc.gojson import Path, unknown_keys
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location

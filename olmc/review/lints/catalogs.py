@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.golang.ranges import dropped_parts, range_or_none
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.some import some
 from olmc.review.graph import upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
+from olmc.semver import dropped_parts, range_or_none
 from olmc.yaml import at
 
 _MOST = 5

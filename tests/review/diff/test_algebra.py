@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kit import HERE, compared, crd, lines
 from test_changes import rbac
 
-from olmc.golang.quantity import amount, quantity
+from olmc.gojson.quantity import amount, quantity
 from olmc.review.diff.change import Sign
 from olmc.review.diff.values import deltas, same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from olmc.golang.numbers import quoted
+from olmc.strconv import quoted
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\x80-\U0010ffff]+"
 _DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"

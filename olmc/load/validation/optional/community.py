@@ -9,9 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from olmc.golang.semver import Version, VersionError, parse_tolerant, tolerant_or_none
-from olmc.golang.unmarshal import unmarshal
-from olmc.load.catalogs.shapes import list_of, renamed, struct, text
+from olmc.gojson import decode, unmarshal
 from olmc.load.validation.csv_checks import PROPERTIES
 from olmc.load.validation.optional.removed_apis import GUIDE, listed, removed_in_1_22
 from olmc.load.validation.result import Finding, about
@@ -19,6 +17,7 @@ from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
+from olmc.semver import Version, VersionError, parse_tolerant, tolerant_or_none
 
 LABEL = "com.redhat.openshift.versions"
 MAX_VERSION = "olm.maxOpenShiftVersion"
@@ -26,8 +25,6 @@ MAX_VERSION = "olm.maxOpenShiftVersion"
 _LIMIT = Version(4, 9)
 _REMOVED = f"using APIs which were deprecated and removed in v1.22. More info: {GUIDE}#v1-22"
 _SAMPLE = """'[{"type": "key name", "value": "key value"}]'"""
-_item = struct("internal.propertiesAnnotation", {"type": text, "value": text})
-_items = list_of(_item, "[]internal.propertiesAnnotation")
 _VALUE = re.compile(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
 
 
@@ -67,17 +64,13 @@ def _about_annotation(written: str, apis: str) -> _Told:
             f"the API(s) for {apis} or use the annotation"
         )
     try:
-        items = unmarshal(written)
-        fits = _items(items) is None
+        items = decode("[]internal.propertiesAnnotation", unmarshal(written)) or ()
     except ValueError:
-        items, fits = None, False
-    if not fits:
         return _Told(
             f"csv.Annotations has an invalid value specified for {PROPERTIES}. Please, check the value  ({written}) "
             f'and ensure that it is an array such as: "{PROPERTIES}": {_SAMPLE}'
         )
-    fields = [renamed(item or {}, frozenset({"type", "value"})) for item in items or ()]
-    value = next((each.get("value") or "" for each in fields if each.get("type") == MAX_VERSION), None)
+    value = next((item["value"] for item in items if item["type"] == MAX_VERSION), None)
     if value is None:
         return _Told(
             f"csv.Annotations.{PROPERTIES} with the key `{MAX_VERSION}` and a value with an OCP version which is < 4.9 "

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from olmc.golang.numbers import SPACES, quoted
-from olmc.golang.semver import VersionError, parse_strict
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
@@ -14,6 +12,8 @@ from olmc.load.validation.views import CsvView, Keys
 from olmc.model.values import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
+from olmc.semver import VersionError, parse_strict
+from olmc.strconv import SPACES, quoted
 
 _CONVENTIONAL = ("candidate", "stable", "fast")
 _ALL = ("*", "[*]")

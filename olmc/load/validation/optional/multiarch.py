@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang.numbers import quoted
 from olmc.load.validation.names import quoted_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Platform, Settings
@@ -18,6 +17,7 @@ from olmc.load.validation.views import Container, CsvView
 from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
+from olmc.strconv import quoted
 
 ARCH_LABEL, OS_LABEL = "operatorframework.io/arch.", "operatorframework.io/os."
 

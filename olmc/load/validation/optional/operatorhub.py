@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang.numbers import SPACES, quoted
-from olmc.golang.semver import tolerant_or_none
 from olmc.load.validation.csv_checks import min_kube_version_findings
 from olmc.load.validation.optional.addresses import link_problem, mail_problem
 from olmc.load.validation.optional.removed_apis import removed_api_findings
@@ -17,6 +15,8 @@ from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.rules.rule import Rule
+from olmc.semver import tolerant_or_none
+from olmc.strconv import SPACES, quoted
 
 CAPABILITIES = frozenset({"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"})
 CATEGORIES = frozenset(

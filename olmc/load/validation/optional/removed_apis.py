@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.golang.semver import Version, tolerant_or_none
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1BETA1
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
@@ -14,6 +13,7 @@ from olmc.load.validation.views import CsvView
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
+from olmc.semver import Version, tolerant_or_none
 
 GUIDE = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 

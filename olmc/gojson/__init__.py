@@ -1,0 +1,33 @@
+"""What Go's encoding/json does, over tables of the types that Kubernetes, OLM and catalogs decode (`types/`).
+
+A JSON value and the name of a Go type go in. `decode` gives what Go keeps of the value, in the order of the fields, or
+raises DecodeError with Go's words and the path of what does not fit; `encode` gives the bytes that Go writes, and
+`unknown_keys` what is lost on the way.
+
+The names of fields count in any case unless `exact` is asked for: encoding/json folds keys, and OLM decodes catalogs,
+properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.
+"""
+
+from olmc.gojson.decode_errors import DecodeError, Path, mismatch_text
+from olmc.gojson.decoder import decode, decode_error, unmarshal
+from olmc.gojson.encoder import encode, encode_decoded, encode_plain
+from olmc.gojson.scalars import canonical_base64, json_kind
+from olmc.gojson.type_table import fold, match_keys
+from olmc.gojson.unknown_fields import unknown_keys
+
+__all__ = [
+    "DecodeError",
+    "Path",
+    "canonical_base64",
+    "decode",
+    "decode_error",
+    "encode",
+    "encode_decoded",
+    "encode_plain",
+    "fold",
+    "json_kind",
+    "match_keys",
+    "mismatch_text",
+    "unknown_keys",
+    "unmarshal",
+]

@@ -1,0 +1,142 @@
+"""Which error Go reports for a value that does not fit its type.
+
+Go decodes on after a type error and reports the first one in the order of the JSON text, where OLM has keys
+sorted; an error of a type that decodes itself (a quantity, a version …) ends the decoding at once and is
+reported instead of earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, Scalar, json_kind, read_octets
+from olmc.gojson.type_table import element, field_of, printed, struct_name, underlying
+from olmc.strconv import quoted
+
+Path = tuple[str | int, ...]
+"""Keys and indexes that lead to a value."""
+
+_UNMARSHAL = "json: cannot unmarshal "
+
+
+class DecodeError(ValueError):
+    """A JSON value that Go refuses to decode into a type.
+
+    `path` leads to the value (keys as the input spells them, indexes from 0), `message` is Go's text,
+    `expected` the Go type as Go prints it ("" for a key that no field matches), `got` the JSON value's kind
+    in Go's words.
+    """
+
+    def __init__(self, path: Path, message: str, expected: str = "", got: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+        self.expected = expected
+        self.got = got
+
+
+def mismatch_text(value: Any, expected: str) -> str:
+    """What Go says about a whole value that is not of the type `expected`."""
+    return f"{_UNMARSHAL}{json_kind(value)} into Go value of type {expected}"
+
+
+class _Place(NamedTuple):
+    """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here; `exact` whether
+    keys in another case are unknown."""
+
+    path: Path = ()
+    struct: str = ""
+    names: tuple[str, ...] = ()
+    exact: bool = False
+
+    def below(self, step: str | int) -> _Place:
+        return self._replace(path=(*self.path, step))
+
+
+class _Failure(NamedTuple):
+    error: DecodeError
+    fatal: bool
+
+
+def first_error(go_type: str, value: Any, *, strict: bool = False, exact: bool = False) -> DecodeError | None:
+    """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors, and with
+    `exact` keys in another case are unknown."""
+    first = None
+    for error, fatal in _errors(go_type, value, _Place(exact=exact), strict):
+        if fatal:
+            return error
+        first = first or error
+    return first
+
+
+def _errors(go_type: str, value: Any, place: _Place, strict: bool) -> Iterator[_Failure]:
+    plain = underlying(go_type)
+    if plain.startswith("*"):
+        if value is not None:
+            yield from _errors(element(plain), value, place, strict)
+    elif plain in SCALARS:
+        yield from _scalar(go_type, SCALARS[plain], value, place)
+    elif plain in UNIONS:
+        yield from _union(plain, value, place, strict)
+    elif value is None:
+        return
+    elif plain == "[]uint8" and not isinstance(value, list):
+        yield from _scalar(go_type, Scalar(read_octets, None, fatal=False), value, place)
+    elif plain.startswith("[]"):
+        if isinstance(value, list):
+            for index, entry in enumerate(value):
+                yield from _errors(element(plain), entry, place.below(index), strict)
+        else:
+            yield _mismatch(printed(go_type), json_kind(value), place)
+    elif not isinstance(value, dict):
+        yield _mismatch(printed(go_type), json_kind(value), place)
+    elif plain.startswith("map[string]"):
+        for key in sorted(value):
+            yield from _errors(element(plain), value[key], place.below(key), strict)
+    else:
+        yield from _members(plain, value, place, strict)
+
+
+def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool) -> Iterator[_Failure]:
+    name = struct_name(struct)
+    for key in sorted(value):
+        field = field_of(struct, key, exact=place.exact)
+        below = place.below(key)
+        if field is not None:
+            names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
+            yield from _errors(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
+        elif strict:
+            yield _Failure(DecodeError(below.path, f"json: unknown field {quoted(key)}"), False)
+
+
+def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Failure]:
+    """The error of a type that decodes itself with a decoder of its own, whose errors lose their place for this one."""
+    try:
+        chosen = UNIONS[plain](value)
+    except Mismatch as mismatch:
+        yield _Failure(DecodeError(place.path, mismatch.text, mismatch.expected, mismatch.got), True)
+        return
+    inner = first_error(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
+    if inner is not None:
+        told = _mismatch(inner.expected, inner.got, place).error
+        text = told.message if inner.message.startswith(_UNMARSHAL) else inner.message
+        yield _Failure(DecodeError((*place.path, *inner.path), text, inner.expected, inner.got), True)
+
+
+def _scalar(go_type: str, scalar: Scalar, value: Any, place: _Place) -> Iterator[_Failure]:
+    try:
+        scalar.read(value)
+    except Mismatch as mismatch:
+        if mismatch.text:
+            error = DecodeError(place.path, mismatch.text, mismatch.expected, mismatch.got)
+            yield _Failure(error, scalar.fatal)
+        else:
+            expected = mismatch.expected if scalar.fatal else printed(go_type)
+            yield _Failure(_mismatch(expected, mismatch.got, place).error, scalar.fatal)
+
+
+def _mismatch(expected: str, got: str, place: _Place) -> _Failure:
+    into = f"struct field {place.struct}.{'.'.join(place.names)}" if place.names else "value"
+    message = f"{_UNMARSHAL}{got} into Go {into} of type {expected}"
+    return _Failure(DecodeError(place.path, message, expected, got), False)

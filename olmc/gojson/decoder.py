@@ -1,0 +1,259 @@
+"""What Go keeps of a JSON value that it decodes into a struct and encodes again (R-JSON-2, 3, 5 … 11).
+
+A type is compiled once into a closure. The closures only find out that a value does not fit; what Go would
+say about it is then the matter of decode_errors.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from olmc.gojson.decode_errors import DecodeError, first_error
+from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, json_kind, read_octets
+from olmc.gojson.type_table import Field, element, field_of, full_type, members, underlying
+
+Read = Callable[[Any], Any]
+
+_DROP = object()
+"""What the reader of a field gives for a value that Go leaves out."""
+
+_RAW = ("encoding/json.RawMessage", "interface {}")
+_DROPPABLE = frozenset({"string", "bool", "int", "int32", "int64", *_RAW})
+_NILLABLE = ("*", "[]", "map[")
+
+
+def decode(type_name: str, value: Any, *, strict: bool = False, exact: bool = False) -> Any:
+    """What Go's decoder followed by its encoder keeps of a JSON value (R-JSON-5 … 11).
+
+    `type_name` is a root of the field table (`ClusterServiceVersion`, `PolicyRule` …), a full Go name, or one
+    of them after `[]`. Unknown keys are dropped, keys match case-insensitively if no exact one exists, what
+    omitempty leaves out is absent, nil slices, maps and pointers that are written are None, quantities are
+    canonical. Structs come out as dicts in field order, maps in key order. The input is not changed. With `exact` a key
+    in another case is unknown: so the API server decodes, and OLM what it reads with the API server's decoder.
+
+    Raises DecodeError with the error that Go reports; with `strict` also for a key that no field matches.
+    Raises KeyError for an unknown type.
+    """
+    go_type = full_type(type_name)
+    if strict:
+        error = first_error(go_type, value, strict=True, exact=exact)
+        if error is not None:
+            raise error
+    try:
+        return reader(go_type, exact)(value)
+    except Mismatch:
+        error = first_error(go_type, value, exact=exact)
+        if error is None:
+            raise
+    raise error from None
+
+
+def decode_error(type_name: str, value: Any) -> DecodeError | None:
+    """The error that `decode` raises for a value, None for one that fits."""
+    try:
+        decode(type_name, value)
+    except DecodeError as error:
+        return error
+    return None
+
+
+@cache
+def reader(go_type: str, exact: bool = False) -> Read:
+    """The compiled reader of a type: JSON value to what Go writes; raises Mismatch."""
+    plain = underlying(go_type)
+    if plain in SCALARS:
+        return SCALARS[plain].read
+    if plain in UNIONS:
+        return _union(plain, exact)
+    if plain.startswith("*"):
+        return _pointer(reader(element(plain), exact))
+    if plain == "[]uint8":
+        return read_octets
+    if plain.startswith("[]"):
+        return _strings if underlying(element(plain)) == "string" else _slice(reader(element(plain), exact))
+    if plain.startswith("map[string]"):
+        return _string_map if underlying(element(plain)) == "string" else _map(reader(element(plain), exact))
+    return _struct(plain, exact)
+
+
+@cache
+def _blank(go_type: str) -> Callable[[], Any]:
+    """A function that makes what Go writes for an unset value of the type."""
+    plain = underlying(go_type)
+    if plain in SCALARS:
+        zero = SCALARS[plain].zero
+        return lambda: zero
+    if plain.startswith(_NILLABLE):
+        return lambda: None
+    read = reader(plain)
+    return lambda: read({})
+
+
+def _union(plain: str, exact: bool) -> Read:
+    choose = UNIONS[plain]
+
+    def read_union(value: Any) -> Any:
+        chosen = choose(value)
+        return None if chosen is None else reader(chosen, exact)(value)
+
+    return read_union
+
+
+def _pointer(read: Read) -> Read:
+    return lambda value: None if value is None else read(value)
+
+
+def _slice(read: Read) -> Read:
+    def read_slice(value: Any) -> list[Any] | None:
+        if isinstance(value, list):
+            return [read(entry) for entry in value]
+        if value is None:
+            return None
+        raise Mismatch("slice", json_kind(value))
+
+    return read_slice
+
+
+def _strings(value: Any) -> list[str] | None:
+    if value.__class__ is list and set(map(type, value)) <= {str}:
+        return list(value)
+    read: Callable[[Any], list[str] | None] = _slice(SCALARS["string"].read)
+    return read(value)
+
+
+def _map(read: Read) -> Read:
+    def read_map(value: Any) -> dict[str, Any] | None:
+        if isinstance(value, dict):
+            return {key: read(value[key]) for key in sorted(value)}
+        if value is None:
+            return None
+        raise Mismatch("map", json_kind(value))
+
+    return read_map
+
+
+def _string_map(value: Any) -> dict[str, str] | None:
+    if value.__class__ is dict and set(map(type, value.values())) <= {str}:
+        return dict(sorted(value.items()))
+    read: Callable[[Any], dict[str, str] | None] = _map(SCALARS["string"].read)
+    return read(value)
+
+
+class _Plan(NamedTuple):
+    """How a struct is read: for each field its place, its name, the class whose non-empty values stay as they are, and
+    its reader; and what is written for the fields that Go never leaves out."""
+
+    fields: dict[str, tuple[int, str, type | None, Read]]
+    always: tuple[tuple[int, str, Callable[[], Any]], ...]
+
+
+@cache
+def _plan(name: str, exact: bool) -> _Plan:
+    ranked = tuple(enumerate(members(name).values()))
+    found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f, exact)) for rank, f in ranked}
+    return _Plan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
+
+
+def _struct(name: str, exact: bool) -> Read:
+    # The plan is made when the first value of the type turns up: most types of a CSV hardly ever do.
+    def read_struct(value: Any) -> dict[str, Any]:
+        plan, always = _plan(name, exact)
+        if value.__class__ is not dict:
+            if not isinstance(value, dict) and value is not None:
+                raise Mismatch("struct", json_kind(value))
+            value = dict(value or {})
+        found: list[tuple[int, str, Any]] = []
+        for key, raw in value.items():
+            entry = plan.get(key)
+            if entry is None:
+                if exact:
+                    continue
+                return read_struct(_matched(value, name))
+            rank, field, kept, read = entry
+            if raw.__class__ is kept and raw:
+                found.append((rank, field, raw))
+                continue
+            result = read(raw)
+            if result is not _DROP:
+                found.append((rank, field, result))
+        for rank, field, blank in always:
+            if field not in value:
+                found.append((rank, field, blank()))
+        found.sort(key=_rank)
+        return {field: result for _, field, result in found}
+
+    return read_struct
+
+
+def _rank(entry: tuple[int, str, Any]) -> int:
+    return entry[0]
+
+
+def _kept_class(go_type: str) -> type | None:
+    return {"string": str, "bool": bool}.get(underlying(go_type.removeprefix("*")))
+
+
+def _written(field: Field) -> bool:
+    """Whether Go writes the field also when it is unset: omitempty never drops a struct (R-JSON-5)."""
+    plain = underlying(field.type)
+    kept = plain not in _DROPPABLE and not plain.startswith(_NILLABLE)
+    return field.omit == "" or (field.omit == "o" and kept)
+
+
+def _field_reader(field: Field, exact: bool) -> Read:
+    read = reader(field.type, exact)
+    plain = underlying(field.type)
+    if _written(field) or plain in _RAW:
+        # A raw message that is there holds at least four bytes: null.
+        return read
+    if plain.startswith("*"):
+        return lambda value: _DROP if value is None else read(value)
+    if field.omit == "z":
+        return lambda value: _DROP if (result := read(value)) is None else result
+    return lambda value: read(value) or _DROP
+
+
+def _matched(value: Mapping[str, Any], struct: str) -> dict[str, Any]:
+    """The entries that some field takes, under its name; of several for one the last in key order counts.
+
+    Go decodes the others as well, so raises Mismatch for one that does not fit.
+    """
+    matched: dict[str, Any] = {}
+    for key in sorted(value):
+        field = field_of(struct, key)
+        if field is None:
+            continue
+        earlier = matched.get(field.name)
+        if earlier is None:
+            matched[field.name] = value[key]
+        else:
+            reader(field.type)(earlier)
+            matched[field.name] = _overlaid(earlier, value[key], field.type)
+    return matched
+
+
+def _overlaid(earlier: Any, later: Any, go_type: str) -> Any:
+    """A value decoded into the same field after another: objects merge, null clears only what can be nil."""
+    if isinstance(earlier, dict) and isinstance(later, dict):
+        both = set(earlier) & set(later)
+        merged = {key: _overlaid(earlier[key], later[key], "*") for key in both}
+        return {**earlier, **later, **merged}
+    if later is None and not underlying(go_type).startswith(_NILLABLE):
+        return earlier
+    return later
+
+
+def unmarshal(text: str | bytes) -> Any:
+    """The value of a JSON text; ValueError for a text that is none, which one nested too deep to be read counts as."""
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("exceeded max depth") from None
+
+
+def _no_number(name: str) -> Any:
+    """NaN and the infinities, which Python reads and JSON has not."""
+    raise ValueError(f"invalid character {name[:1]!r} looking for beginning of value")

@@ -1,0 +1,158 @@
+"""Kubernetes' resource quantities (R-JSON-9)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from olmc.strconv import number_text
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_BINARY_SUFFIX = {exponent // 10: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
+_EXPONENT = re.compile(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
+
+_MAX_INT64 = 2**63 - 1
+_FAR = 60
+_MAX_DIGITS = 4000
+"""Python refuses to turn longer texts into integers; no amount of anything needs them."""
+
+FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+NUMERIC_WRONG = "unable to parse numeric part of quantity"
+SUFFIX_WRONG = "unable to parse quantity's suffix"
+
+
+def quantity(value: str | int | float) -> str:
+    """The canonical text of a resource quantity (R-JSON-9); a number counts as its decimal text.
+
+    Raises ValueError with Kubernetes' text for what is no quantity.
+    """
+    return _canonical(value if isinstance(value, str) else number_text(value))
+
+
+def amount(value: str | int | float) -> Fraction:
+    """The number that a resource quantity stands for: 1Gi and 1073741824 are the same amount.
+
+    Raises ValueError for what is no quantity.
+    """
+    shape = _SHAPE.fullmatch(quantity(value))
+    if shape is None:
+        raise ValueError(FORMAT_WRONG)
+    sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    from fractions import Fraction  # only differences do arithmetic, and imports take their time
+
+    number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
+    number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _exponent(suffix)
+    return -number if sign == "-" else number
+
+
+def thousandths(value: str) -> int:
+    """A resource quantity in thousandths, rounded away from zero, which is how exactly the API server stores it.
+
+    Beyond any amount that there can be it is cut. Raises ValueError for what is no quantity.
+    """
+    shape = _SHAPE.fullmatch(quantity(value))
+    if shape is None:
+        raise ValueError(FORMAT_WRONG)
+    sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    exponent = 0 if suffix in _BINARY else max(-_FAR, min(_FAR, _exponent(suffix)))
+    whole = int((digits or "0") + fraction) * 1000 * (2 ** _BINARY[suffix] if suffix in _BINARY else 1)
+    number: int = -(-whole * 10 ** max(exponent, 0) // 10 ** (len(fraction) + max(-exponent, 0)))
+    return -number if sign == "-" else number
+
+
+@lru_cache(maxsize=4096)
+def _canonical(text: str) -> str:
+    if text == "0":
+        return text
+    shape = _SHAPE.fullmatch(text)
+    if not text or shape is None:
+        raise ValueError(FORMAT_WRONG)
+    sign, digits, fraction, suffix = (part or "" for part in shape.groups())
+    digits = digits or "0"
+    if len(digits) + len(fraction) > _MAX_DIGITS:
+        raise ValueError(NUMERIC_WRONG)
+    negative = sign == "-"
+    power = _BINARY.get(suffix)
+    exponent = _exponent(suffix) if power is None else 0
+    if (exponent < -9 or suffix in ("Pi", "Ei")) and not any(map(str.isdigit, text[: shape.start(4)])):
+        # Kubernetes reads plain amounts without any digit as zero; these it gives to a stricter parser.
+        raise ValueError(NUMERIC_WRONG)
+    if power is not None:
+        if _binary_is_canonical(digits, fraction, power):
+            return text
+        return _binary(negative, int(digits + fraction) << power, len(fraction))
+    if _decimal_is_canonical(digits + fraction, exponent - len(fraction)):
+        return text
+    unscaled, scale = _at_least_nano(digits + fraction, exponent - len(fraction))
+    return _decimal(negative, unscaled, scale, suffix not in _DECIMAL)
+
+
+def _exponent(suffix: str) -> int:
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix]
+    written = _EXPONENT.fullmatch(suffix)
+    if written is None or len(written.group(2)) > 19:
+        raise ValueError(SUFFIX_WRONG)
+    exponent = int(written.group(1) + (written.group(2) or "0"))
+    if not -(2**63) <= exponent < 2**63:
+        raise ValueError(SUFFIX_WRONG)
+    # Kubernetes cuts the exponent to 32 bits without a check.
+    return (exponent + 2**31) % 2**32 - 2**31
+
+
+def _decimal_is_canonical(digits: str, scale: int) -> bool:
+    if len(digits) > 18 or scale < -9 or scale % 3:
+        return False
+    return digits[0] != "0" and not digits.endswith("000")
+
+
+def _binary_is_canonical(digits: str, fraction: str, power: int) -> bool:
+    room = 15 - len(digits) - power * 3 // 10 - 1
+    return not fraction and room >= 0 and int(digits) << power <= _MAX_INT64 and int(digits) % 8 != 0
+
+
+def _at_least_nano(digits: str, scale: int) -> tuple[int, int]:
+    """digits × 10^scale as an integer with a scale of at least -9, rounded away from zero."""
+    if scale >= -9:
+        return int(digits), scale
+    cut = -9 - scale
+    if cut >= len(digits):
+        return (1, -9) if digits.strip("0") else (0, 0)
+    return int(digits[:-cut]) + (1 if digits[-cut:].strip("0") else 0), -9
+
+
+def _decimal(negative: bool, unscaled: int, scale: int, as_exponent: bool) -> str:
+    if unscaled == 0:
+        return "0"
+    mantissa = str(unscaled).rstrip("0")
+    exponent = scale + len(str(unscaled)) - len(mantissa)
+    mantissa += "0" * (exponent % 3)
+    exponent -= exponent % 3
+    # An exponent beyond E has no suffix, and Kubernetes prints none: 1000E becomes 1.
+    suffix = _DECIMAL_SUFFIX.get(exponent, "")
+    if as_exponent and exponent:
+        suffix = f"e{exponent}"
+    return ("-" if negative else "") + mantissa + suffix
+
+
+def _binary(negative: bool, unscaled: int, places: int) -> str:
+    """unscaled / 10^places with a binary suffix where it is a whole number from 1024 on, else in decimal."""
+    if places > 9:
+        dropped = 10 ** (places - 9)
+        unscaled, places = -(-unscaled // dropped), 9
+    if unscaled > _MAX_INT64 * 10**places:
+        unscaled, places = _MAX_INT64, 0
+    whole, rest = divmod(unscaled, 10**places)
+    if rest or whole < 1024:
+        return _decimal(negative, unscaled, -places, False)
+    steps = 0
+    while whole % 1024 == 0:
+        whole, steps = whole // 1024, steps + 1
+    return ("-" if negative else "") + str(whole) + _BINARY_SUFFIX[steps]

@@ -1,0 +1,61 @@
+"""Numbers and texts as Go prints them, and what it takes for white space."""
+
+from __future__ import annotations
+
+import math
+import re
+
+SPACES = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""What unicode.IsSpace holds for a space, and so what strings.TrimSpace removes. A bare str.strip() also takes the
+separators U+001C to U+001F."""
+
+_ESCAPES = {
+    "\a": r"\a",
+    "\b": r"\b",
+    "\f": r"\f",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+    "\\": r"\\",
+    '"': r"\"",
+}
+
+
+def number_text(value: int | float) -> str:
+    """A number as Go's encoding/json writes it: exponents only below 1e-6 and from 1e21, no `.0`.
+
+    Raises ValueError with Go's text for infinities and NaN.
+    """
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        name = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+        raise ValueError(f"json: unsupported value: {name}")
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    if 1e-6 <= abs(value) < 1e21:
+        from decimal import Decimal  # large numbers are rare, and imports take their time
+
+        return f"{Decimal(repr(value)):f}".removesuffix(".0")
+    return re.sub(r"e-0(\d)$", r"e-\1", repr(value))
+
+
+def integral(value: float) -> int | None:
+    """The integer that a float is once Go has written it as JSON (1000.0 is 1000), None for any other."""
+    return int(value) if value.is_integer() and abs(value) < 1e21 else None
+
+
+def quoted(text: str) -> str:
+    """A text as Go's %q prints it (strconv.Quote)."""
+    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(c)) for c in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
