@@ -182,14 +182,10 @@ def _struct(name: str, exact: bool) -> Read:
         for rank, field, blank in always:
             if field not in value:
                 found.append((rank, field, blank()))
-        found.sort(key=_rank)
+        found.sort()  # by the rank alone, which no two fields share
         return {field: result for _, field, result in found}
 
     return read_struct
-
-
-def _rank(entry: tuple[int, str, Any]) -> int:
-    return entry[0]
 
 
 def _kept_class(go_type: str) -> type | None:
@@ -236,7 +232,10 @@ def _matched(value: Mapping[str, Any], struct: str) -> dict[str, Any]:
 
 
 def _overlaid(earlier: Any, later: Any, go_type: str) -> Any:
-    """A value decoded into the same field after another: objects merge, null clears only what can be nil."""
+    """A value decoded into the same field after another: objects merge unless
+    they are kept as they are, null clears only what can be nil."""
+    if underlying(go_type) in _RAW:
+        return later
     if isinstance(earlier, dict) and isinstance(later, dict):
         both = set(earlier) & set(later)
         merged = {key: _overlaid(earlier[key], later[key], "*") for key in both}

@@ -154,8 +154,7 @@ def predicate_of(each: Property) -> Predicate | None:
             case "olm.gvk.required":
                 return Provides(Api(**decode(each.type, each.value)))
             case "olm.package.required":
-                name, text = decode(each.type, each.value).values()
-                return InPackage(name, text, parse_range(text))
+                return _package_predicate(decode(each.type, each.value))
             case "olm.label.required":
                 return Labelled(**decode(each.type, each.value))
             case "olm.constraint":
@@ -164,6 +163,11 @@ def predicate_of(each: Property) -> Predicate | None:
                 return None
     except (DecodeError, RangeError) as error:
         raise ConstraintError(str(error)) from None
+
+
+def _package_predicate(fields: Mapping[str, str]) -> InPackage:
+    text = fields["versionRange"]
+    return InPackage(fields["packageName"], text, parse_range(text))
 
 
 def _constraint(value: object) -> Predicate:
@@ -186,8 +190,7 @@ def _converted(constraint: Mapping[str, Any]) -> Predicate:
     if (api := constraint["gvk"]) is not None:
         return Provides(Api(**api))
     if (package := constraint["package"]) is not None:
-        text = package["versionRange"]
-        return InPackage(package["packageName"], text, parse_range(text))
+        return _package_predicate(package)
     for name, combination in (("all", Every), ("any", Some), ("not", NoneOf)):
         if (compound := constraint[name]) is not None:
             return combination(tuple(map(_converted, compound["constraints"] or ())))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import DecodeError, decode, encode
+from olmc.gojson import DecodeError, decode, encode, json_kind
 
 CSV = "ClusterServiceVersion"
 
@@ -274,3 +274,20 @@ def test_only_the_exact_decoder_minds_the_case_of_keys() -> None:
     """R-JSON-11."""
     assert decode("PriorityClass", {"Value": 1}) == {"metadata": {}, "value": 1}
     assert decode("PriorityClass", {"Value": 1}, exact=True) == {"metadata": {}, "value": 0}
+
+
+def test_of_two_keys_for_one_field_the_last_counts_r_json_11() -> None:
+    """Structs and maps are decoded one over the other; a value that is kept as it is takes the place of the first."""
+    both = {"Value": {"a": 1}, "type": "t", "value": {"b": 2}}
+    assert decode("property.Property", both) == {"type": "t", "value": {"b": 2}}
+    assert decode("property.Property", {"Value": {"a": 1}, "value": None}) == {"type": "", "value": None}
+    icons = {"Icon": {"mediatype": "m"}, "icon": {"base64data": "YQ=="}}
+    assert decode("declcfg.Package", icons)["icon"] == {"base64data": "YQ==", "mediatype": "m"}
+
+
+def test_null_is_called_null_and_fits_all_but_what_decodes_itself() -> None:
+    """R-CAT-121, R-JSON-11: null leaves a field as it is; Go's error for another value names the kind of that one."""
+    assert decode("property.Package", None) == decode("property.Package", {"version": None})
+    assert [json_kind(value) for value in (None, True, "", 1, 1.5, [], {})] == (
+        ["null", "bool", "string", "number", "number", "array", "object"]
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from olmc.gojson import DecodeError
 from olmc.golang.validation import is_dns1123_label
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
@@ -134,20 +135,25 @@ def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]])
     """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
     apis: set[tuple[str, ...]] = set()
     for index, (kind, value) in enumerate(blob.properties):
-        error = props.value_error(kind, value) if value is not ABSENT else None
-        if error is not None or value is ABSENT:
-            cause = props.parse_problem(index, kind, error or "unexpected end of JSON input")
-            keys: Keys = ("properties", index, *(("value", *error.path) if error is not None else ()))
+        keys: Keys = ("properties", index)
+        if value is ABSENT:
+            cause = props.parse_problem(index, kind, "unexpected end of JSON input")
             yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
-        elif kind == props.GVK:
-            api = props.field_texts(kind, value, "group", "version", "kind")
+            continue
+        try:
+            fields = props.decode_value(kind, value)
+        except DecodeError as error:
+            keys, cause = (*keys, "value", *error.path), props.parse_problem(index, kind, error)
+            yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
+            continue
+        if kind == props.GVK:
+            api = (fields["group"], fields["version"], fields["kind"])
             if api in apis:
                 written = "{}/{}, Kind={}".format(*api)
                 yield _trouble(rules.SAME_GVK, blob.source, "properties", index, **_names(blob), api=written)
             apis.add(api)
         elif kind == props.PACKAGE:
-            name, version, release = props.field_texts(kind, value, "packageName", "version", "release")
-            found.append((index, name, version, release))
+            found.append((index, fields["packageName"], fields["version"], fields["release"]))
     if len(found) != 1:
         index = found[1][0] if found else 0
         keys = ("properties", index) if found else ()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from olmc.gojson import DecodeError, decode, decode_error, encode_plain
+from olmc.gojson import decode, encode_plain
 from olmc.model.catalog import Property
 from olmc.strconv import quoted
 
@@ -34,10 +34,9 @@ LIST = "[]property.Property"
 """The Go type of a list of properties, by its name in the tables."""
 
 
-def value_error(kind: str, value: Any) -> DecodeError | None:
-    """What is wrong with the value of a property of type `kind`, None when nothing is."""
-    go_type = _GO_TYPES.get(kind)
-    return decode_error(go_type, value) if go_type is not None else None
+def decode_value(kind: str, value: Any) -> dict[str, Any]:
+    """The fields in the value of a property of type `kind`, none for a type that is not known here. Raises DecodeError."""
+    return decode(_GO_TYPES[kind], value) if kind in _GO_TYPES else {}
 
 
 def parse_problem(index: int, kind: str, cause: object) -> str:
@@ -47,7 +46,7 @@ def parse_problem(index: int, kind: str, cause: object) -> str:
 
 def field_texts(kind: str, value: Any, *names: str) -> tuple[str, ...]:
     """The texts of `names` in a sound value of the known type `kind`, "" for what is not there."""
-    fields = decode(_GO_TYPES[kind], value)
+    fields = decode_value(kind, value)
     return tuple([fields[name] for name in names])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.gojson import decode, match_keys, unmarshal
+from olmc.gojson import DecodeError, decode, match_keys, unmarshal
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.apis import Api, provided_apis, required_apis
 from olmc.load.catalogs.troubles import Trouble, below, tell
@@ -152,23 +152,22 @@ def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
     package = None
     apis: list[Api] = []
     for index, each in enumerate(found):
-        if each.type in (props.PACKAGE, props.GVK):
-            _refuse_unread(index, each.type, each.value)
         if each.type == props.PACKAGE:
-            fields = props.field_texts(props.PACKAGE, each.value, "packageName", "version", "release")
-            package = _package_property(*fields)
+            fields = _fields(index, each)
+            package = _package_property(fields["packageName"], fields["version"], fields["release"])
         elif each.type == props.GVK:
-            apis.append(Api(*props.field_texts(props.GVK, each.value, "group", "version", "kind")))
+            apis.append(Api(**_fields(index, each)))
         else:
             yield each
     yield package or _package_property(bundle.package, bundle.version, release_of(bundle))
     yield from _gvks(props.GVK, [*apis, *provided_apis(bundle.objects)])
 
 
-def _refuse_unread(index: int, kind: str, value: Any) -> None:
-    error = props.value_error(kind, value)
-    if error is not None:
-        raise ValueError(props.parse_problem(index, kind, error))
+def _fields(index: int, item: Property) -> dict[str, str]:
+    try:
+        return props.decode_value(item.type, item.value)
+    except DecodeError as error:
+        raise ValueError(props.parse_problem(index, item.type, error)) from None
 
 
 def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
@@ -176,13 +175,12 @@ def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
     apis: list[Api] = []
     for index, dependency in enumerate(bundle.dependencies):
         item = _item(dependency)
-        if item.type in (props.GVK, props.PACKAGE):
-            _refuse_unread(index, item.type, item.value)
         if item.type == props.GVK:
-            apis.append(Api(*props.field_texts(props.GVK, item.value, "group", "version", "kind")))
+            apis.append(Api(**_fields(index, item)))
         elif item.type == props.PACKAGE:
-            name, versions = props.field_texts(props.PACKAGE, item.value, "packageName", "version")
-            yield Property(props.PACKAGE_REQUIRED, {"packageName": name, "versionRange": versions})
+            fields = _fields(index, item)
+            value = {"packageName": fields["packageName"], "versionRange": fields["version"]}
+            yield Property(props.PACKAGE_REQUIRED, value)
         else:
             if item.type == props.LABEL:
                 label = item.value.get("label") if isinstance(item.value, dict) else item.value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.gojson import DecodeError, decode
+from olmc.gojson import decode, decode_error
 from olmc.load.catalogs.properties import GVK, LABEL, PACKAGE
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import annotations_file
@@ -51,11 +51,10 @@ def _dependencies_file(folder: BundleFolder) -> FolderFile | None:
 
 def _problems(item: Mapping[str, Any], settings: Settings) -> Iterator[str]:
     kind = text(item.get("type"))
-    try:
-        value = decode(_GO_TYPES[kind], item["value"])
-    except (KeyError, DecodeError):
+    if kind not in _GO_TYPES or "value" not in item or decode_error(_GO_TYPES[kind], item["value"]) is not None:
         yield f"couldn't parse dependency of type {kind}"
         return
+    value = decode(_GO_TYPES[kind], item["value"])
     if kind == GVK:
         yield from (f"API {field.capitalize()} is empty" for field in value if not value[field])
     elif kind == PACKAGE:
