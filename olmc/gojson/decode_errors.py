@@ -7,6 +7,7 @@ reported instead of earlier ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ Path = tuple[str | int, ...]
 """Keys and indexes that lead to a value."""
 
 _UNMARSHAL = "json: cannot unmarshal "
+_INTEGER = re.compile(r"u?int\d*")
+_PLAIN_KINDS = {"bool": "a boolean", "string": "a text", "array": "a list", "object": "a mapping", "number": "a number"}
 
 
 class DecodeError(ValueError):
@@ -39,6 +42,23 @@ class DecodeError(ValueError):
 def mismatch_text(value: Any, expected: str) -> str:
     """What Go says about a whole value that is not of the type `expected`."""
     return f"{_UNMARSHAL}{json_kind(value)} into Go value of type {expected}"
+
+
+def decode_hint(error: DecodeError) -> str:
+    """What to write instead of a value that does not fit its type, as a hint."""
+    expected, got = error.expected.removeprefix("*"), _PLAIN_KINDS.get(error.got.partition(" ")[0], "something else")
+    if not error.message.startswith(_UNMARSHAL):
+        return "Correct the value."
+    if expected.startswith("[]"):
+        return f"Write a list, even for a single value: here stands {got}."
+    if expected == "string":
+        in_quotes = "; in quotes it is one" if got in ("a boolean", "a number") else ""
+        return f"Write a text: here stands {got}{in_quotes}."
+    if expected == "bool":
+        return f"Write true or false, without quotes: here stands {got}."
+    if _INTEGER.fullmatch(expected):
+        return f"Write a whole number, without quotes: here stands {got}."
+    return f"Write a mapping (lines of `key: value`): here stands {got}."
 
 
 class _Place(NamedTuple):
@@ -100,10 +120,12 @@ def _errors(go_type: str, value: Any, place: _Place, strict: bool) -> Iterator[_
 
 def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool) -> Iterator[_Failure]:
     name = struct_name(struct)
+    # OLM turns YAML into JSON before it decodes, and that writes keys in order, so the first error is the lowest key's.
     for key in sorted(value):
         field = field_of(struct, key, exact=place.exact)
         below = place.below(key)
         if field is not None:
+            # Go's path has the names of fields alone: as the struct has them, without indexes and the keys of maps.
             names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
             yield from _errors(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
         elif strict:
@@ -119,8 +141,8 @@ def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Fai
         return
     inner = first_error(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
     if inner is not None:
-        told = _mismatch(inner.expected, inner.got, place).error
-        text = told.message if inner.message.startswith(_UNMARSHAL) else inner.message
+        outer = _mismatch(inner.expected, inner.got, place).error
+        text = outer.message if inner.message.startswith(_UNMARSHAL) else inner.message
         yield _Failure(DecodeError((*place.path, *inner.path), text, inner.expected, inner.got), True)
 
 

@@ -115,9 +115,9 @@ def _read_int_or_string(value: Any) -> int | str:
 def _read_time(value: Any) -> str | None:
     if value is None:
         return None
-    from olmc.gojson.time import instant  # times are rare, and imports take their time
+    from olmc.gojson.time import canonical_time  # times are rare, and imports take their time
 
-    return _parsed(instant, value, "v1.Time")
+    return _parsed(canonical_time, value, "v1.Time")
 
 
 def _read_version(value: Any) -> str:

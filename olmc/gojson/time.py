@@ -22,7 +22,7 @@ _FRACTION = re.compile(r"[.,][0-9]+")
 _ZONE = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
 
 
-def instant(text: str) -> str | None:
+def canonical_time(text: str) -> str | None:
     """The time of an RFC 3339 text, in UTC and to the second; None for Go's zero time, which counts as unset.
 
     Raises ValueError with Go's text for anything else.

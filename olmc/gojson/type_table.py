@@ -1,4 +1,4 @@
-"""The table of Go structs that Kubernetes and OLM marshal: fields in declaration order, types and flags.
+"""The tables of Go structs that Kubernetes, OLM and catalogs marshal: fields in declaration order, types and flags.
 
 A type is written as Go writes it (`*T`, `[]T`, `map[string]T`) with the full name of a struct
 (`k8s.io/api/core/v1.Container`); a defined type of another kind is `v1.Protocol=string`.
@@ -27,7 +27,7 @@ class Field(NamedTuple):
 
 @cache
 def _table() -> dict[str, Any]:
-    # Not importlib.resources, which takes long to import.
+    # Read when the first type is asked for, and not by importlib.resources, which takes long to import.
     folder = Path(__file__).parent / "types"
     tables = [json.loads((folder / f"{name}.json").read_bytes()) for name in _TABLES]
     return {part: {name: row for table in tables for name, row in table[part].items()} for part in ("roots", "types")}
@@ -123,4 +123,5 @@ def match_keys(value: Mapping[str, Any], names: frozenset[str]) -> Mapping[str, 
 
 @cache
 def _members_by_fold(struct: str) -> Mapping[str, Field]:
+    # Of fields with the same folded name Go takes the one that is declared first.
     return {fold(field.name): field for field in reversed([*members(struct).values()])}

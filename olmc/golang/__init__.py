@@ -1,4 +1,4 @@
-"""What Go does to bytes: JSON in field order, quantities, hashes, names, and what its decoder refuses."""
+"""What OLM and the API server make of values beyond JSON: hashes, names, defaults, and which names are valid."""
 
 from olmc.gojson import DecodeError, decode, encode, encode_plain
 from olmc.gojson.quantity import quantity

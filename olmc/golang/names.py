@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from olmc.gojson import decode, encode, encode_plain
 from olmc.golang.hashes import fnv32a, h62
-from olmc.golang.spew import permission_print
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC_V1
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58
 _UIDS = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
+_RULE_FIELDS = (
+    ("Verbs", "verbs"),
+    ("APIGroups", "apiGroups"),
+    ("Resources", "resources"),
+    ("ResourceNames", "resourceNames"),
+    ("NonResourceURLs", "nonResourceURLs"),
+)
 
 
 def rbac_name(profile: Profile, base: str, data: bytes, discriminator: str) -> str:
@@ -61,6 +68,29 @@ def _hashed(profile: Profile, permission: dict[str, Any], csv: str, namespace: s
     names = ((b"name", csv), (b"namespace", namespace))
     written = b"".join(b'"' + key + b'":' + encode_plain(name) + b"," for key, name in names if name)
     return b"{" + written + b'"permission":' + encode("StrategyDeploymentPermissions", permission) + b"}\n"
+
+
+def permission_print(names: Sequence[str], permission: Mapping[str, Any]) -> str:
+    """What OLM took its hashes of until v0.26: Go values as a debug printer prints them (`%#v` of spew).
+
+    A list of untyped values: `names` (of the CSV, of its namespace), then an entry of `permissions`.
+
+    An absent list prints as `<nil>`, an empty one as `[]`, and so does one that holds only an empty string.
+    """
+    listed = " ".join(f"(string){name}" for name in names)
+    account = permission.get("serviceAccountName") or ""
+    rules = permission.get("rules")
+    shown = "<nil>" if rules is None else "[" + " ".join(map(_rule, rules)) + "]"
+    entry = f"{{ServiceAccountName:(string){account} Rules:([]v1.PolicyRule){shown}}}"
+    return f"([]interface {{}})[{listed} (v1alpha1.StrategyDeploymentPermissions){entry}]"
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    return "{" + " ".join(f"{name}:([]string){_strings(rule.get(key))}" for name, key in _RULE_FIELDS) + "}"
+
+
+def _strings(values: Sequence[str] | None) -> str:
+    return "<nil>" if values is None else "[" + " ".join(values) + "]"
 
 
 def operator_group_role_name(profile: Profile, namespace: str, group: str, suffix: str) -> str:

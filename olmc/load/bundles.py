@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.gojson import fold
 from olmc.load.annotations import (
     ANNOTATIONS_FILE,
     CHANNELS,
@@ -204,7 +205,7 @@ def _first_object(path: str, text: str, documents: Sequence[Document], report: R
 def _with_usual_keys(value: dict[str, Any]) -> dict[str, Any]:
     if "kind" in value and "apiVersion" in value:
         return value
-    renamed = {key: _TOP_KEYS.get(key.lower(), key) for key in value}
+    renamed = {key: _TOP_KEYS.get(fold(key), key) for key in value}
     return {new: value[old] for old, new in renamed.items() if old == new or new not in value}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.load.files import has_file, ignore_lines, read_text
 from olmc.load.gitignore import spec_of
-from olmc.load.shape import problems
+from olmc.load.json_schema import problems
 from olmc.model.diagnostic import Report
 from olmc.model.kube_version import full_kube_version
 from olmc.model.location import Location

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.load.files import has_file, read_text
-from olmc.load.shape import problems
+from olmc.load.json_schema import problems
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location, Place
 from olmc.model.lock import Lock, LockedImage, LockedOperator, LockFile

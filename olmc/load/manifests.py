@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.gojson import DecodeError, decode
+from olmc.load.json_schema import Problem, problems, without_nulls
 from olmc.load.names import name_problems
-from olmc.load.shape import Problem, problems, without_nulls
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source

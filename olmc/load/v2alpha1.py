@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.load.json_schema import Keys, Problem, problems
 from olmc.load.manifests import is_object, is_sound
-from olmc.load.shape import Keys, Problem, problems
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject

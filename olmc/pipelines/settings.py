@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.api import Compilation
 from olmc.load.config import FIELDS, options_from
-from olmc.load.shape import problems
+from olmc.load.json_schema import problems
 from olmc.model.alike import POSSIBLE, closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.kube_version import full_kube_version

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.gojson import DecodeError, decode
+from olmc.gojson import DecodeError, decode, decode_hint
 from olmc.golang import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
 from olmc.model.cluster import Step
 from olmc.model.location import Source
@@ -72,9 +72,7 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     try:
         csv = decode(CSV_KIND, obj)
     except DecodeError as error:
-        from olmc.load.refusal_words import way_out  # few CSVs are wrong, and imports take their time
-
-        raise UndecodableCSVError(Undecodable(content, str(error), error.path, way_out(error))) from error
+        raise UndecodableCSVError(Undecodable(content, str(error), error.path, decode_hint(error))) from error
     name = (csv.get("metadata") or {}).get("name")
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."

@@ -2,12 +2,20 @@
 
 Texts go in; `Version` and `Range` come out, or VersionError and RangeError with blang's own messages. Versions are
 strict where OLM is (`parse_strict`: catalogs, CSV names) and tolerant where it is (`parse_tolerant`: `spec.version`,
-`minKubeVersion`, CEL). `olmc.semver.precedence` asks a range about many versions at once.
+the versions that the resolver compares, CEL). `olmc.semver.precedence` asks a range about many versions at once.
 """
 
 from olmc.semver.ranges import Comparator, Range, RangeError, dropped_parts, parse_range, range_or_none, range_problem
-from olmc.semver.release import order_with_release, parse_release
-from olmc.semver.version import Version, VersionError, check_prerelease, parse_strict, parse_tolerant, tolerant_or_none
+from olmc.semver.version import (
+    Version,
+    VersionError,
+    check_prerelease,
+    order_with_release,
+    parse_release,
+    parse_strict,
+    parse_tolerant,
+    tolerant_or_none,
+)
 
 __all__ = [
     "Comparator",

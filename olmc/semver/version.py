@@ -1,4 +1,4 @@
-"""Semantic versions as Go's blang/semver v4 reads and orders them (R-CAT-450 … R-CAT-452).
+"""Semantic versions as Go's blang/semver v4 reads and orders them (R-CAT-450 … R-CAT-452), and releases (R-CAT-127).
 
 The versions themselves are `semver.Version`s of the semver package, which orders them as blang does
 (R-CAT-451: build metadata is ignored, a pre-release is lower than its release). Reading is our own, because
@@ -15,6 +15,7 @@ from semver import Version as Version
 from olmc.strconv import SPACES, quoted
 
 _MAX = 2**64 - 1
+_LONGEST_RELEASE = 20
 _DIGITS = re.compile(r"[0-9]*")
 _WORD = re.compile(r"[0-9A-Za-z-]*")
 
@@ -108,3 +109,33 @@ def tolerant_or_none(text: str) -> Version | None:
         return parse_tolerant(text)
     except VersionError:
         return None
+
+
+def parse_release(text: str) -> Version | None:
+    """A release as the pre-release of a version, which is how releases compare; None for none (R-CAT-127).
+
+    Raises ValueError with OLM's text.
+    """
+    if not text:
+        return None
+    if len(text.encode()) > _LONGEST_RELEASE:
+        raise ValueError(f"invalid release {quoted(text)}: exceeds maximum length of {_LONGEST_RELEASE} characters")
+    problems = []
+    for index, segment in enumerate(text.split(".")):
+        try:
+            check_prerelease(segment)
+        except VersionError as error:
+            problems.append(f"segment {index}: {error}")
+    if problems:
+        raise ValueError(f"invalid release {quoted(text)}: " + "\n".join(problems))
+    return parse_strict(f"0.0.0-{text}")
+
+
+def order_with_release(one: tuple[Version, Version | None], other: tuple[Version, Version | None]) -> int:
+    """Compare two (version, release): by version, then none before any release, then as pre-releases (R-CAT-127)."""
+    order = one[0].compare(other[0])
+    if order or one[1] is other[1]:
+        return order
+    if one[1] is None or other[1] is None:
+        return -1 if one[1] is None else 1
+    return one[1].compare(other[1])

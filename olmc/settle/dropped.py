@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import unknown_keys
-from olmc.load.shape import Keys, unlisted
+from olmc.load.json_schema import Keys, unlisted
 from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile

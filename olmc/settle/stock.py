@@ -30,7 +30,6 @@ UNSUPPORTED = "the InstallPlan contains invalid data"
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
 
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
-_OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 
 
 class StepError(Exception):
@@ -184,11 +183,8 @@ def _typed(step: Step) -> KubernetesObject:
 
 def _object_meta(step: Step) -> dict[str, Any]:
     """The metadata of a step's object as Go keeps it; raises DecodeError with the whole object's wording."""
-    try:
-        return decode(_OBJECT_META, step.object.get("metadata") or {})  # type: ignore[no-any-return]
-    except DecodeError as error:
-        text = str(error).replace("Go struct field ObjectMeta.", "Go struct field ObjectMeta.metadata.")
-        raise DecodeError(("metadata", *error.path), text) from error
+    whole = decode("PartialObjectMetadata", {"metadata": step.object.get("metadata") or {}})
+    return whole["metadata"]  # type: ignore[no-any-return]
 
 
 def _generated_name(step: Step, target: Target) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import DecodeError, decode, encode, json_kind
+from olmc.gojson import DecodeError, decode, encode, json_kind, unmarshal
 
 CSV = "ClusterServiceVersion"
 
@@ -291,3 +291,14 @@ def test_null_is_called_null_and_fits_all_but_what_decodes_itself() -> None:
     assert [json_kind(value) for value in (None, True, "", 1, 1.5, [], {})] == (
         ["null", "bool", "string", "number", "number", "array", "object"]
     )
+
+
+def test_a_text_of_json_has_a_value() -> None:
+    assert unmarshal(' {"a": [1, null]} ') == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("text", ["", "a", "[] []", "[NaN]", "-Infinity", "[" * 100_000, '{"a":' * 100_000])
+def test_what_go_refuses_is_a_value_error(text: str) -> None:
+    """Also what is nested too deep to be read."""
+    with pytest.raises(ValueError, match=r"."):
+        unmarshal(text)

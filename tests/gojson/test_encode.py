@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from olmc.gojson import canonical_base64, decode, encode, encode_plain
-from olmc.gojson.time import instant
+from olmc.gojson.time import canonical_time
 from olmc.strconv import number_text, quoted
 
 
@@ -97,7 +97,7 @@ def test_times(text: str, expected: str | None) -> None:
     """R-JSON-7. A word is what Go says to be out of range."""
     if expected and expected[-1] != "Z":
         expected = f'! parsing time "{text}": {expected} out of range'
-    assert outcome(instant, text) == expected
+    assert outcome(canonical_time, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_times(text: str, expected: str | None) -> None:
 )  # fmt: skip
 def test_times_that_can_t_be_parsed(text: str, rest: str, part: str) -> None:
     layout = "2006-01-02T15:04:05Z07:00"
-    assert outcome(instant, text) == f'! parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
-    assert outcome(instant, "2020-01-01T23:59:59Zx") == '! parsing time "2020-01-01T23:59:59Zx": extra text: "x"'
+    assert outcome(canonical_time, text) == f'! parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
+    assert outcome(canonical_time, "2020-01-01T23:59:59Zx") == '! parsing time "2020-01-01T23:59:59Zx": extra text: "x"'
 
 
 @pytest.mark.parametrize(

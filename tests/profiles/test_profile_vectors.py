@@ -18,7 +18,7 @@ from olmc.golang import (
     rbac_name,
     role_name,
 )
-from olmc.golang.spew import permission_print
+from olmc.golang.names import permission_print
 from olmc.profiles.resolve import profile_of
 
 RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}

@@ -35,7 +35,7 @@ LIST = "[]property.Property"
 
 
 def decode_value(kind: str, value: Any) -> dict[str, Any]:
-    """The fields in the value of a property of type `kind`, none for a type that is not known here. Raises DecodeError."""
+    """The fields in the value of a property of type `kind`, none if that is not known here. Raises DecodeError."""
     return decode(_GO_TYPES[kind], value) if kind in _GO_TYPES else {}
 
 

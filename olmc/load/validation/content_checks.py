@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from olmc.gojson import decode_error
+from olmc.gojson import decode_error, decode_hint
 from olmc.kube.field_errors import aggregated
 from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
-from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
@@ -64,7 +63,7 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     elif file.kind == CSV_KIND:
         error = decode_error(CSV_KIND, file.value)
         if error is not None:
-            yield Finding(rules.CONTENT, error.message, Place(file.source, error.path), hint=way_out(error))
+            yield Finding(rules.CONTENT, error.message, Place(file.source, error.path), hint=decode_hint(error))
     else:
         errors = metadata_errors(file.value)
         if errors:

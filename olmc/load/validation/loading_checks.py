@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.gojson import DecodeError, decode_error
+from olmc.gojson import DecodeError, decode_error, decode_hint
 from olmc.load.bundles import is_almost_csv
-from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
@@ -69,7 +68,7 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
         error = decode_error(CSV_KIND, file.value)
         if error is not None and not is_forgiven(error):
             text_of_it = f"unable to parse CSV {file.name}: {error}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, error.path), hint=way_out(error))
+            yield Finding(rules.LOADING, text_of_it, Place(file.source, error.path), hint=decode_hint(error))
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):

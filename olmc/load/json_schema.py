@@ -1,4 +1,4 @@
-"""Validation against the JSON Schemas of `schemas/`.
+"""Validation against the JSON Schemas of `schemas/`, and what breaks one in the words of the schema's own descriptions.
 
 `jsonschema` takes longer to import than a bundle takes to compile, so a small check that only ever says "surely valid"
 or "unsure" goes first; what it is unsure of, `jsonschema` decides.
@@ -6,10 +6,12 @@ or "unsure" goes first; what it is unsure of, `jsonschema` decides.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
+from olmc.model.alike import POSSIBLE, closest
 from olmc.model.location import Location, Source
 from olmc.resources import schema
 from olmc.yaml import locate
@@ -88,11 +90,8 @@ def problems(name: str, value: Any) -> list[Problem]:
 def _explained(document: Mapping[str, Any], value: Any) -> Iterator[Problem]:
     from jsonschema import Draft202012Validator
 
-    from olmc.load.shape_words import in_words
-
     for error in Draft202012Validator(document).iter_errors(value):
-        for keys, text, of_key in in_words(error):
-            yield Problem(keys, text, of_key)
+        yield from _in_words(error)
 
 
 def unlisted(document: Mapping[str, Any], value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, tuple[str, ...]]]:
@@ -166,3 +165,88 @@ def _has_type(wanted: str | list[str], value: Any) -> bool:
     if wanted == "number" and isinstance(value, bool):
         return False
     return isinstance(value, _TYPES[wanted])
+
+
+_NAMES = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "nothing",
+}
+_LONGEST = 60
+
+
+class SchemaError(Protocol):
+    """What is used of an error of `jsonschema`."""
+
+    message: str
+    validator: Any
+    validator_value: Any
+    instance: Any
+    schema: Any
+    absolute_path: Any
+
+
+def _in_words(error: SchemaError) -> Iterator[Problem]:
+    """The problems that an error of `jsonschema` stands for."""
+    keys, value, wanted = tuple(error.absolute_path), error.instance, error.validator_value
+    match error.validator:
+        case "additionalProperties" if wanted is False:
+            known = error.schema.get("properties", {})
+            for key in value:
+                if key not in known:
+                    yield Problem((*keys, key), f"there is no such field{_meant(key, known)}", of_key=True)
+        case "required":
+            for key in wanted:
+                if key not in value:
+                    yield Problem(keys, f"{key} is missing")
+        case _:
+            yield Problem(keys, _about_value(str(error.validator), value, wanted, error))
+
+
+def _about_value(validator: str, value: Any, wanted: Any, error: SchemaError) -> str:
+    match validator:
+        case "type":
+            kinds = [wanted] if isinstance(wanted, str) else wanted
+            quotes = "; put it in quotes" if "string" in kinds and isinstance(value, int | float) else ""
+            return f"{_shown(value)} is {_kind(value)}, not {' or '.join(_NAMES[kind] for kind in kinds)}{quotes}"
+        case "enum":
+            return f"{_shown(value)} is not one of {', '.join(map(str, wanted))}{_meant(value, wanted)}"
+        case "const":
+            return f"{_shown(value)} is not {wanted}"
+        case "pattern" if error.schema.get("description"):
+            return f"{_shown(value)} is not what belongs here: {_described(error.schema)}"
+        case "minLength" | "minItems" if wanted == 1:
+            return "it must not be empty"
+    return str(error.message)
+
+
+def _described(schema: Mapping[str, Any]) -> str:
+    """The first sentence about a value, with an example."""
+    sentence = re.split(r"[.;] ", str(schema["description"]))[0].rstrip(".")
+    examples = schema.get("examples") or ([schema["default"]] if schema.get("default") else [])
+    such = f", such as {examples[0]}" if examples else ""
+    return f"{sentence[0].lower()}{sentence[1:]}{such}"
+
+
+def _meant(value: object, known: Iterable[object]) -> str:
+    best = closest(str(value), (each for each in known if isinstance(each, str)), POSSIBLE)
+    return f"; did you mean {best}?" if best else ""
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a text" if isinstance(value, str) else "a list" if isinstance(value, list) else "a mapping"
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
