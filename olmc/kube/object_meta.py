@@ -10,6 +10,7 @@ from typing import Any
 
 from olmc.golang import is_dns1123_label, is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError, forbidden, invalid, required
+from olmc.model.gvk import gvk_of
 from olmc.model.values import mapping, mappings, text, texts
 
 ANNOTATIONS_LIMIT = 256 * 1024
@@ -99,7 +100,7 @@ def _owner_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     field = "metadata.ownerReferences"
     for index, owner in enumerate(mappings(metadata.get("ownerReferences"))):
         keys = ("metadata", "ownerReferences", index)
-        if not text(owner.get("apiVersion")).rpartition("/")[2]:
+        if not gvk_of(owner).version:
             yield invalid(f"{field}.apiVersion", text(owner.get("apiVersion")), "version must not be empty", keys)
         for name in ("kind", "name", "uid"):
             if not text(owner.get(name)):

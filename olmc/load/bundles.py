@@ -20,6 +20,7 @@ from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
 from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.gvk import split_api_version
 from olmc.model.location import Location
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
@@ -276,7 +277,7 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
         api, core = str(obj.get("apiVersion") or ""), CORE_KINDS.get(obj["kind"])
         if core is None or api == core:
             continue
-        is_sample = bool(api) and api.rpartition("/")[0] != core.rpartition("/")[0]
+        is_sample = bool(api) and split_api_version(api)[0] != split_api_version(core)[0]
         hint = "Move sample objects out of manifests/." if is_sample else f"Write apiVersion: {core}."
         which = f"of {api}" if api else "without apiVersion"
         place = locate(file.manifest.source, ("kind",))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.kube.scopes import in_its_scope
+from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything
 from olmc.load.gitignore import spec_of
@@ -156,7 +156,7 @@ def _may_hold_objects(text: str) -> bool:
 
 
 def _left_object(obj: KubernetesObject, text: str) -> LeftObject:
-    key = identity(in_its_scope(obj, {}))
+    key = identity(BUILTIN.in_its_scope(obj))
     name = key.name or f"{mapping(obj.get('metadata')).get('generateName') or ''}…"
     return LeftObject(key._replace(name=name), _digest(text))
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from olmc.golang.ranges import Range, RangeError, parse_range
 from olmc.golang.semver import VersionError, parse_strict, quoted
 from olmc.model.catalog import Property
+from olmc.model.gvk import GVK
 from olmc.resolve.cel import CelError, Rule, compile_rule
 from olmc.resolve.decode import DecodeError, kind, lookup, text_fields
-from olmc.resolve.view import Api, Item
+from olmc.resolve.view import Item
 
 __all__ = ["Cel", "ConstraintError", "Every", "InPackage", "Labelled", "NoneOf", "Predicate", "Provides", "Some"]
 __all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
@@ -31,7 +32,7 @@ class ConstraintError(ValueError):
 class Provides:
     """Provides this API."""
 
-    api: Api
+    api: GVK
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def predicate_of(each: Property) -> Predicate | None:
     try:
         match each.type:
             case "olm.gvk.required":
-                return Provides(Api(*text_fields(each.value, "group", "version", "kind")))
+                return Provides(GVK(*text_fields(each.value, "group", "version", "kind")))
             case "olm.package.required":
                 name, text = text_fields(each.value, "packageName", "versionRange")
                 return InPackage(name, text, parse_range(text))
@@ -236,7 +237,7 @@ def _converted(value: object) -> Predicate:
     """The predicate of a checked constraint: of several kinds given, the first in OLM's order counts."""
     constraint = value if isinstance(value, Mapping) else {}
     if (gvk := lookup(constraint, "gvk")) is not None:
-        return Provides(Api(*text_fields(gvk, "group", "version", "kind")))
+        return Provides(GVK(*text_fields(gvk, "group", "version", "kind")))
     if (package := lookup(constraint, "package")) is not None:
         name, text = text_fields(package, "packageName", "versionRange")
         return InPackage(name, text, parse_range(text))

@@ -8,7 +8,8 @@ from olmc.golang.unmarshal import unmarshal
 from olmc.load.catalogs.properties import LIST
 from olmc.load.catalogs.shapes import renamed, struct
 from olmc.model.catalog import Property
-from olmc.model.operators import APIKey, Csv
+from olmc.model.gvk import GVK
+from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 
 _ANNOTATION = struct("projection.propertiesAnnotation", {"properties": LIST})
@@ -33,10 +34,10 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
     found = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
     for item in csv.crd_descriptions("required"):
         group = str(item["name"]).partition(".")[2]
-        key = APIKey(group, item.get("version") or "", item.get("kind") or "")
+        key = GVK(group, item.get("version") or "", item.get("kind") or "")
         found.append(Property("olm.gvk.required", _gvk(key)))
     for item in csv.apiservice_descriptions("required"):
-        key = APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
+        key = GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
         found.append(Property("olm.gvk.required", _gvk(key)))
     if len(packages) == 1:
         version = str(csv.spec.get("version") or "")
@@ -59,5 +60,5 @@ def _annotated(name: str, text: str) -> tuple[Property, ...]:
     return tuple(Property(item.get("type") or "", item.get("value")) for item in items)
 
 
-def _gvk(api: APIKey) -> dict[str, str]:
+def _gvk(api: GVK) -> dict[str, str]:
     return {"group": api.group, "kind": api.kind, "version": api.version}

@@ -71,8 +71,8 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
             best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
-            alike = sorted(str(each) for each in view.by_api if each.kind == api.kind)
-            alike = alike or sorted(str(each) for each in view.by_api if (each.group, each.kind) == (api.group, best))
+            alike = sorted(each.bracketed for each in view.by_api if each.kind == api.kind)
+            alike = alike or sorted(each.bracketed for each in view.by_api if each.group_kind == (api.group, best))
             return f"did you mean {some(alike, _MOST)}?" if alike else ""
         case InPackage(name, text):
             items = view.by_package.get(name, ())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from olmc.kube.builtin_kinds import builtin_kinds
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.model.alike import closest
@@ -13,7 +14,6 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
 from olmc.rules import load as rules
-from olmc.settle.builtin import builtin_kinds
 from olmc.yaml import locate
 
 _ALIKE = 0.75

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.gvk import GroupKind
 from olmc.model.left_out import LeftObject, LeftOut
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.asked import AskedError, not_found
-from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
-from olmc.settle.builtin import plural_of
 from olmc.settle.rest import Settled
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Scene(NamedTuple):
 class Wanted(NamedTuple):
     """An object that is asked for: the kinds that are meant, its namespace ("" for any), its name."""
 
-    kinds: tuple[KnownKind, ...]
+    kinds: tuple[RestMapping, ...]
     namespace: str
     name: str
 
@@ -103,7 +103,7 @@ def _by_name(name: str, scene: Scene) -> Target:
         return Target(found)
     left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
     if left is not None:
-        kind = KnownKind(left.group, left.kind, plural_of(left.kind), bool(left.namespace))
+        kind = BUILTIN.mapping(GroupKind(left.group, left.kind))
         return Target(absent=Wanted((kind,), left.namespace, left.name))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from olmc.model.diagnostic import Report
+from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.operators import Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
@@ -80,7 +81,7 @@ def gets_roles(group: Group) -> bool:
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
-def pruned(group: Group, apis: frozenset[APIKey] | None, csvs: Iterable[Csv]) -> frozenset[APIKey] | None:
+def pruned(group: Group, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
     """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
     everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):
@@ -108,18 +109,18 @@ def intersects(one: Group, other: Group) -> bool:
     return bool(first if second is None else first & second)
 
 
-def format_apis(apis: Iterable[APIKey]) -> str:
+def format_apis(apis: Iterable[GVK]) -> str:
     """The text of `olm.providedAPIs` (R-OG-11)."""
-    return ",".join(sorted((str(api) for api in apis), key=_bytes))
+    return ",".join(sorted((api.dotted for api in apis), key=_bytes))
 
 
-def parse_apis(text: str) -> frozenset[APIKey]:
+def parse_apis(text: str) -> frozenset[GVK]:
     """The APIs in the text of `olm.providedAPIs`; elements with fewer than two dots are ignored (R-OG-11)."""
     found = set()
     for element in text.replace(" ", "").split(","):
         parts = element.split(".", 2)
         if len(parts) == 3:
-            found.add(APIKey(parts[2], parts[1], parts[0]))
+            found.add(GVK(parts[2], parts[1], parts[0]))
     return frozenset(found)
 
 

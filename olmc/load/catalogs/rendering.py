@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.golang.unmarshal import unmarshal
 from olmc.load.catalogs import properties as props
-from olmc.load.catalogs.apis import Api, provided_apis, required_apis
+from olmc.load.catalogs.apis import APIKey, provided_apis, required_apis
 from olmc.load.catalogs.shapes import renamed
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
@@ -147,7 +147,7 @@ def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
     return [_item(item or {}) for item in items or ()]
 
 
-def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
+def _gvks(kind: str, apis: Iterable[APIKey]) -> list[Property]:
     values = dict.fromkeys((api.group, api.kind, api.version) for api in apis)
     return [Property(kind, {"group": g, "kind": k, "version": v}) for g, k, v in values]
 
@@ -155,7 +155,7 @@ def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
 def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
     """The properties with package and APIs in their standard form (points 5 and 6)."""
     package = None
-    apis: list[Api] = []
+    apis: list[APIKey] = []
     for index, each in enumerate(found):
         if each.type in (props.PACKAGE, props.GVK):
             _refuse_misfit(index, each.type, each.value)
@@ -163,7 +163,7 @@ def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
             fields = props.field_texts(props.PACKAGE, each.value, "packageName", "version", "release")
             package = _package_property(*fields)
         elif each.type == props.GVK:
-            apis.append(Api(*props.field_texts(props.GVK, each.value, "group", "version", "kind")))
+            apis.append(APIKey(*props.field_texts(props.GVK, each.value, "group", "version", "kind")))
         else:
             yield each
     yield package or _package_property(bundle.package, bundle.version, release_of(bundle))
@@ -178,13 +178,13 @@ def _refuse_misfit(index: int, kind: str, value: Any) -> None:
 
 def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
     """The properties that dependencies and required APIs become (points 7 and 8)."""
-    apis: list[Api] = []
+    apis: list[APIKey] = []
     for index, dependency in enumerate(bundle.dependencies):
         item = _item(dependency)
         if item.type in (props.GVK, props.PACKAGE):
             _refuse_misfit(index, item.type, item.value)
         if item.type == props.GVK:
-            apis.append(Api(*props.field_texts(props.GVK, item.value, "group", "version", "kind")))
+            apis.append(APIKey(*props.field_texts(props.GVK, item.value, "group", "version", "kind")))
         elif item.type == props.PACKAGE:
             name, versions = props.field_texts(props.PACKAGE, item.value, "packageName", "version")
             yield Property(props.PACKAGE_REQUIRED, {"packageName": name, "versionRange": versions})

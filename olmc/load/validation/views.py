@@ -98,14 +98,3 @@ class CsvView(NamedTuple):
     def place(self, *keys: str | int) -> Place:
         """The place of a value in the CSV."""
         return Place(self.manifest.source, keys)
-
-
-class GVK(NamedTuple):
-    """A group, version and kind, printed as Kubernetes prints it."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.group}/{self.version}, Kind={self.kind}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from olmc.kube.scopes import crd_scopes, in_its_scope
+from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
@@ -89,9 +89,9 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
     """
     found: dict[Identity, KubernetesObject] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
-    scopes = crd_scopes(obj for _, obj in written)
+    mapper = rest_mapper(obj for _, obj in written)
     for path, each in written:
-        obj = in_its_scope(each, scopes)
+        obj = mapper.in_its_scope(each)
         known = identity(obj)
         if known in found and found[known] != obj:
             report.add(rules.TWICE.finding(Location(path), identity=known))
