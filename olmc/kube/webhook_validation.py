@@ -13,7 +13,7 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer
-from olmc.kube.labels import selector_errors
+from olmc.kube.selectors import selector_errors
 from olmc.model.values import mapping, mappings, text, texts
 
 _FAILURE_POLICIES = ("Fail", "Ignore")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.diagnostic import Report
 from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, KubernetesObject, Rendered
@@ -12,7 +13,6 @@ from olmc.model.operators import Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
-from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.yaml import locate
 
 _LABEL_LIMIT = 63
@@ -28,13 +28,13 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
         spec["selector"] = _of_labels(selector)
     elif isinstance(selector, dict):
-        unknown = sorted(str(key) for key in selector.keys() - KNOWN_KEYS)
+        unknown = sorted(str(key) for key in selector.keys() - SELECTOR_FIELDS)
         if unknown:
             place, keys = locate(manifest.source, ("spec", "selector")), ", ".join(unknown)
             everything = is_empty(selector) and not spec.get("targetNamespaces")
             effect = ", so that the group targets all namespaces" if everything else ""
             report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=keys, effect=effect))
-        spec["selector"] = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+        spec["selector"] = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
     if "upgradeStrategy" in profile.operatorgroup_api["spec"]:
         spec.setdefault("upgradeStrategy", "Default")
     kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
@@ -44,8 +44,8 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
 
 def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
-    labels = {key: value for key, value in selector.items() if key not in KNOWN_KEYS}
-    known = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+    labels = {key: value for key, value in selector.items() if key not in SELECTOR_FIELDS}
+    known = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
     matched = known.get("matchLabels")
     labels |= matched if isinstance(matched, dict) else {}
     return {**known, "matchLabels": labels} if labels else known
