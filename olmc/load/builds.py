@@ -8,7 +8,7 @@ from pathlib import Path
 
 from olmc.load.files import Folder, no_folder, read_text, scan_everything
 from olmc.model.diagnostic import Report
-from olmc.model.marks import GENERATED
+from olmc.model.file_headers import GENERATED
 from olmc.model.values import mapping
 from olmc.yaml import read
 

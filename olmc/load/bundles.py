@@ -18,11 +18,11 @@ from olmc.load.annotations import (
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
-from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.gvk import split_api_version
 from olmc.model.location import Location
 from olmc.model.operators import CSV_KIND
+from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
@@ -103,7 +103,7 @@ def says_csv(text: str) -> bool:
 
 def is_almost_csv(kind: str) -> bool:
     """Whether somebody meant to write the kind of a CSV."""
-    return bool(close(kind, (CSV_KIND,), 1, _ALIKE))
+    return bool(close_matches(kind, (CSV_KIND,), 1, _ALIKE))
 
 
 def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:
@@ -114,7 +114,7 @@ def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> D
     if almost is None:
         hint = "Add the ClusterServiceVersion to manifests/."
         return rules.NO_CSV.finding(Location(folder.path or "."), path=manifests.path, hint=hint)
-    hint = f"Did you mean {CSV_KIND} instead of {almost.object['kind']}?"
+    hint = did_you_mean(f"{CSV_KIND} instead of {almost.object['kind']}")
     return rules.NO_CSV.finding(locate(almost.source, ("kind",)), path=manifests.path, hint=hint)
 
 

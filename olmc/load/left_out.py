@@ -22,9 +22,9 @@ from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostic import Report
+from olmc.model.file_headers import GENERATED, SCAFFOLDED
 from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED, SCAFFOLDED
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.values import mapping
 from olmc.model.workspace import Inputs, Manifest, Unused

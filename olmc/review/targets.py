@@ -13,6 +13,7 @@ from olmc.model.gvk import GroupKind
 from olmc.model.left_out import LeftObject, LeftOut
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.suggestions import did_you_mean
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.asked import AskedError, not_found
@@ -72,8 +73,7 @@ def target(text: str, scene: Scene) -> Target:
     if not kinds:
         if len(rest) == 1 and _is_csv(rest[0], scene):
             return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
-        best = closest_kind(first, known)
-        hint = f"Did you mean {best}?" if best else "Write it as manifests do."
+        hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
         raise AskedError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from olmc.golang.unknown import unknown_keys
 from olmc.kube.selectors import is_empty
 from olmc.load.shape import Keys, unlisted
-from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.resources import schema
 from olmc.settle.known import CONVERSION, unknown_config
 
@@ -78,7 +78,7 @@ class Dropped(NamedTuple):
     def hint(self) -> str:
         """What to do."""
         if self.meant:
-            return f"Did you mean {self.meant}?"
+            return did_you_mean(self.meant)
         listed = 0 < len(self.others) <= _MOST
         return f"Remove it, or write a field that there is: {', '.join(self.others)}." if listed else "Remove it."
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.kube.builtin_kinds import versions_of
-from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.gvk import gvk_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.resolve import profile_of
 from olmc.rules import misspelt as rules

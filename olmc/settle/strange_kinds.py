@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
 from olmc.kube.restmapper import RestMapper, rest_mapper
-from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.gvk import GVK, GroupKind, gvk_of
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import misspelt as rules
 from olmc.yaml import locate
@@ -55,8 +55,7 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
         hint = f"Write {' or '.join(served)}."
         return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
     kinds = [each for group, each in builtin_kinds() if group == OLM_GROUP and _served(each, profile)]
-    meant = closest(kind, kinds)
-    hint = f"Did you mean {meant}?" if meant else f"The kinds are {', '.join(kinds)}."
+    hint = did_you_mean(closest(kind, kinds)) or f"The kinds are {', '.join(kinds)}."
     if versions_of(GroupKind(OLM_GROUP, kind)):
         hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
     return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)

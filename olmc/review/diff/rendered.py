@@ -13,8 +13,8 @@ from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostic import Report
+from olmc.model.file_headers import GENERATED
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.review.diff.documents import Memory
 from olmc.rules import load as rules
