@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.gvk import GroupKind, gvk_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.options import Phase
-from olmc.model.values import mapping, mappings, text
 
 CERT_MANAGER = "cert-manager.io"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

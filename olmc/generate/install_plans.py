@@ -9,9 +9,9 @@ from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import InstallPlan, Lookup, Step
+from olmc.model.coerce import mapping
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.given_plans import installed_condition
 from olmc.settle.known import cleanup_status

@@ -11,7 +11,7 @@ from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, typed
 from olmc.kube.object_meta import annotation_errors, label_errors
 from olmc.kube.selectors import selector_errors
-from olmc.model.values import mapping, text, texts
+from olmc.model.coerce import mapping, text, texts
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

@@ -19,7 +19,7 @@ from olmc.kube.names import percent_problems
 from olmc.kube.object_meta import metadata_errors
 from olmc.kube.pod_validation import template_errors
 from olmc.kube.selectors import is_empty, matches, selector_errors
-from olmc.model.values import mapping, text, texts
+from olmc.model.coerce import mapping, text, texts
 
 _SPEC = Path("spec", ("spec",))
 _DEFAULT_DEADLINE = 600

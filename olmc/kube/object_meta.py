@@ -12,8 +12,8 @@ from typing import Any
 from olmc.golang import is_dns1123_label, is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError, forbidden, invalid, required
 from olmc.kube.field_path import Path
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.gvk import gvk_of
-from olmc.model.values import mapping, mappings, text, texts
 
 ANNOTATIONS_LIMIT = 256 * 1024
 

@@ -37,7 +37,7 @@ from olmc.kube.security_validation import (
     profile_annotation_errors,
 )
 from olmc.kube.volume_validation import volume_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -15,8 +15,8 @@ from olmc.kube.field_path import Path, present
 from olmc.kube.names import path_segment_problems
 from olmc.kube.object_meta import metadata_errors
 from olmc.kube.selectors import selector_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, mappings, text, texts
 
 _ROLE_KINDS = ("Role", "ClusterRole")
 _SUBJECT_KINDS = ("ServiceAccount", "User", "Group")

@@ -21,10 +21,10 @@ from olmc.kube.builtin_kinds import (
     kubernetes_kinds,
     plural_of,
 )
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.gvk import GVK, GroupKind, gvk_of
 from olmc.model.objects import KubernetesObject
 from olmc.model.suggestions import POSSIBLE, closest
-from olmc.model.values import mapping, mappings, text, texts
 
 Scope = Literal["Namespaced", "Cluster"]
 

@@ -9,7 +9,7 @@ from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_label_value, 
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, integer, present, typed
 from olmc.kube.selectors import expression_errors, selector_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -14,7 +14,7 @@ from olmc.golang import encode_plain, regexp
 from olmc.golang.numbers import number_text, quoted
 from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
 from olmc.kube.field_path import Path
-from olmc.model.values import mapping
+from olmc.model.coerce import mapping
 
 _NUMBER_BOUNDS = (
     ("minimum", "exclusiveMinimum", operator.ge, operator.gt, "greater"),

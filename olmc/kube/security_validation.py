@@ -10,7 +10,7 @@ from olmc.golang.numbers import quoted
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, present, typed
 from olmc.kube.names import descending_path_errors, id_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL = "([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

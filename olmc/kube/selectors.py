@@ -13,7 +13,7 @@ from olmc.golang import is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, typed
 from olmc.kube.object_meta import label_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
 

@@ -17,7 +17,7 @@ from olmc.kube.field_path import Path, integer, present
 from olmc.kube.ip_validation import ip_errors
 from olmc.kube.names import between, label_name_errors, port_errors, port_number_problems
 from olmc.kube.object_meta import label_errors, metadata_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _SPEC = Path("spec", ("spec",))
 _PROTOCOLS = ("SCTP", "TCP", "UDP")

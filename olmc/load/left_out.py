@@ -21,12 +21,12 @@ from olmc.load.gitignore import spec_of
 from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
 from olmc.model.file_headers import GENERATED, SCAFFOLDED
 from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
-from olmc.model.values import mapping
 from olmc.model.workspace import Inputs, Manifest, Unused
 from olmc.yaml import locate, read
 from olmc.yaml.heads import documents_in, head_of, plain_keys

@@ -9,12 +9,12 @@ from typing import Any
 from olmc.golang import GoTypeError, decode
 from olmc.load.names import name_problems
 from olmc.load.shape import Problem, problems, without_nulls
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.suggestions import closest
-from olmc.model.values import mapping
 from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import installed as installed_rules

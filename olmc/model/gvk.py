@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.values import text
+from olmc.model.coerce import text
 
 
 class GroupKind(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
+from olmc.model.coerce import text
 from olmc.model.gvk import gvk_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.model.values import text
 from olmc.proposed.gate import Judged
 
 Labels = Mapping[Identity, frozenset[str]]

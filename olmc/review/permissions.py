@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.selectors import is_selector, matches
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.rbac import RBAC, account_of
-from olmc.model.values import mapping
 from olmc.review.builtin_roles import builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
 

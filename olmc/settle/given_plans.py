@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from olmc.golang.unmarshal import unmarshal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
-from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Workspace
 
 if TYPE_CHECKING:

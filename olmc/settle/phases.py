@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
-from olmc.model.values import mapping, mappings
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.first_check import at_first_check

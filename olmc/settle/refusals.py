@@ -8,9 +8,9 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
+from olmc.model.coerce import mappings
 from olmc.model.gvk import gvk_of
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mappings
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
 _DOING = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.load.scopes import placed
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Report
 from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place, Source
@@ -15,7 +16,6 @@ from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Origin, P
 from olmc.model.operators import OLM_GROUP, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text
 
 _CRD_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 

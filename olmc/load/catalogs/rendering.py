@@ -11,10 +11,10 @@ from olmc.load.catalogs.apis import APIKey, provided_apis, required_apis
 from olmc.load.catalogs.shapes import renamed
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
+from olmc.model.coerce import mapping, text
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 

@@ -19,9 +19,9 @@ from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, csv_refusal
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.location import Location, Place, Source
 from olmc.model.operators import CSV_KIND
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 

@@ -15,9 +15,9 @@ from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import annotations_file
 from olmc.load.validation.result import Finding
 from olmc.load.validation.settings import Settings
+from olmc.model.coerce import mapping
+from olmc.model.coerce import text as text_of
 from olmc.model.location import Place
-from olmc.model.values import mapping
-from olmc.model.values import text as text_of
 from olmc.rules import validation as rules
 
 CONSTRAINT = "olm.constraint"

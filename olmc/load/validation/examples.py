@@ -11,9 +11,9 @@ from olmc.golang.unmarshal import unmarshal
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.views import CsvView
+from olmc.model.coerce import text
 from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place
-from olmc.model.values import text
 from olmc.rules import validation as rules
 
 _KEYS = ("alm-examples", "olm.examples")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.location import Place
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Manifest
 
 Keys = tuple[str | int, ...]

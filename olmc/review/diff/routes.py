@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang.ranges import range_or_none
 from olmc.golang.semver import tolerant_or_none
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.operators import Operator
 
 if TYPE_CHECKING:

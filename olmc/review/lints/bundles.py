@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from olmc.golang.errors import Path
 from olmc.golang.unknown import unknown_keys
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.suggestions import closest, did_you_mean
-from olmc.model.values import mapping, mappings
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, of_kind

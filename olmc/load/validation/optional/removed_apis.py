@@ -12,8 +12,8 @@ from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.gvk import GVK, gvk_of, split_api_version
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 
