@@ -16,6 +16,7 @@ from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.proposed import Install
 from olmc.model.workspace import Bundle, Workspace
+from olmc.profiles.kinds import CORE_KINDS
 from olmc.profiles.resolve import profile_of
 from olmc.resolve.contents import inline_content
 from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object
@@ -77,7 +78,13 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
 def objects_of(content: Content) -> Iterator[KubernetesObject]:
     """All objects of a bundle."""
     yield content.csv.object
-    yield from (manifest.object for _, manifest in content.others)
+    yield from (_as_taken(manifest.object) for _, manifest in content.others)
+
+
+def _as_taken(obj: KubernetesObject) -> KubernetesObject:
+    """An object of a bundle as OLM takes it: what a core kind is, its name alone decides (R-CAT-712)."""
+    core = CORE_KINDS.get(obj["kind"])
+    return obj if core in (None, obj.get("apiVersion")) else {**obj, "apiVersion": core}
 
 
 def bundle_text(content: Content) -> str:
@@ -92,7 +99,7 @@ def placed_steps(
     """The steps of a bundle with its objects in a namespace. Raises UndecodableCSVError."""
     csv = csv_object(content, namespace, replaces, properties, profile)
     for step in bundle_steps(content, csv, catalog, profile):
-        obj = step.object
+        obj = _as_taken(step.object)
         if known.of(obj).namespaced and step.kind != CSV_KIND:
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
         yield step._replace(object=obj)
