@@ -20,8 +20,7 @@ from olmc.model.workspace import Bundle, Inputs, Manifest, Workspace
 from olmc.profiles.data import UnknownVersionError
 from olmc.profiles.resolve import profile_of
 from olmc.settle.diagnose import diagnose
-from olmc.settle.rest import Settled, picks, settle
-from olmc.settle.scopes import in_scope_of_crds
+from olmc.settle.rest import Settled, in_scope_of_crds, picks, settle
 
 if TYPE_CHECKING:
     from olmc.proposed.given_installs import Begun

@@ -8,8 +8,8 @@ import click
 
 from olmc.cli.options import canonical_version
 from olmc.cli.values import codes_and_rules, olm_versions
-from olmc.model.alike import POSSIBLE, close
 from olmc.model.options import Options
+from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
 from olmc.review.tables import aligned
 from olmc.rules.rule import Rule
 
@@ -55,8 +55,8 @@ def explain(code: str, version: str) -> None:
         return
     listed = [rule for each, rule in rules.items() if each.startswith(number)]
     if not listed:
-        meant = " or ".join(f"OLMC{each}" for each in close(number, rules, 3, POSSIBLE))
-        hint = f"Did you mean {meant}?" if meant else "`olmc explain` lists all of them."
+        near = close_matches(number, rules, 3, POSSIBLE)
+        hint = did_you_mean(*(f"OLMC{other}" for other in near)) or "`olmc explain` lists all of them."
         raise click.BadParameter(f"there is no rule {code}. {hint}", param_hint="CODE")
     click.echo(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False)
 
@@ -74,8 +74,8 @@ def _explain_spec(rule_id: str) -> None:
     if not listed:
         whole = rule_id[-1].isdigit()
         known = spec_rules() if whole else {each.rpartition("-")[0] for each in spec_rules()}
-        meant = " or ".join(close(rule_id, known, 3 if whole else 1, POSSIBLE))
-        hint = f"Did you mean {meant}?" if meant else "`olmc explain R` lists the rules."
+        near = close_matches(rule_id, known, 3 if whole else 1, POSSIBLE)
+        hint = did_you_mean(*near) or "`olmc explain R` lists the rules."
         raise click.BadParameter(f"there is no rule {rule_id}. {hint}", param_hint="CODE")
     click.echo(listing(listed), nl=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from olmc.cli.color import color_option
-from olmc.model.alike import POSSIBLE, close
+from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
 
 _EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
@@ -51,8 +51,8 @@ class Commands(click.Group):
         """As click does, but a name that there is not is answered with those that are like it."""
         name = args[0]
         if name not in self.names and not name.startswith("-") and not ctx.resilient_parsing:
-            near = close(name, self.names, 2, POSSIBLE)
-            hint = f"Did you mean {' or '.join(near)}?" if near else f"There is {', '.join(self.names)}."
+            near = close_matches(name, self.names, 2, POSSIBLE)
+            hint = did_you_mean(*near) or f"There is {', '.join(self.names)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
         return super().resolve_command(ctx, args)
 

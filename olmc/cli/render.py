@@ -23,6 +23,7 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
+from olmc.model.suggestions import did_you_mean
 from olmc.rules import apply as rules
 from olmc.yaml import c_reader_active
 
@@ -254,7 +255,7 @@ def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tup
 
     for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
         option = "--include" if kind in include else "--exclude"
-        raise click.BadParameter(f"nothing is of kind {kind}. Did you mean {meant}?", param_hint=option)
+        raise click.BadParameter(f"nothing is of kind {kind}. {did_you_mean(meant)}", param_hint=option)
 
 
 def _check_complete(done: list[Compilation], doing: str) -> None:

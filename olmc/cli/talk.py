@@ -17,6 +17,7 @@ from olmc.cli.exits import BAD_INPUT
 from olmc.emit.messages import SHOWN_FROM, as_text
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.suggestions import did_you_mean
 
 PATIENCE = 0.7
 """Seconds before anything is said: most work is done by then."""
@@ -37,8 +38,8 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
     from olmc.review.misspelt import unknown_approvals
 
     for name, meant in unknown_approvals(approve, clusters):
-        hint = f" Did you mean {meant}?" if meant else ""
-        click.echo(f"olmc: --approve {name}: there is no such InstallPlan.{hint}", err=True)
+        hint = did_you_mean(meant)
+        click.echo(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip(), err=True)
 
 
 @contextmanager

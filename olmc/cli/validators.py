@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olmc.model.alike import close
+from olmc.model.suggestions import close_matches, did_you_mean
 
 if TYPE_CHECKING:
     from olmc.load.validation.settings import Categories, Platform, Settings
@@ -55,9 +55,9 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     for option, codes in given:
         for code in codes:
             if not any(each.startswith(code_start(code)) for each in known):
-                near = close(code_start(code), known, 3)
-                hint = f" Did you mean {' or '.join(near)}?" if near else " `olmc explain` lists all of them."
-                raise click.BadParameter(f"no rule begins with {code}.{hint}", param_hint=option)
+                near = close_matches(code_start(code), known, 3)
+                hint = did_you_mean(*near) or "`olmc explain` lists all of them."
+                raise click.BadParameter(f"no rule begins with {code}. {hint}", param_hint=option)
 
 
 def _given_file(key: str, path: str) -> str:

@@ -22,7 +22,7 @@ def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """The kinds that every cluster with OLM has."""
-    from olmc.settle.builtin import builtin_kinds
+    from olmc.kube.builtin_kinds import builtin_kinds
 
     known = sorted({kind for _, kind in builtin_kinds()})
     return [kind for kind in known if kind.lower().startswith(incomplete.lower())]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmc.emit.files import put
 from olmc.model.diagnostic import Report
-from olmc.model.marks import GENERATED as MARK
+from olmc.model.file_headers import GENERATED as MARK
 from olmc.model.objects import Identity, Rendered
 from olmc.model.options import Phase
 from olmc.yaml import dump_one, read

@@ -11,7 +11,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.rules import apply as rules
 from olmc.rules.lints import TOO_LARGE_TO_APPLY
 from olmc.yaml import at, locate
@@ -62,4 +62,4 @@ def _place(objects: Sequence[Rendered]) -> Location | None:
 
 
 def _shown(objects: Sequence[Rendered]) -> str:
-    return some([str(found.identity) for found in objects], _SHOWN)
+    return join_limited([str(found.identity) for found in objects], _SHOWN)

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.gvk import GroupKind, gvk_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.options import Phase
-from olmc.model.values import mapping, mappings, text
 
 CERT_MANAGER = "cert-manager.io"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
 _CRD = "CustomResourceDefinition"
-
-
-class Defined(NamedTuple):
-    """A kind that a CRD defines."""
-
-    group: str
-    kind: str
 
 
 class _Named(NamedTuple):
@@ -46,7 +40,7 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
     requests until somebody answers. Where the CRDs are not among the objects, somebody else serves the API already.
     """
     kinds = defined_kinds(objects)
-    customs = [obj for obj in objects if _kind(obj) in kinds]
+    customs = [obj for obj in objects if gvk_of(obj).group_kind in kinds]
     secrets = frozenset(_issued(customs))
     waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
     services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
@@ -54,19 +48,15 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
     return frozenset(identity(obj) for obj in (*customs, *waiting, *callers))
 
 
-def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[Defined]:
+def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
     """The kinds that the CRDs among the objects define."""
     specs = (mapping(obj.get("spec")) for obj in objects if obj["kind"] == _CRD)
-    return frozenset(Defined(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
+    return frozenset(GroupKind(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
 
 
 def is_issued(obj: KubernetesObject) -> bool:
     """Whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
     return identity(obj).group == CERT_MANAGER
-
-
-def _kind(obj: KubernetesObject) -> Defined:
-    return Defined(identity(obj).group, obj["kind"])
 
 
 def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:

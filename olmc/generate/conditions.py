@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.generate.world import World, rendered
+from olmc.model.coerce import mapping
 from olmc.model.objects import KubernetesObject, Origin, Rendered, identity
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
-from olmc.model.values import mapping
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_reference, with_labels
 
 STAGE = "conditions"

@@ -9,9 +9,9 @@ from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import InstallPlan, Lookup, Step
+from olmc.model.coerce import mapping
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.given_plans import installed_condition
 from olmc.settle.known import cleanup_status
@@ -120,15 +120,14 @@ def _step_status(plan: InstallPlan, index: int) -> str:
 
 
 def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> dict[str, str]:
-    group, _, version = step.api_version.rpartition("/")
     return {
-        "group": group,
+        "group": step.gvk.group,
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
         "manifest": _manifest(step, namespace, lookups, profile),
         "name": step.name,
         "sourceName": step.catalog.name,
         "sourceNamespace": step.catalog.namespace,
-        "version": version,
+        "version": step.gvk.version,
     }
 
 

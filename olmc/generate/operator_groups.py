@@ -8,8 +8,9 @@ from typing import Any
 from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import gvk_hash, operator_group_role_name
 from olmc.model.cluster import key_of
+from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
-from olmc.model.operators import APIKey, Group
+from olmc.model.operators import Group
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC_V1
 from olmc.profiles.ownership import with_labels
@@ -81,13 +82,13 @@ def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
         }
 
 
-def _aggregated_apis(world: World, group: Group) -> frozenset[APIKey]:
+def _aggregated_apis(world: World, group: Group) -> frozenset[GVK]:
     """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
     provided = {api.key for csv in world.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
     return parse_apis(_annotation(world, group) or "") | provided
 
 
-def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[APIKey]) -> KubernetesObject:
+def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
     name = operator_group_role_name(profile, group.namespace, group.name, suffix)
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
@@ -98,7 +99,7 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[A
     return role
 
 
-def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[APIKey]) -> list[dict[str, str]]:
+def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
     """What the aggregated roles are found by: the group, or one set of labels for each API."""
     template = profile.og_clusterrole_aggregation
     if not any("{apihash}" in key for key in template):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from olmc.kube.builtin_kinds import removal_of
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
+from olmc.model.gvk import gvk_of
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.options import Options
 from olmc.rules import pipelines as rules
-from olmc.settle.builtin import removal_of
 from olmc.yaml import locate
 
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:
     """Report every object of the output, and of plans that did not get so far, whose API is gone."""
     for obj, place in (*_rendered(objects), *_not_executed(cluster)):
-        api_version, kind = str(obj["apiVersion"]), str(obj["kind"])
-        removal = removal_of(api_version, kind, options.kube_version)
-        group, _, version = api_version.rpartition("/")
-        if removal is None or f"{group}/{version}/{kind}" in options.apis:
+        api = gvk_of(obj)
+        removal = removal_of(api, options.kube_version)
+        if removal is None or api.path in options.apis:
             continue
         name = "/".join(part for part in identity(obj)[2:] if part)
         hint = (
@@ -33,9 +33,9 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
             rules.NOT_SERVED.finding(
                 found,
                 version=options.kube_version,
-                kind=kind,
+                kind=api.kind,
                 name=name,
-                api=api_version,
+                api=api.api_version,
                 removed=removal.minor,
                 hint=hint,
             )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.kube.crd_printing import printed_rule
 from olmc.kube.field_errors import FieldError
 from olmc.kube.schema_place import META_FIELDS, Place, at
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]

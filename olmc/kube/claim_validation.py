@@ -9,8 +9,9 @@ from olmc.gojson.quantity import thousandths
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, typed
-from olmc.kube.labels import annotation_errors, label_errors, selector_errors
-from olmc.model.values import mapping, text, texts
+from olmc.kube.object_meta import annotation_errors, label_errors
+from olmc.kube.selectors import selector_errors
+from olmc.model.coerce import mapping, text, texts
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

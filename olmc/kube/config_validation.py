@@ -18,7 +18,7 @@ from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path
 from olmc.kube.names import config_key_problems
 from olmc.kube.object_meta import metadata_errors
-from olmc.model.values import mapping, text
+from olmc.model.coerce import mapping, text
 
 LIMIT = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"

@@ -14,7 +14,7 @@ from olmc.kube.probe_validation import PROBES, lifecycle_errors, probes_errors
 from olmc.kube.resource_validation import container_resource_errors
 from olmc.kube.security_validation import container_security_errors
 from olmc.kube.volume_validation import PULL_POLICIES
-from olmc.model.values import mappings, text
+from olmc.model.coerce import mappings, text
 
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")

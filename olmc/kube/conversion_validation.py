@@ -12,7 +12,7 @@ from olmc.golang import is_dns1035_label
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer
 from olmc.kube.names import port_number_problems
-from olmc.model.values import mapping, text, texts
+from olmc.model.coerce import mapping, text, texts
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 _STRATEGIES = ("None", "Webhook")

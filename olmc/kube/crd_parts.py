@@ -14,7 +14,7 @@ from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path
 from olmc.kube.schema_fields import FieldPath, follow
 from olmc.kube.structural_schema import conversion_error
-from olmc.model.values import mapping, text
+from olmc.model.coerce import mapping, text
 
 MOST_SELECTABLE = 8
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

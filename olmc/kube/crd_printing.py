@@ -10,7 +10,7 @@ from typing import Any
 
 from olmc.gojson import encode_plain
 from olmc.kube.field_errors import Shown
-from olmc.model.values import mapping, mappings
+from olmc.model.coerce import mapping, mappings
 
 _NULL, _EMPTY, _FALSE, _ZERO = "null", '""', "false", "0"
 SCHEMA_FIELDS = {

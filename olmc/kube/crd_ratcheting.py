@@ -15,7 +15,7 @@ from olmc.kube.crd_schema_validation import TYPES, SchemaRules, map_key_errors, 
 from olmc.kube.field_path import Path
 from olmc.kube.schema_defaults import has_unknown_fields
 from olmc.kube.structural_schema import conversion_error, structural_errors
-from olmc.model.values import mapping, text, texts
+from olmc.model.coerce import mapping, text, texts
 
 Schema = Mapping[str, Any]
 _HERE = Path()

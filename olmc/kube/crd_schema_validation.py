@@ -15,7 +15,7 @@ from olmc.kube.field_path import Path
 from olmc.kube.schema_fields import follow
 from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
 from olmc.kube.structural_schema import conversion_error, structural_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.strconv import SPACES
 
 Schema = Mapping[str, Any]

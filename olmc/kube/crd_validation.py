@@ -17,7 +17,7 @@ from olmc.kube.crd_printing import printed_versions
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path
 from olmc.kube.object_meta import content_errors, metadata_errors
-from olmc.model.values import mapping, text, texts
+from olmc.model.coerce import mapping, text, texts
 
 APPROVAL = "api-approved.kubernetes.io"
 _SPEC = Path("spec", ("spec",))

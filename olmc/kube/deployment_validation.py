@@ -15,11 +15,11 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present, typed
-from olmc.kube.labels import selector_errors, selects
 from olmc.kube.names import percent_problems
 from olmc.kube.object_meta import metadata_errors
 from olmc.kube.pod_validation import template_errors
-from olmc.model.values import mapping, text, texts
+from olmc.kube.selectors import is_empty, matches, selector_errors
+from olmc.model.coerce import mapping, text, texts
 
 _SPEC = Path("spec", ("spec",))
 _DEFAULT_DEADLINE = 600
@@ -79,15 +79,15 @@ def _selected_errors(spec: Mapping[str, Any]) -> Iterator[FieldError]:
     if selector is None:
         yield here.required()
     yield from errors
-    is_empty = selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
-    if is_empty:
+    selects_all = selector is not None and is_empty(selector)
+    if selects_all:
         yield here.invalid(Shown.json(selector), "empty selector is invalid for deployment")
     if errors:
         yield here.invalid(Shown.json(selector), "invalid label selector")
         return
     template, where = mapping(spec.get("template")), _SPEC.child("template")
     labels = mapping(template.get("metadata")).get("labels") or None
-    if not is_empty and not selects(selector, mapping(labels)):
+    if not selects_all and (selector is None or not matches(selector, mapping(labels))):
         detail = "`selector` does not match template `labels`"
         yield where.child("metadata", "labels").invalid(Shown.json(labels), detail)
     yield from template_errors(template, where)

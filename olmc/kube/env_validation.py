@@ -10,7 +10,7 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, present
 from olmc.kube.names import config_key_problems, env_name_problems, generated_name_errors, qualified_name_errors
-from olmc.model.values import mappings, text
+from olmc.model.coerce import mappings, text
 
 _OF_ENV = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",

@@ -6,9 +6,9 @@ import json
 import re
 
 from olmc.kube.object_meta import ANNOTATIONS_LIMIT
+from olmc.model.coerce import mapping
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 

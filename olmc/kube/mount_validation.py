@@ -8,7 +8,7 @@ from typing import Any
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, present, typed
 from olmc.kube.names import backstep_errors, descending_path_errors
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY = ("Disabled", "Enabled", "IfPossible")

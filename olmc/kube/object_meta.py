@@ -1,6 +1,7 @@
 """The metadata of an object as Kubernetes judges it when it is created (R-CAT-207).
 
-Not covered: managedFields and the deletion fields, which no manifest has.
+Not covered: managedFields and the deletion fields, which no manifest has. Kubernetes goes through maps in an order that
+changes; here it is that of the keys.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from typing import Any
 
 from olmc.golang import is_dns1123_label, is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError, forbidden, invalid, required
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.kube.field_path import Path
+from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.gvk import gvk_of
 
 ANNOTATIONS_LIMIT = 256 * 1024
 
+_METADATA = Path().child("metadata")
 _EXCLUSIVE_FINALIZERS = ("orphan", "foregroundDeletion")
 
 
@@ -37,11 +41,28 @@ def metadata_errors(
 def content_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
     """What Kubernetes would say about the parts of an object's metadata that an update may change."""
     return [
-        *_label_errors(mapping(metadata.get("labels"))),
-        *_annotation_errors(mapping(metadata.get("annotations"))),
+        *label_errors(mapping(metadata.get("labels")), _METADATA.child("labels")),
+        *annotation_errors(mapping(metadata.get("annotations")), _METADATA.child("annotations")),
         *_owner_errors(metadata),
         *_finalizer_errors(texts(metadata.get("finalizers"))),
     ]
+
+
+def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """What is wrong with the keys and values of labels."""
+    for key in sorted(labels):
+        yield from path.at(key).all_invalid(key, is_qualified_name(key))
+        value = text(labels[key])
+        yield from path.at(key).all_invalid(value, is_label_value(value))
+
+
+def annotation_errors(annotations: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """What is wrong with the keys of annotations, and with the size of all of them."""
+    for key in sorted(annotations):
+        yield from path.at(key).all_invalid(key, is_qualified_name(key.lower()))
+    parts = (part for key, value in annotations.items() for part in (key, text(value)))
+    if sum(len(part.encode("utf-8", "surrogatepass")) for part in parts) > ANNOTATIONS_LIMIT:
+        yield path.too_long(ANNOTATIONS_LIMIT)
 
 
 def _name_errors(name: str, name_problems: Callable[[str], list[str]]) -> Iterator[FieldError]:
@@ -74,32 +95,11 @@ def _generation_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
         yield invalid("metadata.generation", generation, detail, ("metadata", "generation"))
 
 
-def _label_errors(labels: Mapping[str, Any]) -> Iterator[FieldError]:
-    for key in sorted(labels):
-        keys = ("metadata", "labels", key)
-        for problem in is_qualified_name(key):
-            yield invalid("metadata.labels", key, problem, keys)
-        value = text(labels[key])
-        for problem in is_label_value(value):
-            yield invalid("metadata.labels", value, problem, keys)
-
-
-def _annotation_errors(annotations: Mapping[str, Any]) -> Iterator[FieldError]:
-    for key in sorted(annotations):
-        for problem in is_qualified_name(key.lower()):
-            yield invalid("metadata.annotations", key, problem, ("metadata", "annotations", key))
-    parts = (part for key, value in annotations.items() for part in (key, text(value)))
-    size = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
-    if size > ANNOTATIONS_LIMIT:
-        detail = f"may not be more than {ANNOTATIONS_LIMIT} bytes"
-        yield FieldError("metadata.annotations", "Too long", ("metadata", "annotations"), detail)
-
-
 def _owner_errors(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     field = "metadata.ownerReferences"
     for index, owner in enumerate(mappings(metadata.get("ownerReferences"))):
         keys = ("metadata", "ownerReferences", index)
-        if not text(owner.get("apiVersion")).rpartition("/")[2]:
+        if not gvk_of(owner).version:
             yield invalid(f"{field}.apiVersion", text(owner.get("apiVersion")), "version must not be empty", keys)
         for name in ("kind", "name", "uid"):
             if not text(owner.get(name)):

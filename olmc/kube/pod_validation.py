@@ -16,7 +16,6 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.container_validation import Surrounding, all_containers, containers_errors, init_containers_errors
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present, typed
-from olmc.kube.labels import annotation_errors, label_errors
 from olmc.kube.names import (
     MAX_INT32,
     between,
@@ -25,6 +24,7 @@ from olmc.kube.names import (
     search_domain_errors,
     subdomain_errors,
 )
+from olmc.kube.object_meta import annotation_errors, label_errors
 from olmc.kube.probe_validation import DEFAULT_GRACE
 from olmc.kube.resource_validation import overhead_errors, pod_resource_errors
 from olmc.kube.security_validation import (
@@ -37,7 +37,7 @@ from olmc.kube.security_validation import (
     profile_annotation_errors,
 )
 from olmc.kube.volume_validation import volume_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

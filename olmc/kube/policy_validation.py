@@ -13,10 +13,10 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present
-from olmc.kube.labels import selector_errors
 from olmc.kube.names import percent_problems, port_errors
 from olmc.kube.object_meta import metadata_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.kube.selectors import selector_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _SPEC = Path("spec", ("spec",))
 _SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}

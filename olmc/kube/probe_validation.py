@@ -8,7 +8,7 @@ from typing import Any
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, integer, present, typed
 from olmc.kube.names import header_problems, port_errors
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 DEFAULT_GRACE = 30
 

@@ -9,7 +9,7 @@ from olmc.kube.env_validation import OF_FILES, field_ref_errors, resource_ref_er
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, integer, present
 from olmc.kube.names import file_path_errors
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 _MODE_RULE = "must be a number between 0 and 0777 (octal), both inclusive"
 _LEAST_SECONDS, _MOST_SECONDS = 600, 2**32

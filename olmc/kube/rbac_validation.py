@@ -12,11 +12,11 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, present
-from olmc.kube.labels import selector_errors
 from olmc.kube.names import path_segment_problems
 from olmc.kube.object_meta import metadata_errors
+from olmc.kube.selectors import selector_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, mappings, text, texts
 
 _ROLE_KINDS = ("Role", "ClusterRole")
 _SUBJECT_KINDS = ("ServiceAccount", "User", "Group")

@@ -10,7 +10,7 @@ from olmc.golang import is_qualified_name
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import NOT_NEGATIVE, Path, present, typed
 from olmc.kube.names import label_name_errors
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 _OBJECT_COUNTS = frozenset(
     "pods services replicationcontrollers resourcequotas secrets configmaps persistentvolumeclaims services.nodeports "

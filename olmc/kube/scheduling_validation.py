@@ -8,8 +8,8 @@ from typing import Any
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, integer, present, typed
-from olmc.kube.labels import expression_errors, selector_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.kube.selectors import expression_errors, selector_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -17,7 +17,7 @@ from olmc.kube.names import path_segment_problems
 from olmc.kube.object_meta import metadata_errors
 from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
 from olmc.kube.schema_validation import default_errors
-from olmc.model.values import mapping, text
+from olmc.model.coerce import mapping, text
 
 Schema = Mapping[str, Any]
 _Path = tuple[str | int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.values import mapping
+from olmc.model.coerce import mapping
 
 _NOT_A_FIELD = "does not refer to a valid field"
 _END = "unexpected end of JSON path"

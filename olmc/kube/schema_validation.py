@@ -14,7 +14,7 @@ from olmc.gojson import encode_plain
 from olmc.golang import regexp
 from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
 from olmc.kube.field_path import Path
-from olmc.model.values import mapping
+from olmc.model.coerce import mapping
 from olmc.strconv import number_text, quoted
 
 _NUMBER_BOUNDS = (

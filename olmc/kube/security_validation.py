@@ -9,7 +9,7 @@ from typing import Any
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, present, typed
 from olmc.kube.names import descending_path_errors, id_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.strconv import quoted
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

@@ -15,10 +15,9 @@ from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_qualified_nam
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present
 from olmc.kube.ip_validation import ip_errors
-from olmc.kube.labels import label_errors
 from olmc.kube.names import between, label_name_errors, port_errors, port_number_problems
-from olmc.kube.object_meta import metadata_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.kube.object_meta import label_errors, metadata_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _SPEC = Path("spec", ("spec",))
 _PROTOCOLS = ("SCTP", "TCP", "UDP")

@@ -15,7 +15,7 @@ from typing import Any
 from olmc.golang import regexp
 from olmc.kube.field_errors import FieldError
 from olmc.kube.schema_place import Place, at, is_plain, path_to
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 
 Schema = Mapping[str, Any]
 

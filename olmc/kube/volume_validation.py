@@ -12,7 +12,7 @@ from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer, present, typed
 from olmc.kube.names import backstep_errors, between, descending_path_errors, label_name_errors
 from olmc.kube.projection_validation import downward_file_errors, item_errors, mode_errors, projection_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 
 Source = Mapping[str, Any]
 Check = Callable[[Source, Path], Iterator[FieldError]]

@@ -13,8 +13,8 @@ from typing import Any
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError, Shown
 from olmc.kube.field_path import Path, integer
-from olmc.kube.labels import selector_errors
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.kube.selectors import selector_errors
+from olmc.model.coerce import mapping, mappings, text, texts
 
 _FAILURE_POLICIES = ("Fail", "Ignore")
 _MATCH_POLICIES = ("Equivalent", "Exact")

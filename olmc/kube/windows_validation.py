@@ -10,7 +10,7 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.container_validation import all_containers
 from olmc.kube.field_errors import FieldError
 from olmc.kube.field_path import Path, present, typed
-from olmc.model.values import mapping, text
+from olmc.model.coerce import mapping, text
 
 _SPEC_LIMIT = 64 * 1024
 _DOMAIN_LIMIT, _USER_LIMIT = 256, 104

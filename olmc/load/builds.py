@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olmc.load.files import Folder, no_folder, read_text, scan_everything
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
-from olmc.model.marks import GENERATED
-from olmc.model.values import mapping
+from olmc.model.file_headers import GENERATED
 from olmc.yaml import read
 
 _NAMES = {

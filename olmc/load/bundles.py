@@ -19,10 +19,11 @@ from olmc.load.annotations import (
 from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
-from olmc.model.alike import close
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.gvk import split_api_version
 from olmc.model.location import Location
 from olmc.model.operators import CSV_KIND
+from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import load as rules
@@ -103,7 +104,7 @@ def says_csv(text: str) -> bool:
 
 def is_almost_csv(kind: str) -> bool:
     """Whether somebody meant to write the kind of a CSV."""
-    return bool(close(kind, (CSV_KIND,), 1, _ALIKE))
+    return bool(close_matches(kind, (CSV_KIND,), 1, _ALIKE))
 
 
 def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:
@@ -114,7 +115,7 @@ def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> D
     if almost is None:
         hint = "Add the ClusterServiceVersion to manifests/."
         return rules.NO_CSV.finding(Location(folder.path or "."), path=manifests.path, hint=hint)
-    hint = f"Did you mean {CSV_KIND} instead of {almost.object['kind']}?"
+    hint = did_you_mean(f"{CSV_KIND} instead of {almost.object['kind']}")
     return rules.NO_CSV.finding(locate(almost.source, ("kind",)), path=manifests.path, hint=hint)
 
 
@@ -277,7 +278,7 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
         api, core = str(obj.get("apiVersion") or ""), CORE_KINDS.get(obj["kind"])
         if core is None or api == core:
             continue
-        is_sample = bool(api) and api.rpartition("/")[0] != core.rpartition("/")[0]
+        is_sample = bool(api) and split_api_version(api)[0] != split_api_version(core)[0]
         hint = "Move sample objects out of manifests/." if is_sample else f"Write apiVersion: {core}."
         which = f"of {api}" if api else "without apiVersion"
         place = locate(file.manifest.source, ("kind",))

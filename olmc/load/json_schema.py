@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from olmc.model.alike import POSSIBLE, closest
+from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.model.location import Location, Source
 from olmc.resources import schema
 from olmc.yaml import locate
@@ -234,7 +234,7 @@ def _described(schema: Mapping[str, Any]) -> str:
 
 def _meant(value: object, known: Iterable[object]) -> str:
     best = closest(str(value), (each for each in known if isinstance(each, str)), POSSIBLE)
-    return f"; did you mean {best}?" if best else ""
+    return f"; {did_you_mean(best, inside=True)}" if best else ""
 
 
 def _kind(value: object) -> str:

@@ -14,19 +14,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.kube.scopes import in_its_scope
+from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything
 from olmc.load.gitignore import spec_of
 from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
+from olmc.model.file_headers import GENERATED, SCAFFOLDED
 from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED, SCAFFOLDED
 from olmc.model.objects import KubernetesObject, identity
-from olmc.model.values import mapping
 from olmc.model.workspace import Inputs, Manifest, Unused
 from olmc.yaml import locate, read
 from olmc.yaml.heads import documents_in, head_of, plain_keys
@@ -156,7 +156,7 @@ def _may_hold_objects(text: str) -> bool:
 
 
 def _left_object(obj: KubernetesObject, text: str) -> LeftObject:
-    key = identity(in_its_scope(obj, {}))
+    key = identity(BUILTIN.in_its_scope(obj))
     name = key.name or f"{mapping(obj.get('metadata')).get('generateName') or ''}…"
     return LeftObject(key._replace(name=name), _digest(text))
 

@@ -9,12 +9,12 @@ from typing import Any
 from olmc.gojson import DecodeError, decode
 from olmc.load.json_schema import Problem, problems, without_nulls
 from olmc.load.names import name_problems
-from olmc.model.alike import closest
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.model.values import mapping
+from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest
 from olmc.profiles.kinds import CORE_KINDS
 from olmc.rules import installed as installed_rules

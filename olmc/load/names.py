@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain
 from olmc.kube.names import path_segment_problems
 from olmc.load.json_schema import Problem
+from olmc.model.gvk import gvk_of
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 
@@ -27,8 +28,8 @@ def name_problems(obj: KubernetesObject) -> Iterator[Problem]:
 
 
 def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
-    group = obj["apiVersion"].rpartition("/")[0]
-    if (group, obj["kind"]) in _LABELS:
+    group, kind = gvk_of(obj).group_kind
+    if (group, kind) in _LABELS:
         return is_dns1123_label(name)
     if group in _SUBDOMAINS:
         return is_dns1123_subdomain(name)

@@ -1,15 +1,19 @@
-"""Manifests as the API server stores them: what has no namespace is in none, whatever its metadata say."""
+"""Which namespace manifests are in: none if their kind has none, the default one if they name none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from olmc.kube.scopes import SERVED_GROUPS, crd_scopes, ignored_namespace, in_its_scope, kind_of
+from olmc.kube.restmapper import BUILTIN, rest_mapper
+from olmc.load.manifests import without_duplicates
 from olmc.model.diagnostic import Diagnostic, Report
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.gvk import gvk_of
+from olmc.model.objects import identity
+from olmc.model.operators import OLM_GROUP
+from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest
 from olmc.rules import scopes as rules
-from olmc.yaml import locate
+from olmc.yaml import at, locate
 
 
 def manifests_in_their_scope(
@@ -19,23 +23,50 @@ def manifests_in_their_scope(
 
     What the kinds of others are is said by the CRDs among the manifests, then by those of the bundles.
     """
-    found = tuple(manifests)
-    asked = any(m.object["metadata"].get("namespace") and kind_of(m.object)[0] not in SERVED_GROUPS for m in found)
+    manifests = tuple(manifests)
     of_bundles = (obj for bundle in bundles for obj in bundle.objects)
-    scopes = crd_scopes((*(m.object for m in found), *of_bundles)) if asked else {}
-    for manifest in found:
-        if ignored_namespace(manifest.object, scopes) is not None:
+    mapper = rest_mapper((*(manifest.object for manifest in manifests), *of_bundles))
+    for manifest in manifests:
+        if mapper.ignored_namespace(manifest.object) is not None:
             report.add(_ignored(manifest))
-    return tuple(manifest._replace(object=in_its_scope(manifest.object, scopes)) for manifest in found)
+    return tuple(manifest._replace(object=mapper.in_its_scope(manifest.object)) for manifest in manifests)
 
 
 def ignored_in_bundle(manifests: Iterable[Manifest]) -> Iterable[Diagnostic]:
     """What is to be said of the objects of a bundle; they stay as they are, for InstallPlans show them so."""
-    return (_ignored(manifest) for manifest in manifests if ignored_namespace(manifest.object, {}) is not None)
+    return (_ignored(manifest) for manifest in manifests if BUILTIN.ignored_namespace(manifest.object) is not None)
 
 
 def _ignored(manifest: Manifest) -> Diagnostic:
-    obj: KubernetesObject = manifest.object
-    key = identity(obj)
+    key = identity(manifest.object)
     place = locate(manifest.source, ("metadata", "namespace"))
     return rules.IGNORED_NAMESPACE.finding(place, kind=key.kind, name=key.name, namespace=key.namespace)
+
+
+def placed(manifests: tuple[Manifest, ...], options: Options, report: Report) -> tuple[Manifest, ...]:
+    """The manifests as they are applied to the default namespace of the options.
+
+    Namespaced ones that name no namespace are in the default one. Without a default one they stay as they are, which is
+    reported: where they end up is decided by whoever applies them.
+    """
+    loose = [m for m in manifests if not m.object["metadata"].get("namespace")]
+    mapper = rest_mapper(m.object for m in manifests if loose)
+    nowhere = [m for m in loose if mapper.scope(gvk_of(m.object), options.kube_version) == "Namespaced"]
+    if not nowhere:
+        return manifests
+    if not options.default_namespace:
+        for manifest in nowhere:
+            obj = manifest.object
+            if gvk_of(obj).group != OLM_GROUP:  # of what OLM looks at, it is said what follows
+                place = at(manifest.source, "metadata")
+                report.add(rules.UNPLACED.finding(place, kind=obj["kind"], name=obj["metadata"]["name"]))
+        return manifests
+    homeless = {id(manifest) for manifest in nowhere}
+    found = (_in_namespace(m, options.default_namespace) if id(m) in homeless else m for m in manifests)
+    return without_duplicates(tuple(found), report)
+
+
+def _in_namespace(manifest: Manifest, namespace: str) -> Manifest:
+    obj = manifest.object
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "namespace"}
+    return manifest._replace(object={**obj, "metadata": {**metadata, "namespace": namespace}})

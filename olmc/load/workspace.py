@@ -23,9 +23,9 @@ from olmc.load.manifests import (
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostic import Report
+from olmc.model.file_headers import GENERATED, SCAFFOLDED
 from olmc.model.left_out import Reason
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED, SCAFFOLDED
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import Bundle, Inputs, Manifest, Unused, Workspace
 from olmc.rules import left_out as left_out_rules

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.model.gvk import GVK, split_api_version
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Rendered
-from olmc.model.operators import APIKey, Csv, Group, OwnedAPI
+from olmc.model.operators import Csv, Group, OwnedAPI
 from olmc.model.profile import Profile
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class Step(NamedTuple):
     object: KubernetesObject
     source: Source | None
     derived: bool = False
+
+    @property
+    def gvk(self) -> GVK:
+        return GVK(*split_api_version(self.api_version), self.kind)
 
 
 class Lookup(NamedTuple):
@@ -213,10 +218,10 @@ class Cluster(NamedTuple):
     subscriptions: Mapping[Name, Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
     plans: tuple[InstallPlan, ...] = ()
-    seeded: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
+    seeded: Mapping[Name, frozenset[GVK] | None] = MappingProxyType({})
     approved: tuple[InstallPlan, ...] = ()
     members: Mapping[Name, Member] = MappingProxyType({})
-    provided: Mapping[Name, frozenset[APIKey] | None] = MappingProxyType({})
+    provided: Mapping[Name, frozenset[GVK] | None] = MappingProxyType({})
     adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, NamedTuple
 
+from olmc.model.gvk import split_api_version
 from olmc.model.location import Place
 
 KubernetesObject = dict[str, Any]
@@ -68,6 +69,6 @@ def identity(obj: KubernetesObject) -> Identity:
     """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`), in texts whatever is
     written there: objects of a bundle are looked at before anybody refuses them."""
     metadata = obj.get("metadata") or {}
-    group = str(obj.get("apiVersion") or "").rpartition("/")[0]
+    group, _ = split_api_version(obj.get("apiVersion"))
     namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
     return Identity(group, obj.get("kind") or "", namespace, name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from olmc.model.gvk import GVK
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
 
@@ -16,22 +17,10 @@ CSV_KIND = "ClusterServiceVersion"
 Scope = Literal["plain", "global", "scoped"]
 
 
-class APIKey(NamedTuple):
-    """An API by group, version and kind."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        """The form used in `olm.providedAPIs` (R-OG-11)."""
-        return f"{self.kind}.{self.version}.{self.group}"
-
-
 class OwnedAPI(NamedTuple):
     """An API that a CSV describes: `name` as in the description, the resource's plural, and how it is served."""
 
-    key: APIKey
+    key: GVK
     plural: str
     name: str
     is_crd: bool
@@ -119,11 +108,11 @@ class Csv:
         crds = []
         for item in self.crd_descriptions("owned"):
             plural, _, group = str(item.get("name") or "").partition(".")
-            key = APIKey(group, item.get("version") or "", item.get("kind") or "")
+            key = GVK(group, item.get("version") or "", item.get("kind") or "")
             crds.append(OwnedAPI(key, plural, item.get("name") or "", True))
         services = [
             OwnedAPI(
-                APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or ""),
+                GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or ""),
                 item.get("name") or "",
                 f"{item.get('version') or ''}.{item.get('group') or ''}",
                 False,
@@ -132,14 +121,14 @@ class Csv:
         ]
         return (*crds, *services)
 
-    def described_apis(self, relation: str) -> tuple[APIKey, ...]:
+    def described_apis(self, relation: str) -> tuple[GVK, ...]:
         """The APIs of `relation` ("owned" or "required"), CRDs first, in order; none as with `owned_apis`."""
         if not self.surface_is_readable:
             return ()
         crds = ((str(item.get("name") or "").partition(".")[2], item) for item in self.crd_descriptions(relation))
         services = ((item.get("group") or "", item) for item in self.apiservice_descriptions(relation))
         described = (*crds, *services)
-        return tuple(APIKey(group, item.get("version") or "", item.get("kind") or "") for group, item in described)
+        return tuple(GVK(group, item.get("version") or "", item.get("kind") or "") for group, item in described)
 
     @cached_property
     def surface_is_readable(self) -> bool:

@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
-from olmc.generate.apply_phases import Defined, defined_kinds, is_issued, second_phase
+from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.gojson import unmarshal
+from olmc.kube.builtin_kinds import is_native
 from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.gvk import GroupKind, gvk_of
 from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered, identity
-from olmc.model.operators import APIKey
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
-from olmc.settle.builtin import is_native
 
 SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
@@ -196,15 +196,15 @@ def _for_argo(rendered: Sequence[Rendered], kube_version: str, *, waves: bool) -
         yield Rendered(obj, found.provenance)
 
 
-def _options_for(obj: KubernetesObject, kinds: Container[Defined], kube_version: str) -> Iterator[str]:
+def _options_for(obj: KubernetesObject, kinds: Container[GroupKind], kube_version: str) -> Iterator[str]:
     """The sync options that an object needs; what it says itself of the same matter counts."""
     if applied_size(obj) > ANNOTATIONS_LIMIT:
         yield SERVER_SIDE
     if obj["kind"] in KEPT_KINDS:
         given = {option.partition("=")[0].strip() for option in annotations_of(obj).get(SYNC_OPTIONS, "").split(",")}
         yield from (option for option in KEPT if option.partition("=")[0] not in given)
-    group, _, version = str(obj["apiVersion"]).rpartition("/")
-    if Defined(group, obj["kind"]) not in kinds and not is_native(APIKey(group, version, obj["kind"]), kube_version):
+    api = gvk_of(obj)
+    if api.group_kind not in kinds and not is_native(api, kube_version):
         yield SKIP_DRY_RUN
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation, compile, compile_manifests
-from olmc.kube.scopes import in_its_scope
+from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import is_for_tools, manifests_in
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
@@ -119,7 +119,7 @@ def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) 
         report.add(nothing(made, path or "the list of items", hint))
     if path is not None:
         return tuple(_joined(given, made, path, report))
-    stored = (in_its_scope(item, {}) for item in given.items if not _is_passed_on(item))
+    stored = (BUILTIN.in_its_scope(item) for item in given.items if not _is_passed_on(item))
     known = {identity(item): bookkeeping_of(item) for item in stored}
     objects = (annotated(found.object, known.get(found.identity, {})) for found in made.objects)
     return (*(item for item in given.items if _is_passed_on(item)), *objects)

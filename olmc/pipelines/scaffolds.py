@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.emit.files import put
-from olmc.model.marks import SCAFFOLDED
+from olmc.model.file_headers import SCAFFOLDED
 from olmc.pipelines.argocd import announcements
 from olmc.resources import template_text
 from olmc.version import __version__

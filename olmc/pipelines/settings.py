@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from olmc.api import Compilation
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
-from olmc.model.alike import POSSIBLE, closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
+from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.resources import schema
 from olmc.rules import apply as apply_rules
 
@@ -92,7 +92,7 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
 
     names = dict(kinds)
     for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
-        yield Problem(names[kind], f"nothing is of kind {kind}", f"Did you mean {meant}?")
+        yield Problem(names[kind], f"nothing is of kind {kind}", did_you_mean(meant))
 
 
 def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
@@ -106,8 +106,7 @@ def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
 
 
 def _meant(name: str) -> str:
-    best = closest(name, known(), POSSIBLE)
-    return f"Did you mean {best}?" if best else f"There are {', '.join(known())}."
+    return did_you_mean(closest(name, known(), POSSIBLE)) or f"There are {', '.join(known())}."
 
 
 def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from olmc.model.alike import closest
+from olmc.model.suggestions import closest, did_you_mean
 
 Era = Mapping[str, Any]
 
@@ -23,9 +23,8 @@ class UnknownVersionError(ValueError):
     def __init__(self, version: str) -> None:
         super().__init__(f"olmc knows no OLM version {version}")
         known, shipped = known_versions(), list(formats()["named"])[:-1]
-        close = _closest(version)
-        meant = f"Did you mean {close}? " if close else ""
-        self.hint = f"{meant}Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+        known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+        self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
 
 
 _OPENSHIFT = re.compile(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")

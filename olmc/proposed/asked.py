@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from olmc.model.alike import POSSIBLE, close
 from olmc.model.cluster import Name
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.suggestions import POSSIBLE, close_matches
 from olmc.proposed.installed import hidden_in
 from olmc.proposed.resources import INSTALLED, Listed, Resource
 from olmc.proposed.view import View, item_called, items_in
@@ -47,7 +47,7 @@ def answer(view: View, asked: Asked) -> Answer:
 def _findings(view: View, asked: Asked, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
     known = view.installations.namespaces
     if asked.namespace is not None and asked.namespace not in known:
-        near = close(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
+        near = close_matches(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
         yield rules.NO_NAMESPACE.finding(None, namespace=asked.namespace, names=", ".join(near))
     if asked.resource is INSTALLED:
         for namespace in known if asked.namespace is None else (asked.namespace,):
@@ -69,7 +69,7 @@ def _elsewhere(view: View, asked: Asked) -> str:
     if homes:
         return f"It is in {_some(homes)}."
     here = [each.name for each in items_in(view, asked.resource, asked.namespace)]
-    near = close(asked.name, here, _SHOWN, _ALIKE) or here
+    near = close_matches(asked.name, here, _SHOWN, _ALIKE) or here
     return f"In namespace {asked.namespace} there is {_some(near) if near else 'nothing'}."
 
 

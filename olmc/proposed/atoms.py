@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
+from olmc.model.coerce import texts
 from olmc.model.rbac import has_name, has_resource, has_url, has_value
-from olmc.model.values import texts
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
@@ -15,8 +16,8 @@ from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.proposed import Install
 from olmc.model.workspace import Bundle, Workspace
+from olmc.profiles.kinds import CORE_KINDS
 from olmc.profiles.resolve import profile_of
-from olmc.proposed.scopes import Scopes, scopes
 from olmc.resolve.contents import inline_content
 from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object
 from olmc.settle.bare import SUGGESTED
@@ -55,7 +56,7 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
     contents = {image: content_of_image(workspace, image, options) for image in images}
     raw = [obj for item in install.content for obj in item.objects]
     shipped = [manifest for content in contents.values() if content is not None for manifest in objects_of(content)]
-    known = scopes((*(m.object for m in workspace.manifests), *raw, *shipped))
+    known = rest_mapper((*(m.object for m in workspace.manifests), *raw, *shipped))
     mapping = dict(install.namespaces)
     mapped = [with_namespaces(obj, mapping, known) for obj in raw]
     home = _install_namespace(install, mapped, [c for c in contents.values() if c is not None], known)
@@ -77,7 +78,13 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
 def objects_of(content: Content) -> Iterator[KubernetesObject]:
     """All objects of a bundle."""
     yield content.csv.object
-    yield from (manifest.object for _, manifest in content.others)
+    yield from (_as_taken(manifest.object) for _, manifest in content.others)
+
+
+def _as_taken(obj: KubernetesObject) -> KubernetesObject:
+    """An object of a bundle as OLM takes it: what a core kind is, its name alone decides (R-CAT-712)."""
+    core = CORE_KINDS.get(obj["kind"])
+    return obj if core in (None, obj.get("apiVersion")) else {**obj, "apiVersion": core}
 
 
 def bundle_text(content: Content) -> str:
@@ -86,14 +93,14 @@ def bundle_text(content: Content) -> str:
 
 
 def placed_steps(
-    content: Content, namespace: str, replaces: str, properties: str, catalog: CatalogKey, known: Scopes,
+    content: Content, namespace: str, replaces: str, properties: str, catalog: CatalogKey, known: RestMapper,
     profile: Profile,
 ) -> Iterator[Step]:  # fmt: skip
     """The steps of a bundle with its objects in a namespace. Raises UndecodableCSVError."""
     csv = csv_object(content, namespace, replaces, properties, profile)
     for step in bundle_steps(content, csv, catalog, profile):
-        obj = step.object
-        if known.is_namespaced(obj) and step.kind != CSV_KIND:
+        obj = _as_taken(step.object)
+        if known.of(obj).namespaced and step.kind != CSV_KIND:
             obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
         yield step._replace(object=obj)
 
@@ -145,10 +152,10 @@ def pinned(item: Mapping[str, Any], workspace: Workspace, options: Options) -> d
     return {**item, "manifestImage": pinned_image(str(item["manifestImage"]), workspace, options)}
 
 
-def with_namespaces(obj: KubernetesObject, mapping: Mapping[str, str], known: Scopes) -> KubernetesObject:
+def with_namespaces(obj: KubernetesObject, mapping: Mapping[str, str], known: RestMapper) -> KubernetesObject:
     """An object with namespaces replaced wherever it names one that things are applied in (R-INSTALL-4, D45)."""
     metadata = obj["metadata"]
-    if known.is_namespaced(obj):
+    if known.of(obj).namespaced:
         home = metadata.get("namespace") or DEFAULT
         obj = {**obj, "metadata": {**metadata, "namespace": mapping.get(home, home)}}
     elif obj["kind"] == "Namespace" and obj["apiVersion"] == "v1":
@@ -219,22 +226,22 @@ def suggested_namespace(content: Content) -> str:
     return wanted if isinstance(wanted, str) and wanted else OPERATORS
 
 
-def namespaces_of(contents: Iterable[Content], known: Scopes) -> tuple[str, ...]:
+def namespaces_of(contents: Iterable[Content], known: RestMapper) -> tuple[str, ...]:
     """The namespaces that the objects of bundles are in; `default` for those that name none."""
     found = {
         str((obj.get("metadata") or {}).get("namespace") or DEFAULT)
         for content in contents
         for obj in objects_of(content)
-        if known.is_namespaced(obj)
+        if known.of(obj).namespaced
     }
     return tuple(sorted(found))
 
 
 def _install_namespace(
-    install: Install, raw: Sequence[KubernetesObject], contents: Sequence[Content], known: Scopes
+    install: Install, raw: Sequence[KubernetesObject], contents: Sequence[Content], known: RestMapper
 ) -> str:
     """R-INSTALL-5: what the first replacement leads to, else where the content is."""
     if install.namespaces:
         return install.namespaces[0][1]
-    first = next((obj["metadata"]["namespace"] for obj in raw if known.is_namespaced(obj)), "")
+    first = next((obj["metadata"]["namespace"] for obj in raw if known.of(obj).namespaced), "")
     return first or (suggested_namespace(contents[0]) if contents else DEFAULT)

@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from olmc.model.cluster import Cluster, key_of
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
-from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Bundle
 from olmc.proposed import situations
 from olmc.proposed.atoms import Atom, covers

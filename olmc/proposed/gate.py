@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.restmapper import RestMapper
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
@@ -18,7 +19,6 @@ from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical
 from olmc.proposed.content import Resolved
 from olmc.proposed.grants import account, grants_of, person
 from olmc.proposed.names import named
-from olmc.proposed.scopes import Scopes
 
 APPLYING = ("get", "list", "create", "update")
 """What applying an object takes."""
@@ -60,7 +60,7 @@ class Setting(NamedTuple):
 
     stock: Mapping[Identity, Rendered]
     groups: Sequence[KubernetesObject]
-    known: Scopes
+    known: RestMapper
     options: Options
     labels: Mapping[str, str]
     inherited: frozenset[Atom] = frozenset()
@@ -103,14 +103,13 @@ def service_account(install: Install, content: Resolved, setting: Setting) -> Ac
     return Account(setting.options.olm_namespace, install.name, generated=True)
 
 
-def required(content: Resolved, known: Scopes) -> Iterator[Atom]:
+def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
     """What applying the content takes, and what it grants: nobody may grant what he lacks himself (R-INSTALL-6)."""
     bound = _bound(content)
     for obj in content.objects:
-        group, resource = known.resource(obj)
-        namespaced = known.is_namespaced(obj)
-        home = str(obj["metadata"].get("namespace") or content.namespace) if namespaced else None
-        yield from (Atom(group, resource, verb, home) for verb in APPLYING)
+        kind = known.of(obj)
+        home = str(obj["metadata"].get("namespace") or content.namespace) if kind.namespaced else None
+        yield from (Atom(kind.group, kind.plural, verb, home) for verb in APPLYING)
         if obj["kind"] == "Role":
             yield from _granted_by(obj.get("rules"), home)
         elif obj["kind"] == "ClusterRole":

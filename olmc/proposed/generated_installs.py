@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.catalogs.properties import properties_text
 from olmc.model.cluster import Cluster, Step
 from olmc.model.location import Place
@@ -17,18 +18,17 @@ from olmc.proposed.content import Resolved, calling, namespaces_of, objects_of, 
 from olmc.proposed.gate import Judged, Setting
 from olmc.proposed.given_installs import component_key, csv_name, namespace_object
 from olmc.proposed.outcome import Outcome, Scene
-from olmc.proposed.scopes import Scopes, scopes
 from olmc.resolve.steps import Content
 from olmc.settle.stock import Target, with_step
 
 
-def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> Scopes:
+def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
     """The kinds that a cluster serves once bundles are installed."""
     there = (found.object for found in cluster.stock.values())
-    return scopes((*there, *(obj for content in contents for obj in objects_of(content))))
+    return rest_mapper((*there, *(obj for content in contents for obj in objects_of(content))))
 
 
-def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: Scopes) -> Setting:
+def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper) -> Setting:
     """What an Operator's next Install is judged in."""
     catalog = outcome.operator.catalog
     return Setting(
@@ -43,7 +43,7 @@ def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: Scopes) 
 
 
 def install_for(
-    scene: Scene, outcome: Outcome, picks: Sequence[Pick], contents: Sequence[Content], home: str, known: Scopes,
+    scene: Scene, outcome: Outcome, picks: Sequence[Pick], contents: Sequence[Content], home: str, known: RestMapper,
     cluster: Cluster,
 ) -> tuple[Install, Resolved]:  # fmt: skip
     """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.golang import component_label_key
+from olmc.kube.restmapper import rest_mapper
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.model.cluster import Name, Step
 from olmc.model.diagnostic import Report
@@ -20,7 +21,6 @@ from olmc.model.proposed import ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
 from olmc.proposed.content import content_of_image, namespaces_of, objects_of, resolved, suggested_namespace
 from olmc.proposed.gate import Judged, Setting, judged
-from olmc.proposed.scopes import scopes
 
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
 
@@ -79,7 +79,7 @@ def _of_image(operator: Operator, workspace: Workspace, record: Install | None, 
     content = content_of_image(workspace, operator.image, options)
     mapping: tuple[tuple[str, str], ...] = ()
     if content is not None:
-        known = scopes((*(m.object for m in workspace.manifests), *objects_of(content)))
+        known = rest_mapper((*(m.object for m in workspace.manifests), *objects_of(content)))
         home = suggested_namespace(content)
         mapping = tuple((name, home) for name in namespaces_of([content], known) if name != home)
     labels = {component_key(operator.name, options): ""}
@@ -97,7 +97,7 @@ def _applied(begun: Begun, install: Install, options: Options) -> Begun:
     setting = Setting(
         stock=stock_of(manifests),
         groups=[m.object for m in manifests if m.object["kind"] == "OperatorGroup"],
-        known=scopes((*(m.object for m in manifests), *content.objects)),
+        known=rest_mapper((*(m.object for m in manifests), *content.objects)),
         options=options,
         labels=component_labels(install.object),
     )

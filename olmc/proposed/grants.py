@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.selectors import is_selector, matches
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.rbac import RBAC, account_of
-from olmc.model.values import mapping
 from olmc.proposed.atoms import Atom, covers
 from olmc.settle.permissions import EVERYTHING, Rule, role_of
-from olmc.settle.selectors import is_selector, matches
 
 
 class Subject(NamedTuple):

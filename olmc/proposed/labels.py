@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
+from olmc.model.coerce import text
+from olmc.model.gvk import gvk_of
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.model.values import text
 from olmc.proposed.gate import Judged
 
 Labels = Mapping[Identity, frozenset[str]]
@@ -57,9 +58,8 @@ def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator
 def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
     yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
     for step in plan.steps:
-        group = step.api_version.rpartition("/")[0]
         name = str((step.object.get("metadata") or {}).get("name") or step.name)
-        yield from (Identity(group, step.kind, space, name) for space in (plan.namespace, ""))
+        yield from (Identity(step.gvk.group, step.kind, space, name) for space in (plan.namespace, ""))
 
 
 def _from_install(judged: Judged) -> Iterator[Identity]:
@@ -110,7 +110,7 @@ def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
 def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
     """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
     mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
-    refs = [_reference(obj) for obj in mine if obj["kind"] != "Operator" or not obj["apiVersion"].startswith(OLM_GROUP)]
+    refs = [_reference(obj) for obj in mine if gvk_of(obj).group_kind != (OLM_GROUP, "Operator")]
     return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
 
 

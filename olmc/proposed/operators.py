@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from olmc.kube.restmapper import RestMapper
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import OLM_GROUP
@@ -20,7 +21,6 @@ from olmc.proposed.generated_installs import apply, install_for, known_kinds, se
 from olmc.proposed.given_installs import component_key
 from olmc.proposed.grants import grants_of, person
 from olmc.proposed.outcome import Outcome, Scene
-from olmc.proposed.scopes import Scopes
 from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
 from olmc.resolve.resolve import NOT_SATISFIABLE, answer
@@ -123,7 +123,7 @@ def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
 
 
 def _approved(
-    install: Install, content: Resolved, scene: Scene, cluster: Cluster, outcome: Outcome, known: Scopes
+    install: Install, content: Resolved, scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper
 ) -> Judged:
     """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
     by = service_account(install, content, setting_of(scene, cluster, outcome, known))

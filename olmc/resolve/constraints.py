@@ -11,8 +11,9 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
+from olmc.model.gvk import GVK
 from olmc.resolve.cel import CelError, Rule, compile_rule
-from olmc.resolve.view import Api, Item
+from olmc.resolve.view import Item
 from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict
 from olmc.strconv import quoted
 
@@ -32,7 +33,7 @@ class ConstraintError(ValueError):
 class Provides:
     """Provides this API."""
 
-    api: Api
+    api: GVK
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def predicate_of(each: Property) -> Predicate | None:
     try:
         match each.type:
             case "olm.gvk.required":
-                return Provides(Api(**decode(each.type, each.value)))
+                return Provides(GVK(**decode(each.type, each.value)))
             case "olm.package.required":
                 return _package_predicate(decode(each.type, each.value))
             case "olm.label.required":
@@ -188,7 +189,7 @@ def _constraint(value: object) -> Predicate:
 def _converted(constraint: Mapping[str, Any]) -> Predicate:
     """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
     if (api := constraint["gvk"]) is not None:
-        return Provides(Api(**api))
+        return Provides(GVK(**api))
     if (package := constraint["package"]) is not None:
         return _package_predicate(package)
     for name, combination in (("all", Every), ("any", Some), ("not", NoneOf)):

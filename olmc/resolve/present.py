@@ -6,7 +6,8 @@ from collections.abc import Set
 
 from olmc.gojson import decode, unmarshal
 from olmc.model.catalog import Property
-from olmc.model.operators import APIKey, Csv
+from olmc.model.gvk import GVK
+from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 
 
@@ -29,10 +30,10 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
     found = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
     for item in csv.crd_descriptions("required"):
         group = str(item["name"]).partition(".")[2]
-        key = APIKey(group, item.get("version") or "", item.get("kind") or "")
+        key = GVK(group, item.get("version") or "", item.get("kind") or "")
         found.append(Property("olm.gvk.required", _gvk(key)))
     for item in csv.apiservice_descriptions("required"):
-        key = APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
+        key = GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
         found.append(Property("olm.gvk.required", _gvk(key)))
     if len(packages) == 1:
         version = str(csv.spec.get("version") or "")
@@ -50,5 +51,5 @@ def _annotated(name: str, text: str) -> tuple[Property, ...]:
     return tuple(Property(item["type"], item.get("value")) for item in annotation["properties"] or ())
 
 
-def _gvk(api: APIKey) -> dict[str, str]:
+def _gvk(api: GVK) -> dict[str, str]:
     return {"group": api.group, "kind": api.kind, "version": api.version}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from olmc.model.alike import POSSIBLE, closest
 from olmc.model.location import Location
 from olmc.model.resolution import Wish
-from olmc.model.some import some
+from olmc.model.suggestions import POSSIBLE, closest, did_you_mean, join_limited
 from olmc.resolve.constraints import InPackage, Labelled, Predicate, Provides
 from olmc.resolve.view import EXISTING, View
 
@@ -56,8 +55,9 @@ def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> st
     shown = names if isinstance(names, dict) else {each: each for each in names}
     best = closest(name, shown.values(), POSSIBLE)
     if best:
-        return f"{problem}; did you mean {min(text for text, each in shown.items() if each == best)}?"
-    return f"{problem}; there is {some(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
+        meant = min(text for text, name in shown.items() if name == best)
+        return f"{problem}; {did_you_mean(meant, inside=True)}"
+    return f"{problem}; there is {join_limited(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
 
 
 def unmet_hint(view: View, predicate: Predicate) -> str:
@@ -67,22 +67,21 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
             providers = view.by_api.get(api, ())
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
-                names = some([item.name for item in providers], _MOST)
+                names = join_limited([item.name for item in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
             best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
-            alike = sorted(str(each) for each in view.by_api if each.kind == api.kind)
-            alike = alike or sorted(str(each) for each in view.by_api if (each.group, each.kind) == (api.group, best))
-            return f"did you mean {some(alike, _MOST)}?" if alike else ""
+            alike = sorted(each.bracketed for each in view.by_api if each.kind == api.kind)
+            alike = alike or sorted(each.bracketed for each in view.by_api if each.group_kind == (api.group, best))
+            return did_you_mean(join_limited(alike, _MOST), inside=True)
         case InPackage(name, text):
             items = view.by_package.get(name, ())
             if not items:
-                best = closest(name, view.by_package, POSSIBLE)
-                return f"there is no package {name}" + (f"; did you mean {best}?" if best else "")
+                question = did_you_mean(closest(name, view.by_package, POSSIBLE), inside=True)
+                return f"there is no package {name}" + (f"; {question}" if question else "")
             versions = sorted({item.origin.version for item in items})
-            return f"no version of {name} on a channel is inside {text}; there is {some(versions, _MOST)}"
+            return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
         case Labelled(label):
-            best = closest(label, view.by_label, POSSIBLE)
-            return f"did you mean {best}?" if best else ""
+            return did_you_mean(closest(label, view.by_label, POSSIBLE), inside=True)
         case _:
             return ""

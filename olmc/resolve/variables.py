@@ -233,7 +233,7 @@ def problem_of(draft: Draft) -> Problem:
             for api in item.apis:
                 if (api.group, api.kind) in draft.view.shared:
                     continue
-                offering[str(api), f"provide {api}"].append(identifier)
+                offering[api.bracketed, f"provide {api.bracketed}"].append(identifier)
             for package, _ in item.packages:
                 offering[package, f"originate from package {package}"].append(identifier)
     for (name, verb), members in sorted(offering.items()):

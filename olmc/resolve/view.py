@@ -12,26 +12,16 @@ from typing import NamedTuple, TypeVar
 
 from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
+from olmc.model.gvk import GVK
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Candidate, Present, Question
 from olmc.semver import Version, parse_tolerant, tolerant_or_none
 
-__all__ = ["EXISTING", "Api", "Item", "Shelf", "View", "item_of_candidate", "item_of_present", "view_of"]
+__all__ = ["EXISTING", "Item", "Shelf", "View", "item_of_candidate", "item_of_present", "view_of"]
 
 EXISTING = "@existing"
 K = TypeVar("K")
 _ZERO = parse_tolerant("0.0.0")
-
-
-class Api(NamedTuple):
-    """An API that a bundle provides or requires."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} ({self.group}/{self.version})"
 
 
 # Without slots: most items are never asked for more than their place, so the rest is read when it is asked for.
@@ -55,9 +45,9 @@ class Item:
         return self.origin.properties
 
     @cached_property
-    def apis(self) -> tuple[Api, ...]:
+    def apis(self) -> tuple[GVK, ...]:
         """The APIs that it provides, one given twice twice, because that counts (D18)."""
-        return tuple(Api(**api) for api in _decoded(self.properties, "olm.gvk"))
+        return tuple(GVK(**api) for api in _decoded(self.properties, "olm.gvk"))
 
     @cached_property
     def packages(self) -> tuple[tuple[str, str], ...]:
@@ -156,7 +146,7 @@ class View:
         return (item for items in self.catalogs.values() for item in items)
 
     @cached_property
-    def by_api(self) -> Mapping[Api, tuple[Item, ...]]:
+    def by_api(self) -> Mapping[GVK, tuple[Item, ...]]:
         return _index((api, item) for item in self.items() for api in dict.fromkeys(item.apis))
 
     @cached_property

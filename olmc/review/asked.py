@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from olmc.emit.messages import printable
-from olmc.model.alike import LIKELY, POSSIBLE, closest
-from olmc.model.some import some
+from olmc.model.suggestions import LIKELY, POSSIBLE, closest, did_you_mean, join_limited
 
 _MOST = 8
 _SHORT = 4
@@ -21,5 +20,5 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
     names = list(dict.fromkeys(known))
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
-    there = f"There is {some(names, _MOST)}." if names else "There is none at all."
-    return AskedError(printable(f"{problem}. {f'Did you mean {best}?' if best else there}"))
+    there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
+    return AskedError(printable(f"{problem}. {did_you_mean(best) or there}"))

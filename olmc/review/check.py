@@ -16,11 +16,11 @@ from olmc.load.suppressions import Suppression, obeyed, written
 from olmc.load.validation.settings import OPTIONAL, Settings
 from olmc.load.validation.workspace import validate
 from olmc.load.workspace import load
-from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.left_out import LeftOut
 from olmc.model.location import Location, Source
 from olmc.model.options import Options
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import Workspace
 from olmc.review.echoes import told_once
 from olmc.review.left_out import findings
@@ -98,7 +98,7 @@ def _about_suppressions(
         place = _place(root, each)
         if each.code not in known:
             best = closest(each.code, known)
-            hint = f"; did you mean {best}?" if best else ""
+            hint = f"; {did_you_mean(best, inside=True)}" if best else ""
             cause = f"there is no rule {each.code}{hint}" if each.code else "it names no code"
             yield rules.MEANINGLESS.finding(place, cause=cause)
             continue

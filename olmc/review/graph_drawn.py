@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.review.walk import dead_ends
@@ -157,7 +157,7 @@ def _notes(lane: Lane, vertex: Vertex, skipping: Sequence[str], ends: Iterable[s
     elif lane.name not in vertex.channels:
         yield f"not in {lane.name}, only in {', '.join(vertex.channels) or 'no channel drawn here'}"
     elif lane.name in vertex.skipped:
-        yield f"skipped by {some(skipping, _MOST)}: OLM never upgrades to it"
+        yield f"skipped by {join_limited(skipping, _MOST)}: OLM never upgrades to it"
     if vertex.deprecated:
         yield f"deprecated: {vertex.message}" if vertex.message else "deprecated"
     if vertex.barred:

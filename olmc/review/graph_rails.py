@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.review.graph import Kind
 from olmc.review.graph_drawn import Arrow, Strip
 
@@ -122,7 +122,7 @@ def pieces_of(strip: Strip, columns: Mapping[str, Column]) -> Iterator[Piece]:
 
 def _title(sources: Sequence[str], target: str, arrow: Arrow) -> str:
     preferred = "" if arrow.first else "; not where OLM goes first"
-    return f"{some(sources, _MOST)} → {target} ({arrow.kind}{preferred})"
+    return f"{join_limited(sources, _MOST)} → {target} ({arrow.kind}{preferred})"
 
 
 def _cut(

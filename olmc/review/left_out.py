@@ -14,7 +14,7 @@ from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.objects import Identity
 from olmc.model.options import Narrowing
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.review.clean import clean
 from olmc.review.compiled import Compiled
 from olmc.review.uninstalled import uninstalled
@@ -78,7 +78,7 @@ def counted(found: Iterable[LeftOut]) -> str:
 def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
     """The objects that a file holds, those that matter most first, and what it may hold besides."""
     ordered = sorted((each.identity for each in left.objects), key=lambda key: (rank(key.kind), key))
-    names = some(list(map(str, ordered)), most)
+    names = join_limited(list(map(str, ordered)), most)
     return " and ".join(filter(None, (names, left.problem)))
 
 

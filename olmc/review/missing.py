@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.rules import apply as rules
 
 if TYPE_CHECKING:  # few workspaces have any, and imports take their time
@@ -36,7 +36,7 @@ def incomplete(lacking: Sequence[str], *, done: str, keep_going: str) -> Diagnos
     """That half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all the
     same."""
     hint = f"Mend that first. To go on with what there is, {keep_going}; whoever prunes by it removes the rest."
-    return rules.INCOMPLETE.finding(None, done=done, missing=some(lacking, _SHOWN), hint=hint)
+    return rules.INCOMPLETE.finding(None, done=done, missing=join_limited(lacking, _SHOWN), hint=hint)
 
 
 def _csvs(cluster: Cluster) -> Iterator[str]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from olmc.kube.builtin_kinds import builtin_kinds
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
-from olmc.model.alike import closest
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.rules import load as rules
-from olmc.settle.builtin import builtin_kinds
 from olmc.yaml import locate
 
 _ALIKE = 0.75
@@ -59,7 +59,7 @@ def report_config(
             report.add(rules.MISSPELT_KIND.finding(place, name=name, kind=kind, meant=meant))
     for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
         place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
-        hint = f"Did you mean {meant}?" if meant else "Plans are named by namespace and CSV; olmc resolve lists them."
+        hint = did_you_mean(meant) or "Plans are named by namespace and CSV; olmc resolve lists them."
         report.add(rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))
 
 

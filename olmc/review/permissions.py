@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.kube.selectors import is_selector, matches
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.rbac import RBAC, account_of
-from olmc.model.values import mapping
 from olmc.review.builtin_roles import builtin_roles
 from olmc.review.policy import PolicyRule, beyond, policy_rules
-from olmc.settle.selectors import is_selector, matches
 
 ACCOUNT = "ServiceAccount"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from olmc.model.alike import POSSIBLE, close
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.resolution import Candidate, Present
+from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
 from olmc.resolve.channels import ChannelError
 from olmc.resolve.reach import stops
 from olmc.rules import lock as rules
@@ -98,8 +98,8 @@ def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Ca
 def _error(
     subscription: Subscription | None, package: str, version: str, text: str, known: Sequence[str], meant: str
 ) -> PinError:
-    near = close(meant, known, 3, POSSIBLE) if meant else []
-    hint = f"Did you mean {' or '.join(near)}?" if near else "See what there is with `olmc graph " + package + "`."
+    near = close_matches(meant, known, 3, POSSIBLE) if meant else []
+    hint = did_you_mean(*near) or f"See what there is with `olmc graph {package}`."
     source = subscription.source if subscription else None
     place = locate(source, ("spec",)) if source is not None else None
     return PinError(rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=text, hint=hint))

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.gvk import GroupKind
 from olmc.model.left_out import LeftObject, LeftOut
 from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.suggestions import did_you_mean
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.asked import AskedError, not_found
-from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
-from olmc.settle.builtin import plural_of
 from olmc.settle.rest import Settled
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Scene(NamedTuple):
 class Wanted(NamedTuple):
     """An object that is asked for: the kinds that are meant, its namespace ("" for any), its name."""
 
-    kinds: tuple[KnownKind, ...]
+    kinds: tuple[RestMapping, ...]
     namespace: str
     name: str
 
@@ -72,8 +73,7 @@ def target(text: str, scene: Scene) -> Target:
     if not kinds:
         if len(rest) == 1 and _is_csv(rest[0], scene):
             return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
-        best = closest_kind(first, known)
-        hint = f"Did you mean {best}?" if best else "Write it as manifests do."
+        hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
         raise AskedError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 
@@ -103,7 +103,7 @@ def _by_name(name: str, scene: Scene) -> Target:
         return Target(found)
     left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
     if left is not None:
-        kind = KnownKind(left.group, left.kind, plural_of(left.kind), bool(left.namespace))
+        kind = BUILTIN.mapping(GroupKind(left.group, left.kind))
         return Target(absent=Wanted((kind,), left.namespace, left.name))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from olmc.load.manifests import is_applied
 from olmc.model.catalog import Catalog
+from olmc.model.coerce import mapping, text
 from olmc.model.left_out import Reason
-from olmc.model.values import mapping, text
 from olmc.model.workspace import Unused, Workspace
 from olmc.settle.rest import Settled
 

@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.restmapper import RestMapping, called, known_kinds
 from olmc.model.objects import Rendered
 from olmc.model.rbac import ANY
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
-from olmc.review.kinds import KnownKind, called, known_kinds
 from olmc.review.permissions import Grant, Permissions, Subject
 from olmc.review.policy import Request, allows
 from olmc.review.rbac_text import FORMAT_VERSION, Finder, grant_data, where
@@ -82,7 +82,7 @@ def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iter
     return str(not_found(f"There is no namespace {namespace} here", namespace, sorted(known)))
 
 
-def _meant(wanted: str, known: Iterable[KnownKind], found: Permissions) -> list[tuple[str, str, bool]]:
+def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> list[tuple[str, str, bool]]:
     """The resources that a word means: plural, group, and whether it has namespaces."""
     versioned = _WITH_VERSION.fullmatch(wanted)
     if versioned:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from olmc.kube.selectors import FieldTerm, Requirement, SelectorError, parse_field_selector, parse_label_selector
 from olmc.proposed.installed import TRACKED
-from olmc.proposed.resources import Resource
-from olmc.serve.selectors import Selection, selection
+from olmc.proposed.resources import Listed, Resource
 from olmc.serve.status import bad_request, invalid
 
 WATCH_SECONDS = 1800
@@ -18,6 +18,21 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
 _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False"})
 _MATCHES = ("", "Exact", "NotOlderThan")
+
+
+class Selection(NamedTuple):
+    """What a request selects: by labels, and by fields."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[FieldTerm, ...] = ()
+
+    def selects(self, item: Listed) -> bool:
+        """Whether an object is selected."""
+        labels = item.object["metadata"].get("labels") or {}
+        values = {"metadata.name": item.name, "metadata.namespace": item.namespace}
+        return all(requirement.holds(labels) for requirement in self.labels) and all(
+            (values[term.field] == term.value) == term.equal for term in self.fields
+        )
 
 
 class Query(NamedTuple):
@@ -50,6 +65,20 @@ def query_of(resource: Resource, given: Mapping[str, str]) -> Query:
     )
     _check(query)
     return query
+
+
+def selection(resource: Resource, labels: str, fields: str) -> Selection:
+    """The selectors of a query; StatusError (400) when one can't be read or names an unsupported field (R-CAT-809)."""
+    try:
+        terms = []
+        requirements = tuple(parse_label_selector(labels))
+        for term in parse_field_selector(fields):
+            if term.field not in resource.fields:
+                raise bad_request(f"field label not supported: {term.field}")
+            terms.append(term)
+    except SelectorError as error:
+        raise bad_request(str(error)) from error
+    return Selection(requirements, tuple(terms))
 
 
 def _check(query: Query) -> None:

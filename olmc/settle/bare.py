@@ -8,9 +8,9 @@ from olmc.gojson import unmarshal
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
+from olmc.model.coerce import mappings, text
 from olmc.model.diagnostic import Report
 from olmc.model.options import Options
-from olmc.model.values import mappings, text
 from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.profiles.resolve import profile_of
 from olmc.resolve.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object

@@ -10,6 +10,7 @@ from olmc.golang import fnv64a_hex
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
+from olmc.model.gvk import split_api_version
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
 
@@ -64,7 +65,7 @@ def _decoded(crd: KubernetesObject) -> KubernetesObject:
     try:
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except DecodeError as error:
-        version = str(crd.get("apiVersion")).rpartition("/")[2]
+        _, version = split_api_version(crd.get("apiVersion"))
         keys = error.path if _is_v1(crd) else ()
         raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error
 

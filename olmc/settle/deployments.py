@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from olmc.kube.deployment_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Member
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 from olmc.profiles.ownership import csv_reference, group_annotations, managed_labels, owner_labels
 from olmc.settle.overrides import merged_env
 from olmc.settle.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates

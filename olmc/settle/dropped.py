@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import unknown_keys
+from olmc.kube.selectors import is_empty
 from olmc.load.json_schema import Keys, unlisted
-from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.resources import schema
 from olmc.settle.known import CONVERSION, unknown_config
-from olmc.settle.selectors import is_empty
 
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
 """The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas."""
@@ -78,7 +78,7 @@ class Dropped(NamedTuple):
     def hint(self) -> str:
         """What to do."""
         if self.meant:
-            return f"Did you mean {self.meant}?"
+            return did_you_mean(self.meant)
         listed = 0 < len(self.others) <= _MOST
         return f"Remove it, or write a field that there is: {', '.join(self.others)}." if listed else "Remove it."
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from olmc.kube.field_errors import Keys
+from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.gvk import GroupKind
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
 from olmc.model.rbac import RBAC
-from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
 from olmc.settle.escalation import not_held, quoted_list
 from olmc.settle.given_plans import INSTALLING, is_approved
 from olmc.settle.groups import with_targets
 from olmc.settle.permissions import Rule, access, allowed
-from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
+from olmc.settle.stock import CRD, StepError, Target, mapper_of, unserved, with_step
 from olmc.settle.tokens import missing_token
 
 _CORE = {
@@ -116,10 +117,11 @@ def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) ->
 
 def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
     """The API group and resource that a step writes to, OLM's words for it, and whether it is outside of namespaces."""
-    if step.kind in _CORE:
-        return *_CORE[step.kind], is_cluster_scoped(step.kind)
-    resource, is_cluster_wide = resource_of(cluster, step.api_version, step.kind)
-    return step.api_version.rpartition("/")[0], resource, "creating unstructured object", is_cluster_wide
+    if step.kind in _CORE:  # decided by the kind alone, whatever group is written there (R-CAT-712)
+        group, resource, doing = _CORE[step.kind]
+        return group, resource, doing, not BUILTIN.mapping(GroupKind(group, step.kind)).namespaced
+    found = mapper_of(cluster).mapping(step.gvk.group_kind)
+    return found.group, found.plural, "creating unstructured object", not found.namespaced
 
 
 def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> str:
@@ -160,7 +162,7 @@ def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> st
 
 
 def _scope(step: Step, group: Group) -> str:
-    return "" if is_cluster_scoped(step.kind) else group.namespace
+    return group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
 
 
 def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[Rule, ...]:

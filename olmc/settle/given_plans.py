@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import unmarshal
+from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.coerce import mapping, mappings
+from olmc.model.gvk import GVK
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
-from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Workspace
-from olmc.settle.builtin import is_cluster_scoped
 
 if TYPE_CHECKING:
     from olmc.resolve.steps import Content
@@ -169,13 +170,13 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
 
 def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
     """A step whose manifest is the object; what OLM makes itself has no kind there (R-CAT-620, R-CAT-628)."""
-    group, version = str(resource.get("group") or ""), str(resource.get("version") or "")
-    api_version, kind = f"{group}/{version}" if group else version, _kind(resource)
+    api = GVK(str(resource.get("group") or ""), str(resource.get("version") or ""), _kind(resource))
+    api_version, kind = api.api_version, api.kind
     derived = "kind" not in manifest
     obj = {"apiVersion": api_version, "kind": kind, **manifest}
     if kind in ("ClusterServiceVersion", "Subscription"):
         obj.pop("status", None)
-    if derived and is_cluster_scoped(kind):
+    if derived and not BUILTIN.mapping(api.group_kind).namespaced:
         obj["metadata"] = {name: value for name, value in mapping(obj.get("metadata")).items() if name != "namespace"}
     key = CatalogKey(str(resource.get("sourceName") or ""), str(resource.get("sourceNamespace") or ""))
     return Step(resolving, key, api_version, kind, str(resource.get("name") or ""), obj, None, derived=derived)

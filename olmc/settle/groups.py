@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.diagnostic import Report
+from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.operators import Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
-from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.yaml import locate
 
 _LABEL_LIMIT = 63
@@ -27,13 +28,13 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
         spec["selector"] = _of_labels(selector)
     elif isinstance(selector, dict):
-        unknown = sorted(str(key) for key in selector.keys() - KNOWN_KEYS)
+        unknown = sorted(str(key) for key in selector.keys() - SELECTOR_FIELDS)
         if unknown:
             place, keys = locate(manifest.source, ("spec", "selector")), ", ".join(unknown)
             everything = is_empty(selector) and not spec.get("targetNamespaces")
             effect = ", so that the group targets all namespaces" if everything else ""
             report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=keys, effect=effect))
-        spec["selector"] = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+        spec["selector"] = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
     if "upgradeStrategy" in profile.operatorgroup_api["spec"]:
         spec.setdefault("upgradeStrategy", "Default")
     kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
@@ -43,8 +44,8 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
 
 def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
-    labels = {key: value for key, value in selector.items() if key not in KNOWN_KEYS}
-    known = {key: value for key, value in selector.items() if key in KNOWN_KEYS}
+    labels = {key: value for key, value in selector.items() if key not in SELECTOR_FIELDS}
+    known = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
     matched = known.get("matchLabels")
     labels |= matched if isinstance(matched, dict) else {}
     return {**known, "matchLabels": labels} if labels else known
@@ -80,7 +81,7 @@ def gets_roles(group: Group) -> bool:
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
-def pruned(group: Group, apis: frozenset[APIKey] | None, csvs: Iterable[Csv]) -> frozenset[APIKey] | None:
+def pruned(group: Group, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
     """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
     everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):
@@ -108,18 +109,18 @@ def intersects(one: Group, other: Group) -> bool:
     return bool(first if second is None else first & second)
 
 
-def format_apis(apis: Iterable[APIKey]) -> str:
+def format_apis(apis: Iterable[GVK]) -> str:
     """The text of `olm.providedAPIs` (R-OG-11)."""
-    return ",".join(sorted((str(api) for api in apis), key=_bytes))
+    return ",".join(sorted((api.dotted for api in apis), key=_bytes))
 
 
-def parse_apis(text: str) -> frozenset[APIKey]:
+def parse_apis(text: str) -> frozenset[GVK]:
     """The APIs in the text of `olm.providedAPIs`; elements with fewer than two dots are ignored (R-OG-11)."""
     found = set()
     for element in text.replace(" ", "").split(","):
         parts = element.split(".", 2)
         if len(parts) == 3:
-            found.add(APIKey(parts[2], parts[1], parts[0]))
+            found.add(GVK(parts[2], parts[1], parts[0]))
     return frozenset(found)
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from olmc.kube.field_errors import invalid_text
 from olmc.model.cluster import Cluster, Installation, Member, Name
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.settle.groups import account_exists

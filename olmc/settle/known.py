@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from olmc.model.coerce import mapping
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 
 CONVERSION = "ConversionWebhook"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from olmc.gojson import DecodeError, decode
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
 from olmc.yaml import locate

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.model.cluster import Name, key_of
-from olmc.model.operators import APIKey, Csv, Group
+from olmc.model.gvk import GVK
+from olmc.model.operators import Csv, Group
 from olmc.model.profile import Profile
 from olmc.settle.groups import intersects
 
@@ -66,11 +67,11 @@ class Verdict(NamedTuple):
     """What the intersection of provided APIs leads to: a failure or None, and the group's APIs afterwards."""
 
     failure: Failure | None
-    apis: frozenset[APIKey] | None
+    apis: frozenset[GVK] | None
 
 
 def api_verdict(
-    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[APIKey] | None], profile: Profile
+    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[GVK] | None], profile: Profile
 ) -> Verdict:
     """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
 
@@ -79,7 +80,7 @@ def api_verdict(
     own = provided[key_of(group)]
     have = own or frozenset()
     add = frozenset(api.key for api in csv.owned_apis)
-    others: set[APIKey] = set()
+    others: set[GVK] = set()
     for other in groups:
         if _counts_as_other(group, other, profile) and intersects(group, other):
             others |= provided[key_of(other)] or frozenset()

@@ -8,10 +8,10 @@ from typing import Any
 
 from olmc.gojson import decode
 from olmc.model.cluster import Cluster, Subscription
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 WIPING = "!"

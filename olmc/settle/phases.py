@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.coerce import mapping, mappings
+from olmc.model.gvk import GVK
 from olmc.model.objects import Identity
-from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group, apiservice_name
+from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
-from olmc.model.values import mapping, mappings
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
 from olmc.settle.first_check import at_first_check
@@ -81,7 +82,7 @@ def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, 
 
 def _judge_all(
     cluster: Cluster, options: Options, granted: Access, served: Mapping[str, ServedAPI]
-) -> tuple[dict[Name, Member], dict[Name, frozenset[APIKey] | None]]:
+) -> tuple[dict[Name, Member], dict[Name, frozenset[GVK] | None]]:
     provided = {key_of(group): _kept_apis(cluster, group) for group in cluster.groups}
     world = Surroundings(
         cluster.profile,
@@ -103,7 +104,7 @@ def _judge_all(
     return members, provided
 
 
-def _kept_apis(cluster: Cluster, group: Group) -> frozenset[APIKey] | None:
+def _kept_apis(cluster: Cluster, group: Group) -> frozenset[GVK] | None:
     """What stays of the annotation that the input gives (R-OG-14)."""
     return pruned(group, cluster.seeded.get(key_of(group)), cluster.csvs_in(group.namespace))
 
@@ -130,7 +131,7 @@ def _judge(
     cluster: Cluster,
     options: Options,
     world: Surroundings,
-    provided: dict[Name, frozenset[APIKey] | None],
+    provided: dict[Name, frozenset[GVK] | None],
     served: Mapping[str, ServedAPI],
     members: Mapping[Name, Member],
 ) -> Member:

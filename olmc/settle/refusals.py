@@ -8,8 +8,9 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
+from olmc.model.coerce import mappings
+from olmc.model.gvk import gvk_of
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mappings
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
 _DOING = {
@@ -40,7 +41,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal
         return None
     name = str(obj["metadata"].get("name") or "")
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
-    group = str(obj.get("apiVersion") or "").rpartition("/")[0]
+    group = gvk_of(obj).group
     told = doing if existing is None else doing.replace("creating", "updating")
     return Refusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
 

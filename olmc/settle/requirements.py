@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode
 from olmc.golang import role_name
+from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Name
+from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import OLM_GROUP, APIKey, Csv, apiservice_name
+from olmc.model.operators import OLM_GROUP, Csv, apiservice_name
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
-from olmc.settle.builtin import has_native_kinds, is_native
 from olmc.settle.groups import account_exists
 from olmc.settle.permissions import Access, allowed
 
@@ -136,7 +137,7 @@ def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool,
     owned = apiservices_by_name(csv.apiservice_descriptions("owned"))
     for name, item in apiservices_by_name(csv.apiservice_descriptions("required")).items():
         if name not in owned:
-            present = item.get("kind") in world.apiservices.get(name, ()) or _is_extra(_api_of(item), world)
+            present = item.get("kind") in world.apiservices.get(name, ()) or _api_of(item).path in world.extra_apis
             status = "Present" if present else "NotPresent"
             yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
@@ -150,46 +151,18 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
-def _is_extra(api: APIKey, world: Surroundings) -> bool:
-    return f"{api.group}/{api.version}/{api.kind}" in world.extra_apis
-
-
-def _api_of(item: Mapping[str, Any]) -> APIKey:
-    return APIKey(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
+def _api_of(item: Mapping[str, Any]) -> GVK:
+    return GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
 
 
 def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    for item in csv.spec.get("nativeAPIs") or ():
-        api = _api_of(item)
-        known = serves_kind(api, world.stock, world.extra_apis, world.kube_version)
+    native = csv.spec.get("nativeAPIs") or ()
+    mapper = rest_mapper(found.object for found in world.stock.values() if native)
+    for api in map(_api_of, native):
+        known = mapper.serves_kind(api, world.extra_apis, world.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
-
-
-def serves_kind(api: APIKey, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str) -> bool:
-    """Whether the cluster serves a kind: a built-in one, one of a CRD that exists, or one that the options name."""
-    if is_native(api, kube_version) or f"{api.group}/{api.version}/{api.kind}" in extra:
-        return True
-    for identity, rendered in stock.items():
-        if identity.kind == "CustomResourceDefinition" and identity.group == APIEXTENSIONS:
-            spec = rendered.object.get("spec") or {}
-            if spec.get("group") == api.group and (spec.get("names") or {}).get("kind") == api.kind:
-                return _serves(rendered, api.version)
-    return False
-
-
-def serves_version(
-    group: str, version: str, stock: Mapping[Identity, Rendered], extra: frozenset[str], kube_version: str
-) -> bool:
-    """Whether the cluster serves any kind of a group and version, wherever that comes from (see `serves_kind`)."""
-    if has_native_kinds(group, version, kube_version) or any(api.startswith(f"{group}/{version}/") for api in extra):
-        return True
-    return any(
-        (found.object.get("spec") or {}).get("group") == group and _serves(found, version)
-        for key, found in stock.items()
-        if (key.group, key.kind) == (APIEXTENSIONS, "CustomResourceDefinition")
-    )
 
 
 def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.golang import component_label_key
+from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Step
 from olmc.model.diagnostic import Report
 from olmc.model.objects import CatalogKey, Identity
@@ -177,8 +178,7 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
 
 
 def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
-    group = step.api_version.rpartition("/")[0]
-    keys = {Identity(group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
+    keys = {Identity(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
     return not keys.isdisjoint(cluster.stock)
 
 
@@ -236,3 +236,12 @@ def _owned_crds(member: Member, cluster: Cluster) -> list[Identity]:
 
 def _crd(name: str) -> Identity:
     return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+
+
+def in_scope_of_crds(cluster: Cluster) -> Cluster:
+    """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator."""
+    mapper = rest_mapper(rendered.object for rendered in cluster.stock.values())
+    if all(kind.namespaced for kind in mapper.custom.values()):
+        return cluster
+    stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.stock.values())
+    return cluster._replace(stock={rendered.identity: rendered for rendered in stored})

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmc.model.alike import closest
+from olmc.kube.builtin_kinds import versions_of
 from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.gvk import gvk_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.resolve import profile_of
 from olmc.rules import misspelt as rules
-from olmc.settle.builtin import versions_of
 from olmc.settle.dropped import dropped_fields
 from olmc.settle.strange_kinds import name_of, strange_kind
 from olmc.yaml import locate
@@ -25,10 +26,10 @@ def check_spelling(workspace: Workspace, options: Options, report: Report) -> No
     profile = profile_of(options.olm_version)
     for manifest in workspace.manifests:
         strange = strange_kind(manifest, workspace, profile, options)
-        group, _, version = manifest.object["apiVersion"].rpartition("/")
+        api = gvk_of(manifest.object)
         if strange is not None:
             report.add(strange)
-        elif group == OLM_GROUP and version in versions_of(OLM_GROUP, manifest.object["kind"]):
+        elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
             for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
                 report.add(diagnostic)
 

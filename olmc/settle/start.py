@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import default_csv, list_map_conflicts
+from olmc.load.scopes import placed
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Report
+from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place, Source
 from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Origin, Provenance, Rendered, identity
-from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group
+from olmc.model.operators import OLM_GROUP, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Manifest, Workspace
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.profiles.resolve import profile_of
@@ -23,7 +25,6 @@ from olmc.settle.given_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.settle.groups import parse_apis, pruned, stored_group, with_targets
 from olmc.settle.known import known_part, with_known_config
 from olmc.settle.manifest_crds import is_refused_crd
-from olmc.settle.scopes import placed
 from olmc.settle.sources import FROM_CONFIGMAP, spec_problem
 from olmc.yaml import locate
 
@@ -48,7 +49,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
-        if obj["apiVersion"].partition("/")[0] == OLM_GROUP and kind in _TAKEN:
+        if gvk_of(obj).group == OLM_GROUP and kind in _TAKEN:
             by_kind.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
             stock[identity(obj)] = _rendered(obj, manifest.source)
@@ -94,7 +95,7 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
     return bool(plan.csvs) and all(Name(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
 
 
-def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
+def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
     return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))

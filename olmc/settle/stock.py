@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import default_csv, list_map_conflicts, random_suffix
 from olmc.kube.field_errors import Keys
+from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
-from olmc.model.operators import APIKey, Csv
+from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.ownership import CSV_API, csv_reference, managed_labels, owner_labels, with_labels
-from olmc.settle.builtin import is_cluster_scoped, plural_of
 from olmc.settle.crds import CRDError, updated_crd
 from olmc.settle.descoped import is_descoped
 from olmc.settle.known import known_part
 from olmc.settle.refusals import metadata_problem, refusal
-from olmc.settle.requirements import serves_kind, serves_version
 
 UNSUPPORTED = "the InstallPlan contains invalid data"
 """What a plan ends with at a kind that OLM does not install (R-CAT-705)."""
@@ -101,8 +99,7 @@ def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
 
 def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     obj = step.object
-    version = step.api_version.rpartition("/")[2]
-    if version not in ("v1", "v1beta1"):
+    if step.gvk.version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
     existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
@@ -116,20 +113,25 @@ def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
     return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)
 
 
+def mapper_of(cluster: Cluster) -> RestMapper:
+    """What the cluster knows about kinds."""
+    return rest_mapper(found.object for found in cluster.stock.values())
+
+
 def unserved(cluster: Cluster, step: Step, target: Target) -> str:
     """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704).
 
     Of optional kinds, OLM itself looks first whether the API server knows them.
     """
-    group, _, version = step.api_version.rpartition("/")
+    api, mapper = step.gvk, mapper_of(cluster)
     extra, kube_version = frozenset(target.options.apis), target.options.kube_version
-    if serves_kind(APIKey(group, version, step.kind), cluster.stock, extra, kube_version):
+    if mapper.serves_kind(api, extra, kube_version):
         return ""
-    if step.kind != CRD and serves_version(group, version, cluster.stock, extra, kube_version):
-        return f"Unable to find GVK in discovery: {group} {version} {step.kind}"
+    if step.kind != CRD and mapper.serves_version(api.group, api.version, extra, kube_version):
+        return f"Unable to find GVK in discovery: {api.group} {api.version} {api.kind}"
     return (
-        f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {group}/{version}, "
-        f"Kind={step.kind} not found on the cluster. This API may have been deprecated and removed, see "
+        f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {api} not found on "
+        "the cluster. This API may have been deprecated and removed, see "
         "https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information."
     )
 
@@ -240,7 +242,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
     labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
-    if resource_of(cluster, step.api_version, step.kind)[1]:
+    if not mapper_of(cluster).mapping(step.gvk.group_kind).namespaced:
         labels |= owner_labels(cluster.profile, step.resolving, target.namespace)
         metadata.pop("namespace", None)
     else:
@@ -267,20 +269,7 @@ def _stored_body(step: Step) -> KubernetesObject:
     try:
         typed: KubernetesObject = decode(go_type, body, exact=True)
     except DecodeError as error:
-        version = step.api_version.rpartition("/")[2]
-        text = f'{step.kind} in version "{version}" cannot be handled as a {step.kind}: {error}'
+        text = f'{step.kind} in version "{step.gvk.version}" cannot be handled as a {step.kind}: {error}'
         raise StepError(f"error creating unstructured object {step.name}: {text}", error.path) from error
     typed.pop("status", None)
     return {"apiVersion": step.api_version, "kind": step.kind, **typed}
-
-
-def resource_of(cluster: Cluster, api_version: str, kind: str) -> tuple[str, bool]:
-    """What a kind's resource is called, and whether its objects have no namespace: as its CRD says, or R-CAT-750."""
-    group = api_version.rpartition("/")[0]
-    for key, rendered in cluster.stock.items():
-        if key.kind == CRD:
-            spec: Mapping[str, Any] = rendered.object.get("spec") or {}
-            names = spec.get("names") or {}
-            if spec.get("group") == group and names.get("kind") == kind:
-                return str(names.get("plural") or ""), spec.get("scope") == "Cluster"
-    return plural_of(kind), is_cluster_scoped(kind)

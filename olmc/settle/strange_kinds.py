@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from olmc.model.alike import closest
+from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
+from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.gvk import GVK, GroupKind, gvk_of
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.model.operators import OLM_GROUP, APIKey
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import misspelt as rules
-from olmc.settle.builtin import builtin_kinds, is_native, removal_of, versions_of
 from olmc.yaml import locate
 
-_CRD = "CustomResourceDefinition"
 _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
 _KINDS_ALIKE = 0.88
@@ -24,11 +22,11 @@ _KINDS_ALIKE = 0.88
 
 def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
     """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
-    api, kind = manifest.object["apiVersion"], manifest.object["kind"]
-    found = _about_olm(manifest, profile) if api.startswith(f"{OLM_GROUP}/") else _about_other(manifest, options)
+    is_olms = gvk_of(manifest.object).group == OLM_GROUP
+    found = _about_olm(manifest, profile) if is_olms else _about_other(manifest, options)
     if found is not None:
-        group, _, version = api.rpartition("/")
-        if f"{group}/{version}/{kind}" in options.apis or (group, kind) in _defined(workspace):
+        api = gvk_of(manifest.object)
+        if api.path in options.apis or api.group_kind in _crds(workspace).custom:
             return None
     return found
 
@@ -39,14 +37,11 @@ def name_of(obj: KubernetesObject) -> str:
     return "/".join(filter(None, (named.namespace, named.name)))
 
 
-def _defined(workspace: Workspace) -> Iterator[tuple[Any, Any]]:
-    """The group and kind of every CRD of the workspace."""
+def _crds(workspace: Workspace) -> RestMapper:
+    """What the CRDs of the workspace say, those of its bundles included."""
     bundles = (*workspace.bundles.values(), *workspace.vendored.values())
-    of_bundles = (file.manifest for bundle in bundles for file in bundle.files)
-    for manifest in (*workspace.manifests, *of_bundles):
-        spec = manifest.object.get("spec")
-        if manifest.object.get("kind") == _CRD and isinstance(spec, dict) and isinstance(spec.get("names"), dict):
-            yield spec.get("group"), spec["names"].get("kind")
+    shipped = (obj for bundle in bundles for obj in bundle.objects)
+    return rest_mapper((*(manifest.object for manifest in workspace.manifests), *shipped))
 
 
 def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
@@ -60,9 +55,8 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
         hint = f"Write {' or '.join(served)}."
         return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
     kinds = [each for group, each in builtin_kinds() if group == OLM_GROUP and _served(each, profile)]
-    meant = closest(kind, kinds)
-    hint = f"Did you mean {meant}?" if meant else f"The kinds are {', '.join(kinds)}."
-    if versions_of(OLM_GROUP, kind):
+    hint = did_you_mean(closest(kind, kinds)) or f"The kinds are {', '.join(kinds)}."
+    if versions_of(GroupKind(OLM_GROUP, kind)):
         hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
     return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
 
@@ -80,23 +74,22 @@ def _served(kind: str, profile: Profile) -> tuple[str, ...]:
         "Operator": profile.operator_api,
         "OperatorCondition": profile.operatorcondition,
     }
-    versions = (f"{OLM_GROUP}/{version}" for version in versions_of(OLM_GROUP, kind))
+    versions = (f"{OLM_GROUP}/{version}" for version in versions_of(GroupKind(OLM_GROUP, kind)))
     return tuple(api for api in versions if kind not in newest or api <= newest[kind])
 
 
 def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     """For a kind of Kubernetes' groups that is nearly one that there is, or a known kind in nearly its group."""
-    api, kind = manifest.object["apiVersion"], manifest.object["kind"]
-    group, _, version = api.rpartition("/")
+    api = gvk_of(manifest.object)
+    group, _, kind = api
     known = builtin_kinds()
-    if (group, kind) in known or kind.endswith("List"):
+    if api.group_kind in known or kind.endswith("List"):
         return None
     homes = [each for each, name in known if name == kind]
     here = [name for each, name in known if each == group]
     if not homes and not here:
         return None
-    native = is_native(APIKey(group, version, kind), options.kube_version)
-    if native or removal_of(api, kind, options.kube_version) is not None:
+    if is_native(api, options.kube_version) or removal_of(api, options.kube_version) is not None:
         return None
     place, meant = ("kind",), ""
     if homes:
@@ -107,10 +100,9 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     if not meant:
         return None
     name, where = name_of(manifest.object), locate(manifest.source, place)
-    return rules.STRANGE_KIND.finding(where, api=api, kind=kind, name=name, meant=meant)
+    return rules.STRANGE_KIND.finding(where, api=manifest.object["apiVersion"], kind=kind, name=name, meant=meant)
 
 
 def _newest(group: str, kind: str) -> str:
     """The newest apiVersion of a kind."""
-    version = versions_of(group, kind)[-1]
-    return f"{group}/{version}" if group else version
+    return GVK(group, versions_of(GroupKind(group, kind))[-1], kind).api_version

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from olmc.model.coerce import mapping
+from olmc.model.kube_version import minor_of
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import Group
 from olmc.model.profile import Profile
-from olmc.model.values import mapping
-from olmc.settle.builtin import minor_of
 
 _TOKEN = "kubernetes.io/service-account-token"
 _ACCOUNT = "kubernetes.io/service-account.name"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmc.model.alike import POSSIBLE, closest
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.resolution import Candidate, Question
+from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.model.workspace import Bundle
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import derivation
@@ -120,6 +120,8 @@ def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str
         return found
     best = closest(candidate.name, alike, POSSIBLE) or min(alike)
     where = bundles[best].directory or "."
-    hint = f"Did you mean the bundle in {where}? Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
+    hint = (
+        f"{did_you_mean(f'the bundle in {where}')} Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
+    )
     csv = locate(bundles[best].csv.source, ("metadata", "name"))
     return found._replace(hint=hint, related=((f"the CSV {best}", csv),))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.gojson import unmarshal
-from olmc.model.values import mapping
+from olmc.model.coerce import mapping
 from olmc.rules import vendor as rules
 from olmc.vendor.errors import VendorError
 

@@ -9,11 +9,11 @@ import pytest
 from scenarios import write
 
 import olmc
-from olmc.load.validation.optional import removed_apis
+from olmc.kube import builtin_kinds
+from olmc.kube.builtin_kinds import is_native, removal_of
+from olmc.load.validation.optional.removed_apis import noticed
+from olmc.model.gvk import GVK, split_api_version
 from olmc.model.kube_version import full_kube_version
-from olmc.model.operators import APIKey
-from olmc.settle import builtin
-from olmc.settle.builtin import is_native, removal_of
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 BUDGET = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: pdb, namespace: harbour}\n"
@@ -69,24 +69,48 @@ def test_review_shows_the_cluster_as_it_is(tmp_path: Path) -> None:
     assert refused(olmc.compile(root)) == []
 
 
-@pytest.mark.parametrize(("api_version", "kind"), sorted(builtin._REMOVED))
-def test_a_removed_api_is_served_until_then_and_its_replacement_after(api_version: str, kind: str) -> None:
-    removal = builtin._REMOVED[api_version, kind]
-    group, _, version = api_version.rpartition("/")
+@pytest.mark.parametrize("api", sorted(builtin_kinds._REMOVED), ids=str)
+def test_a_removed_api_is_served_until_then_and_its_replacement_after(api: GVK) -> None:
+    removal = builtin_kinds._REMOVED[api]
     for minor, served in ((removal.minor - 1, True), (removal.minor, False)):
-        assert is_native(APIKey(group, version, kind), f"v1.{minor}.0") is served
-        assert (removal_of(api_version, kind, f"v1.{minor}.0") is None) is served
+        assert is_native(api, f"v1.{minor}.0") is served
+        assert (removal_of(api, f"v1.{minor}.0") is None) is served
     if removal.replacement:
-        group, _, version = removal.replacement.rpartition("/")
-        assert is_native(APIKey(group, version, kind), "v1.36.2")
+        assert is_native(GVK(*split_api_version(removal.replacement), api.kind), "v1.36.2")
 
 
-def test_all_that_bundles_are_warned_of_is_in_the_table() -> None:
-    """R-CAT-255, R-CAT-256."""
-    for minor, table in ((22, removed_apis._IN_1_22), (25, removed_apis._IN_1_25), (26, removed_apis._IN_1_26)):
-        for api_version, kinds in table.items():
-            for kind in kinds:
-                assert builtin._REMOVED[api_version, kind].minor == minor, (api_version, kind)
+@pytest.mark.parametrize(
+    ("minor", "kinds"),
+    [
+        (22, {
+            "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+            "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
+            "apiregistration.k8s.io/v1beta1": "APIService",
+            "authentication.k8s.io/v1beta1": "TokenReview",
+            "authorization.k8s.io/v1beta1": "LocalSubjectAccessReview SelfSubjectAccessReview SubjectAccessReview",
+            "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
+            "coordination.k8s.io/v1beta1": "Lease",
+            "extensions/v1beta1": "Ingress",
+            "networking.k8s.io/v1beta1": "Ingress IngressClass",
+            "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+            "scheduling.k8s.io/v1beta1": "PriorityClass",
+            "storage.k8s.io/v1beta1": "CSIDriver CSINode StorageClass VolumeAttachment",
+        }),
+        (25, {
+            "autoscaling/v2beta1": "HorizontalPodAutoscaler",
+            "batch/v1beta1": "CronJob",
+            "discovery.k8s.io/v1beta1": "EndpointSlice",
+            "events.k8s.io/v1beta1": "Event",
+            "node.k8s.io/v1beta1": "RuntimeClass",
+            "policy/v1beta1": "PodDisruptionBudget PodSecurityPolicy",
+        }),
+        (26, {"autoscaling/v2beta2": "HorizontalPodAutoscaler"}),
+    ],
+)  # fmt: skip
+def test_bundles_are_warned_of_the_removed_apis_that_the_rule_lists(minor: int, kinds: dict[str, str]) -> None:
+    """R-CAT-256."""
+    listed = {GVK(*split_api_version(api), kind) for api, names in kinds.items() for kind in names.split()}
+    assert noticed(minor) == listed
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,12 @@ import pytest
 from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
-from olmc.review.kinds import called, closest_kind, known_kinds
 from olmc.review.permissions import Permissions, permissions
 from olmc.review.policy import PolicyRule
 from olmc.review.rbac_text import as_text, in_words
 from olmc.review.risks import RISKS, Level, level_of, risks_of
 from olmc.review.tables import aligned, paragraph
 from olmc.review.who_can import asked, who
-from olmc.settle.builtin import plural_of
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())
@@ -95,50 +93,6 @@ def test_every_risk_says_why_and_is_documented(project: Path) -> None:
 )
 def test_words(wanted: PolicyRule, words: str) -> None:
     assert in_words(wanted) == words
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("deploy", ["Deployment"]),
-        ("Deployments", ["Deployment"]),
-        ("deployments.apps", ["Deployment"]),
-        ("Deployment.apps", ["Deployment"]),
-        ("deployments.batch", []),
-        ("netpol", ["NetworkPolicy"]),
-        ("ingresses", ["Ingress"]),
-        ("endpoints", ["Endpoints"]),
-        ("events", ["Event", "Event"]),
-        ("event.events.k8s.io", ["Event"]),
-        ("CSV", ["ClusterServiceVersion"]),
-        ("sub", ["Subscription"]),
-        ("kettles", ["Kettle"]),
-        ("KTL", ["Kettle"]),
-        ("kettles.tea.example.com", ["Kettle"]),
-        ("sieve", ["Sieve"]),
-        ("nothing", []),
-    ],
-)
-def test_kinds(name: str, kinds: list[str]) -> None:
-    """The short names are kubectl's; those of a CRD are what it says, those of an unknown kind what is usual."""
-    names = {"kind": "Kettle", "plural": "kettles", "shortNames": ["ktl"]}
-    spec = {"group": "tea.example.com", "scope": "Cluster", "names": names}
-    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-    sieve = {"apiVersion": "tea.example.com/v1", "kind": "Sieve", "metadata": {"name": "a"}}
-    assert [each.kind for each in called(name, known_kinds([crd, sieve]))] == kinds
-
-
-@pytest.mark.parametrize("spec", [None, [], {}, {"names": []}, {"names": {"kind": ""}}, {"names": {"kind": "A"}}])
-def test_odd_crds(spec: Any) -> None:
-    assert known_kinds([{"kind": "CustomResourceDefinition", "spec": spec}])
-
-
-def test_meant_kinds() -> None:
-    assert closest_kind("deploymant", known_kinds(())) == "Deployment"
-    assert closest_kind("xyzzy", known_kinds(())) == ""
-    assert [plural_of(kind) for kind in ("Policy", "Class", "Pod", "Endpoints")] == [
-        "policies", "classes", "pods", "endpoints",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.proposed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
-from olmc.serve.selectors import selection
+from olmc.serve.query import selection
 from olmc.serve.status import StatusError
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text
 
 _CRD_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 
 
-class Api(NamedTuple):
-    """An API by group, version, kind and the plural of its resource, "" where that does not matter."""
+class APIKey(NamedTuple):
+    """OLM's name of an API: a GVK with the plural of its resource, "" where that does not matter.
+
+    Two CRDs that serve one kind under different plurals are different APIs to OLM.
+    """
 
     group: str
     version: str
@@ -28,7 +31,7 @@ def csv_among(objects: Iterable[KubernetesObject]) -> KubernetesObject | None:
     return next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)
 
 
-def provided_apis(objects: Iterable[KubernetesObject]) -> tuple[Api, ...]:
+def provided_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     """The APIs that a bundle's CRDs and the APIServices of its CSV provide, each once, in order."""
     objects = tuple(objects)
     found = [api for obj in objects if obj.get("kind") == "CustomResourceDefinition" for api in crd_apis(obj)]
@@ -36,7 +39,7 @@ def provided_apis(objects: Iterable[KubernetesObject]) -> tuple[Api, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def required_apis(objects: Iterable[KubernetesObject]) -> tuple[Api, ...]:
+def required_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     """The APIs that a bundle's CSV requires, each once, in order.
 
     Raises ValueError with OLM's text for the name of a CRD without a dot.
@@ -47,7 +50,7 @@ def required_apis(objects: Iterable[KubernetesObject]) -> tuple[Api, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def crd_apis(crd: KubernetesObject) -> list[Api]:
+def crd_apis(crd: KubernetesObject) -> list[APIKey]:
     """The APIs of a CRD, one a version, served or not."""
     if crd.get("apiVersion") not in _CRD_VERSIONS:
         return []
@@ -57,10 +60,10 @@ def crd_apis(crd: KubernetesObject) -> list[Api]:
     if crd["apiVersion"] == _CRD_VERSIONS[1] and spec.get("version"):
         versions.append(text(spec["version"]))
     group, kind, plural = text(spec.get("group")), text(names.get("kind")), text(names.get("plural"))
-    return list(dict.fromkeys(Api(group, version, kind, plural) for version in versions))
+    return list(dict.fromkeys(APIKey(group, version, kind, plural) for version in versions))
 
 
-def described_crds(csv: KubernetesObject | None, relation: str) -> Iterator[Api]:
+def described_crds(csv: KubernetesObject | None, relation: str) -> Iterator[APIKey]:
     """The CRDs that a CSV describes as "owned" or "required".
 
     Raises ValueError with OLM's text for a name without a dot.
@@ -70,13 +73,13 @@ def described_crds(csv: KubernetesObject | None, relation: str) -> Iterator[Api]
         plural, dot, group = name.partition(".")
         if not dot:
             raise ValueError(f"couldn't parse plural.group from crd name: {name}")
-        yield Api(group, text(item.get("version")), text(item.get("kind")), plural)
+        yield APIKey(group, text(item.get("version")), text(item.get("kind")), plural)
 
 
-def _api_services(csv: KubernetesObject | None, relation: str) -> list[Api]:
+def _api_services(csv: KubernetesObject | None, relation: str) -> list[APIKey]:
     fields = ("group", "version", "kind", "name")
     return [
-        Api(*(text(item.get(field)) for field in fields))
+        APIKey(*(text(item.get(field)) for field in fields))
         for item in _descriptions(csv, "apiservicedefinitions", relation)
     ]
 

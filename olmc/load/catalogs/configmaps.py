@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode_error, json_kind
 from olmc.kube.field_errors import aggregated
-from olmc.load.catalogs.apis import Api, crd_apis, described_crds, required_apis
+from olmc.load.catalogs.apis import APIKey, crd_apis, described_crds, required_apis
 from olmc.load.catalogs.csv_edges import base_of
 from olmc.load.catalogs.csv_graphs import database_bundle, package_manifest, package_of, wrapped
 from olmc.load.catalogs.rendering import LooseBundle
@@ -33,7 +33,7 @@ class _Work:
     data: Mapping[str, Any]
     source: Source
     report: Report
-    crds: dict[Api, KubernetesObject] = field(default_factory=dict)
+    crds: dict[APIKey, KubernetesObject] = field(default_factory=dict)
     bundles: dict[str, LooseBundle] = field(default_factory=dict)
     packages: dict[str, Package] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import DecodeError, decode, match_keys, unmarshal
 from olmc.load.catalogs import properties as props
-from olmc.load.catalogs.apis import Api, provided_apis, required_apis
+from olmc.load.catalogs.apis import APIKey, provided_apis, required_apis
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
+from olmc.model.coerce import mapping, text
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
@@ -142,7 +142,7 @@ def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
         return []
 
 
-def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
+def _gvks(kind: str, apis: Iterable[APIKey]) -> list[Property]:
     values = dict.fromkeys((api.group, api.kind, api.version) for api in apis)
     return [Property(kind, {"group": g, "kind": k, "version": v}) for g, k, v in values]
 
@@ -150,13 +150,13 @@ def _gvks(kind: str, apis: Iterable[Api]) -> list[Property]:
 def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
     """The properties with package and APIs in their standard form (points 5 and 6)."""
     package = None
-    apis: list[Api] = []
+    apis: list[APIKey] = []
     for index, each in enumerate(found):
         if each.type == props.PACKAGE:
             fields = _fields(index, each)
             package = _package_property(fields["packageName"], fields["version"], fields["release"])
         elif each.type == props.GVK:
-            apis.append(Api(**_fields(index, each)))
+            apis.append(APIKey(**_fields(index, each)))
         else:
             yield each
     yield package or _package_property(bundle.package, bundle.version, release_of(bundle))
@@ -172,11 +172,11 @@ def _fields(index: int, item: Property) -> dict[str, str]:
 
 def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
     """The properties that dependencies and required APIs become (points 7 and 8)."""
-    apis: list[Api] = []
+    apis: list[APIKey] = []
     for index, dependency in enumerate(bundle.dependencies):
         item = _item(dependency)
         if item.type == props.GVK:
-            apis.append(Api(**_fields(index, item)))
+            apis.append(APIKey(**_fields(index, item)))
         elif item.type == props.PACKAGE:
             fields = _fields(index, item)
             value = {"packageName": fields["packageName"], "versionRange": fields["version"]}

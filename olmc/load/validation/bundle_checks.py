@@ -9,9 +9,10 @@ from olmc.load.catalogs.rendering import loose, release_of
 from olmc.load.validation.folders import MAX_SIZE, BundleFolder
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding, result_text
-from olmc.load.validation.views import GVK, CsvView
+from olmc.load.validation.views import CsvView
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.gvk import GVK
 from olmc.model.location import Place
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.rules import validation as rules
 from olmc.semver import tolerant_or_none

@@ -18,9 +18,9 @@ from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.location import Location, Place, Source
 from olmc.model.operators import CSV_KIND
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 from olmc.strconv import quoted
@@ -80,8 +80,8 @@ def _crd_version_findings(version: str, source: Source) -> Iterator[Finding]:
         yield Finding(rules.CONTENT, f"Unsupported api version of CRD: {version}", place)
 
 
-class _Api(NamedTuple):
-    """A version of a CRD as operator-registry compares them."""
+class _DefinitionKey(NamedTuple):
+    """A version of a CRD by the CRD's name, which is how operator-registry tells them apart."""
 
     name: str
     version: str
@@ -96,7 +96,7 @@ def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding
     provided = {api: Place(file.source) for file in files if file.source is not None for api in _crd_versions(file)}
     bundle = quoted(csv.name)
     for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        api = _Api(*(text(item.get(field)) for field in ("name", "version", "kind")))
+        api = _DefinitionKey(*(text(item.get(field)) for field in ("name", "version", "kind")))
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)
@@ -105,7 +105,7 @@ def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding
         yield Finding(rules.CONTENT_ADVICE, told, place)
 
 
-def _crd_versions(file: FolderFile) -> Iterator[_Api]:
+def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
     if file.kind != CRD_KIND:
         return
     spec = mapping(file.value.get("spec"))
@@ -114,7 +114,7 @@ def _crd_versions(file: FolderFile) -> Iterator[_Api]:
         versions = [text(spec.get("version"))]
     name = text(mapping(file.value.get("metadata")).get("name"))
     for version in versions:
-        yield _Api(name, version, text(mapping(spec.get("names")).get("kind")))
+        yield _DefinitionKey(name, version, text(mapping(spec.get("names")).get("kind")))
 
 
 def _release_findings(csv: CsvView) -> Iterator[Finding]:

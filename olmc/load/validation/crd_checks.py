@@ -22,9 +22,9 @@ from olmc.kube.object_meta import metadata_errors
 from olmc.load.validation.loading_checks import CRD_V1, CRD_V1BETA1
 from olmc.load.validation.names import dns1035_label_problems, in_characters, subdomain_problems
 from olmc.load.validation.result import Finding, result_text
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 

@@ -9,8 +9,8 @@ from olmc.load.validation.examples import example_findings
 from olmc.load.validation.names import subdomain_problems
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.views import CsvView
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.location import Place
-from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 from olmc.semver import VersionError, parse_strict

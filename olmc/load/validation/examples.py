@@ -8,9 +8,10 @@ from typing import Any
 from olmc.gojson import encode_plain, mismatch_text, unmarshal
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
-from olmc.load.validation.views import GVK, CsvView
+from olmc.load.validation.views import CsvView
+from olmc.model.coerce import text
+from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place
-from olmc.model.values import text
 from olmc.rules import validation as rules
 
 _KEYS = ("alm-examples", "olm.examples")
@@ -73,8 +74,8 @@ def _misfit(items: Any) -> str:
 
 
 def _api(item: dict[str, Any]) -> GVK:
-    group, _, version = text(item.get("apiVersion")).rpartition("/")
-    return GVK("", "", "") if "/" in group else GVK(group, version, text(item["kind"]))
+    api = gvk_of(item)
+    return GVK("", "", "") if "/" in api.group else api
 
 
 def _nameless(csv: CsvView) -> Iterator[Finding]:

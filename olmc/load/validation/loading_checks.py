@@ -15,6 +15,7 @@ from olmc.load.validation.result import Finding
 from olmc.model.location import Location, Place
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND
+from olmc.model.suggestions import did_you_mean
 from olmc.rules import validation as rules
 
 CRD_KIND = "CustomResourceDefinition"
@@ -49,7 +50,7 @@ def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
     almost = next((file for file in files if file.source is not None and is_almost_csv(file.kind)), None)
     told = f"unable to find a csv in bundle directory {folder.directory or '.'}"
     if almost is not None and almost.source is not None:
-        hint = f"Did you mean {CSV_KIND} instead of {almost.kind}?"
+        hint = did_you_mean(f"{CSV_KIND} instead of {almost.kind}")
         yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint)
     else:
         yield Finding(rules.LOADING, told, folder.place, hint="Add the ClusterServiceVersion to manifests/.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.location import Place
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Manifest
 
 Keys = tuple[str | int, ...]
@@ -98,14 +98,3 @@ class CsvView(NamedTuple):
     def place(self, *keys: str | int) -> Place:
         """The place of a value in the CSV."""
         return Place(self.manifest.source, keys)
-
-
-class GVK(NamedTuple):
-    """A group, version and kind, printed as Kubernetes prints it."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.group}/{self.version}, Kind={self.kind}"

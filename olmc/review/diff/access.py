@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.review.diff.operators import Operator
 from olmc.review.permissions import ACCOUNT, Permissions, Subject, namespace_of, permissions, subjects
 from olmc.review.policy import PolicyRule, policy_rules

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping
 from olmc.review.diff.access import access
 from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.crds import CRD, CrdAdded, CrdFieldChanged, CrdRemoved, crd_changes

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import Identity, KubernetesObject
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.change import ABSENT, Change, Gravity, Group, Sentence, Sign, shown
 from olmc.review.diff.fields import from_to, sign_of
 from olmc.review.diff.values import deltas, path_text, same

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.model.coerce import mapping
 from olmc.model.objects import Identity
-from olmc.model.values import mapping
 from olmc.review.diff.change import ABSENT, Change, Gravity, Group, Sentence, Sign, listed, shown
 from olmc.review.diff.fields import FieldChanged, from_to, sign_of
 from olmc.review.diff.values import Delta, Item, Path, path_text

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from olmc.kube.scopes import CRD
+from olmc.kube.restmapper import CRD
 from olmc.model.objects import KubernetesObject
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.diff.operators import CSV

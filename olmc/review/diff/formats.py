@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.model.coerce import mapping, text
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, text
 from olmc.review.diff.change import Change, Gravity, Group, Sentence, Sign, shown
 from olmc.review.diff.fields import ObjectAdded, ObjectRemoved
 from olmc.review.diff.images import WORKLOADS

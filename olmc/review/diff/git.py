@@ -15,10 +15,10 @@ from typing import IO, NamedTuple
 
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
-from olmc.model.alike import close
 from olmc.model.diagnostic import Report
 from olmc.model.left_out import LeftOut, Reason
 from olmc.model.location import Location
+from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.rules import diff as rules
 
 __all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
@@ -218,9 +218,9 @@ def _parsed(text: str) -> str | None:
 def _hint(ref: str) -> str:
     """What to do about a revision that isn't there."""
     names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
-    near = [name for name in names if name.rpartition("/")[2] == ref] or close(ref, names, 2, _ALIKE)
+    near = [name for name in names if name.rpartition("/")[2] == ref] or close_matches(ref, names, 2, _ALIKE)
     if near:
-        return f"Did you mean {' or '.join(f'{_PREFIX}{name}' for name in near)}?"
+        return did_you_mean(*(f"{_PREFIX}{name}" for name in near))
     if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
         return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
     return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import Identity, KubernetesObject
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.change import Change, Foreign, Gravity, Group, Sentence, Sign, listed, shown
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.operators import CSV

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.review.diff.change import Change
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.noise import SUBSCRIBED

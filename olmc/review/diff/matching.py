@@ -8,10 +8,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import NamedTuple
 
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.operators import CSV, Operator, is_copy
 
 __all__ = ["Pair", "folded_kind", "paired", "role_of_group"]

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.images import IMAGE_VARIABLE, WORKLOADS
 from olmc.review.diff.operators import CSV, Operator
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.profiles.ownership import COPIED_FROM
 
 __all__ = ["CSV", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]

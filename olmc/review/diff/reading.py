@@ -15,10 +15,10 @@ from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import left_out
 from olmc.load.suppressions import written
+from olmc.model.coerce import text
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.options import Narrowing, Options
-from olmc.model.values import text
 from olmc.model.workspace import Inputs
 from olmc.review.compiled import Compiled
 from olmc.review.diff.documents import Spared, spared

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from olmc.kube.scopes import crd_scopes, in_its_scope
+from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostic import Report
+from olmc.model.file_headers import GENERATED
 from olmc.model.location import Location
-from olmc.model.marks import GENERATED
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.review.diff.documents import Memory
 from olmc.rules import load as rules
@@ -89,9 +89,9 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
     """
     found: dict[Identity, KubernetesObject] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
-    scopes = crd_scopes(obj for _, obj in written)
+    mapper = rest_mapper(obj for _, obj in written)
     for path, each in written:
-        obj = in_its_scope(each, scopes)
+        obj = mapper.in_its_scope(each)
         known = identity(obj)
         if known in found and found[known] != obj:
             report.add(rules.TWICE.finding(Location(path), identity=known))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text
 from olmc.review.diff.operators import Operator
 from olmc.semver import range_or_none, tolerant_or_none
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import Identity
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.review.diff.change import ABSENT, Change, Gravity
 from olmc.review.diff.crds import Definition, Version
 from olmc.review.diff.schema_kinds import (

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from olmc.gojson import Path, unknown_keys
-from olmc.model.alike import closest
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import CSV_KIND
-from olmc.model.values import mapping, mappings
+from olmc.model.suggestions import closest, did_you_mean
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.resolve import profile_of
 from olmc.review.lints.subject import Lint, Subject, of_kind
@@ -56,13 +56,12 @@ def lost_keys(subject: Subject) -> Iterator[Diagnostic]:
             for lost in _lost(manifest.object):
                 alike.setdefault(str(lost.keys[-1]), []).append(lost)
             for key, (first, *more) in alike.items():
-                meant = closest(key, first.others)
                 where = ".".join(map(str, first.keys))
                 yield rules.LOST_KEY.finding(
                     locate(manifest.source, first.keys, of_key=True),
                     csv=name, identity=identity(manifest.object),
                     where=f"{where} (and {len(more)} more {key})" if more else where,
-                    hint=f"Did you mean {meant}?" if meant else "Remove it.",
+                    hint=did_you_mean(closest(key, first.others)) or "Remove it.",
                 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.some import some
+from olmc.model.suggestions import join_limited
 from olmc.review.graph import upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
@@ -28,7 +28,8 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
                 place = package.channels[lane.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
-                    package=package.name, channel=lane.name, head=" or ".join(lane.heads), names=some(names, _MOST),
+                    package=package.name, channel=lane.name, head=" or ".join(lane.heads),
+                    names=join_limited(names, _MOST),
                 )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings
 from olmc.review.lints.subject import Lint, Subject, of_kind
 from olmc.review.policy import policy_rules
 from olmc.review.risks import Level, Risk, risks_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.values import mapping
 from olmc.review.lints.subject import Lint, Subject, full_name, of_kind
 from olmc.rules import lints as rules
 from olmc.settle.sources import spec_problem

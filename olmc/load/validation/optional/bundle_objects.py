@@ -11,9 +11,9 @@ from typing import Any
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import Keys
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.location import Place
 from olmc.model.objects import KubernetesObject
-from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.rules.rule import Rule

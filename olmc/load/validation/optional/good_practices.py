@@ -9,7 +9,7 @@ from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView, Keys
-from olmc.model.values import mapping, text
+from olmc.model.coerce import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.semver import VersionError, parse_strict

@@ -14,7 +14,7 @@ from olmc.load.validation.names import quoted_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Platform, Settings
 from olmc.load.validation.views import Container, CsvView
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.strconv import quoted

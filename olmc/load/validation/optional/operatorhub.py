@@ -11,7 +11,7 @@ from olmc.load.validation.optional.removed_apis import removed_api_findings
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.rules.rule import Rule

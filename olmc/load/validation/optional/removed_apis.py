@@ -5,40 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1BETA1
+from olmc.kube.builtin_kinds import removed_in
+from olmc.load.validation.loading_checks import CRD_KIND
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView
-from olmc.model.values import mapping, mappings, text
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.gvk import GVK, gvk_of, split_api_version
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.semver import Version, tolerant_or_none
 
 GUIDE = "https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 
-_IN_1_22 = {
-    "scheduling.k8s.io/v1beta1": {"PriorityClass"},
-    "rbac.authorization.k8s.io/v1beta1": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
-    "apiregistration.k8s.io/v1beta1": {"APIService"},
-    "authentication.k8s.io/v1beta1": {"TokenReview"},
-    "authorization.k8s.io/v1beta1": {"LocalSubjectAccessReview", "SelfSubjectAccessReview", "SubjectAccessReview"},
-    "admissionregistration.k8s.io/v1beta1": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},
-    "coordination.k8s.io/v1beta1": {"Lease"},
-    "extensions/v1beta1": {"Ingress"},
-    "networking.k8s.io/v1beta1": {"Ingress", "IngressClass"},
-    "storage.k8s.io/v1beta1": {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"},
-    "certificates.k8s.io/v1beta1": {"CertificateSigningRequest"},
-}
-_IN_1_25 = {
-    "batch/v1beta1": {"CronJob"},
-    "discovery.k8s.io/v1beta1": {"EndpointSlice"},
-    "events.k8s.io/v1beta1": {"Event"},
-    "autoscaling/v2beta1": {"HorizontalPodAutoscaler"},
-    "policy/v1beta1": {"PodDisruptionBudget", "PodSecurityPolicy"},
-    "node.k8s.io/v1beta1": {"RuntimeClass"},
-}
-_IN_1_26 = {"autoscaling/v2beta2": {"HorizontalPodAutoscaler"}}
+# Kubernetes removed them as well, but the validator of operator-framework/api does not know it (R-CAT-256).
+_UNNOTICED = frozenset({"FlowSchema", "PriorityLevelConfiguration", "SelfSubjectRulesReview"})
 
 _SOFT_GROUP, _SOFT_RESOURCE = "policy", "podsecuritypolicies"
 _CRDS = "ClusterServiceVersion.Spec.CustomResourceDefinitions"
@@ -96,35 +78,36 @@ def listed(found: Found) -> str:
 
 
 def removed_in_1_22(bundle: Bundle) -> Removed:
-    """What Kubernetes 1.22 has removed, CRDs of v1beta1 first of all."""
-    found: dict[str, list[str]] = {}
-    for file in bundle.files:
-        obj = file.manifest.object
-        if (obj.get("kind"), obj.get("apiVersion")) == (CRD_KIND, CRD_V1BETA1):
-            found.setdefault("CRD", []).append(text(mapping(obj.get("metadata")).get("name")))
-    return Removed(22, found | _objects(bundle, _IN_1_22), {})
+    """What Kubernetes 1.22 has removed."""
+    return Removed(22, _objects(bundle, 22), {})
 
 
-def _objects(bundle: Bundle, removed: Mapping[str, set[str]]) -> dict[str, list[str]]:
+def noticed(minor: int) -> frozenset[GVK]:
+    """The APIs that are looked for of those that a minor version of Kubernetes 1 has removed."""
+    return frozenset(api for api in removed_in(minor) if api.kind not in _UNNOTICED)
+
+
+def _objects(bundle: Bundle, minor: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
+    removed = noticed(minor)
     for file in bundle.files:
         obj = file.manifest.object
-        kind = text(obj.get("kind"))
-        if kind in removed.get(text(obj.get("apiVersion")), ()):
+        if gvk_of(obj) in removed:
+            kind = "CRD" if obj["kind"] == CRD_KIND else obj["kind"]
             found.setdefault(kind, []).append(text(mapping(obj.get("metadata")).get("name")))
     return found
 
 
 def _removed_in_1_25(bundle: Bundle) -> Removed:
     csv = CsvView(bundle.csv)
-    found = _objects(bundle, _IN_1_25)
+    found = _objects(bundle, 25)
     described: set[str] = set()
     for relation in ("owned", "required"):
         for index, item in enumerate(csv.descriptions("customresourcedefinitions", relation)):
             for number, resource in enumerate(mappings(item.get("resources"))):
                 kind = text(resource.get("kind"))
                 described.add(f"{kind.lower()}s")
-                if kind in _IN_1_25.get(text(resource.get("version")), ()):
+                if GVK(*split_api_version(resource.get("version")), kind) in noticed(25):
                     name = f"{_CRDS}.{relation.capitalize()}[{index}].Resource[{number}]"
                     found.setdefault(kind, []).append(name)
     soft = [
@@ -137,4 +120,4 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
 
 
 def _removed_in_1_26(bundle: Bundle) -> Removed:
-    return Removed(26, _objects(bundle, _IN_1_26), {})
+    return Removed(26, _objects(bundle, 26), {})

@@ -1,4 +1,4 @@
-"""Values of a stranger's manifest, which may be of any type anywhere: what there is of the type that belongs there."""
+"""Untrusted values, which may be of any type anywhere: what there is of the type that belongs there."""
 
 from __future__ import annotations
 

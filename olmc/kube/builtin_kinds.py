@@ -1,14 +1,18 @@
-"""The kinds that every API server has, and until when it had others."""
+"""The kinds that every API server with OLM has: in which versions, until when it had others, and what they are called.
+
+Kinds that only some clusters have are in the tables as far as bundles may hold them (R-CAT-750).
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import NamedTuple
 
-from olmc.kube.scopes import CLUSTER_SCOPED
-from olmc.model.operators import APIKey
+from olmc.model.gvk import GVK, GroupKind, split_api_version
+from olmc.model.kube_version import minor_of
+from olmc.model.operators import OLM_GROUP
 
-_KINDS = {
+_SERVED = {
     ("", "v1"): "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
     "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
     ("admissionregistration.k8s.io", "v1"): "MutatingWebhookConfiguration ValidatingAdmissionPolicy "
@@ -49,9 +53,9 @@ class Removal(NamedTuple):
     replacement: str
 
 
-# By apiVersion and kind (kubernetes.io, "Deprecated API Migration Guide").
+# From the "Deprecated API Migration Guide" of kubernetes.io.
 _REMOVED = {
-    (api_version, kind): Removal(minor, replacement)
+    GVK(*split_api_version(api_version), kind): Removal(minor, replacement)
     for api_version, minor, replacement, kinds in (
         ("admissionregistration.k8s.io/v1beta1", 22, "admissionregistration.k8s.io/v1",
          "MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
@@ -93,52 +97,116 @@ _REMOVED = {
     for kind in kinds.split()
 }  # fmt: skip
 
-# OLM goes by the kind alone.
-_CLUSTER_SCOPED = frozenset(kind for _, kind in CLUSTER_SCOPED)
+CLUSTER_SCOPED: frozenset[GroupKind] = frozenset(
+    GroupKind(group, kind)
+    for group, kinds in {
+        "": "ComponentStatus Namespace Node PersistentVolume",
+        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+        "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+        "ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io": "CustomResourceDefinition",
+        "apiregistration.k8s.io": "APIService",
+        "authentication.k8s.io": "SelfSubjectReview TokenReview",
+        "authorization.k8s.io": "SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+        "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
+        "console.openshift.io": "ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample",
+        "extensions": "PodSecurityPolicy",
+        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+        "networking.k8s.io": "IPAddress IngressClass ServiceCIDR",
+        "node.k8s.io": "RuntimeClass",
+        "operators.coreos.com": "Install OLMConfig Operator",
+        "policy": "PodSecurityPolicy",
+        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
+        "resource.k8s.io": "DeviceClass ResourceSlice",
+        "scheduling.k8s.io": "PriorityClass",
+        "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+    }.items()
+    for kind in kinds.split()
+)
+"""Kinds whose objects have no namespace: those of every API server with OLM, and those of OpenShift in bundles."""
+
+SHORT_NAMES = {
+    "CatalogSource": "catsrc",
+    "CertificateSigningRequest": "csr",
+    "ClusterServiceVersion": "csv csvs",
+    "ConfigMap": "cm",
+    "CronJob": "cj",
+    "CustomResourceDefinition": "crd crds",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "Endpoints": "ep",
+    "Event": "ev",
+    "HorizontalPodAutoscaler": "hpa",
+    "Ingress": "ing",
+    "InstallPlan": "ip",
+    "LimitRange": "limits",
+    "Namespace": "ns",
+    "NetworkPolicy": "netpol",
+    "Node": "no",
+    "OperatorCondition": "condition",
+    "OperatorGroup": "og",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "Pod": "po",
+    "PodDisruptionBudget": "pdb",
+    "PriorityClass": "pc",
+    "ReplicaSet": "rs",
+    "ReplicationController": "rc",
+    "ResourceQuota": "quota",
+    "Service": "svc",
+    "ServiceAccount": "sa",
+    "StatefulSet": "sts",
+    "StorageClass": "sc",
+    "Subscription": "sub subs",
+}
+"""The names that kubectl knows kinds by besides kind and plural."""
+
+# What is built in for us, but what a real API server knows from CRDs only.
+_BY_CRDS = frozenset({OLM_GROUP, "console.openshift.io"})
 
 
 @cache
-def builtin_kinds() -> tuple[tuple[str, str], ...]:
-    """The group and name of every kind that an API server with OLM has today, each once, sorted."""
-    return tuple(sorted({(group, kind) for (group, _), kinds in _KINDS.items() for kind in kinds.split()}))
+def builtin_kinds() -> tuple[GroupKind, ...]:
+    """Every kind that an API server with OLM serves today, each once, sorted."""
+    return tuple(sorted({GroupKind(group, kind) for (group, _), kinds in _SERVED.items() for kind in kinds.split()}))
 
 
-def versions_of(group: str, kind: str) -> tuple[str, ...]:
+@cache
+def kubernetes_kinds() -> frozenset[GroupKind]:
+    """The kinds that Kubernetes itself has or had, so that no CRD has a say in them."""
+    known = {*builtin_kinds(), *(api.group_kind for api in _REMOVED), *CLUSTER_SCOPED}
+    return frozenset(kind for kind in known if kind.group not in _BY_CRDS)
+
+
+def versions_of(kind: GroupKind) -> tuple[str, ...]:
     """The versions in which an API server with OLM serves a kind today, () if it does not."""
-    return tuple(v for (g, v), kinds in _KINDS.items() if g == group and kind in kinds.split())
+    return tuple(v for (group, v), kinds in _SERVED.items() if group == kind.group and kind.kind in kinds.split())
 
 
-def minor_of(kube_version: str) -> int:
-    """The minor version of Kubernetes 1 in a version like `v1.36.2`."""
-    parts = kube_version.removeprefix("v").split(".")
-    digits = "".join(char for char in parts[1] if char.isdigit()) if len(parts) > 1 else ""
-    return int(digits) if digits else 0
-
-
-def is_native(api: APIKey, kube_version: str) -> bool:
+def is_native(api: GVK, kube_version: str) -> bool:
     """Whether an API server of this version serves a kind without any CRD."""
-    if api.kind in _KINDS.get((api.group, api.version), "").split():
+    if api.kind in _SERVED.get((api.group, api.version), "").split():
         return True
-    removal = _REMOVED.get((f"{api.group}/{api.version}", api.kind))
+    removal = _REMOVED.get(api)
     return removal is not None and minor_of(kube_version) < removal.minor
 
 
 def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
     """Whether an API server of this version serves any kind of a group and version without any CRD."""
-    minor, api_version = minor_of(kube_version), f"{group}/{version}"
-    gone = (removal.minor for (known, _), removal in _REMOVED.items() if known == api_version)
-    return (group, version) in _KINDS or any(minor < at for at in gone)
+    gone = (removal.minor for api, removal in _REMOVED.items() if (api.group, api.version) == (group, version))
+    return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in gone)
 
 
-def removal_of(api_version: str, kind: str, kube_version: str) -> Removal | None:
+def removal_of(api: GVK, kube_version: str) -> Removal | None:
     """Since when an API server of this version no longer serves a kind, None if it may."""
-    removal = _REMOVED.get((api_version, kind))
+    removal = _REMOVED.get(api)
     return removal if removal is not None and minor_of(kube_version) >= removal.minor else None
 
 
-def is_cluster_scoped(kind: str) -> bool:
-    """Whether objects of a built-in or optional kind (R-CAT-750) have no namespace."""
-    return kind in _CLUSTER_SCOPED
+@cache
+def removed_in(minor: int) -> frozenset[GVK]:
+    """The APIs that a minor version of Kubernetes 1 was the first not to serve."""
+    return frozenset(api for api, removal in _REMOVED.items() if removal.minor == minor)
 
 
 def plural_of(kind: str) -> str:

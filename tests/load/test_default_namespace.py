@@ -3,46 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pytest
 from scenarios import write
 
 import olmc
-from olmc.kube.scopes import crd_scopes
-from olmc.model.rbac import RBAC
-from olmc.settle.scopes import scope_of
-
-VERSION = "v1.36.2"
-
-
-def crd(scope: str, group: str = "tides.example.com", kind: str = "Tide") -> dict[str, Any]:
-    spec = {"group": group, "names": {"kind": kind}, "scope": scope}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-
-
-@pytest.mark.parametrize(
-    ("api_version", "kind", "crds", "scope"),
-    [
-        ("v1", "ConfigMap", (), "Namespaced"),
-        ("v1", "Namespace", (), "Cluster"),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", (), "Cluster"),
-        ("operators.coreos.com/v1alpha1", "Subscription", (), "Namespaced"),
-        ("operators.coreos.com/v1", "OLMConfig", (), "Cluster"),
-        ("tides.example.com/v1", "Tide", (), None),
-        ("tides.example.com/v1", "Tide", (crd("Cluster"),), "Cluster"),
-        ("tides.example.com/v2", "Tide", (crd("Namespaced"),), "Namespaced"),
-        ("tides.example.com/v1", "Tide", ({"kind": "CustomResourceDefinition", "spec": "broken"},), None),
-        ("storms.example.com/v1", "Tide", (crd("Cluster"),), None),
-        ("storms.example.com/v1", "Namespace", (), None),
-        (f"{RBAC}/v1", "ClusterRole", (crd("Namespaced", RBAC, "ClusterRole"),), "Cluster"),
-        (f"{RBAC}/v1", "Role", (crd("Cluster", RBAC, "Role"),), "Namespaced"),
-    ],
-)
-def test_scope(api_version: str, kind: str, crds: tuple[dict[str, Any], ...], scope: str | None) -> None:
-    """By what Kubernetes has built in, which no CRD overrules, or by a CRD; a kind of the same name in another group is
-    another kind."""
-    assert scope_of({"apiVersion": api_version, "kind": kind}, crd_scopes(crds), VERSION) == scope
 
 
 def test_a_workspace_without_namespaces_is_compiled_in_the_default_one(project: Path, tmp_path: Path) -> None:

@@ -1,0 +1,170 @@
+"""What clients know about kinds: scope, plural, other names, and in which versions a cluster serves them.
+
+Kubernetes' own kinds are as Kubernetes has them, whatever CRDs say; all others are as their CRDs say, and OLM's and
+OpenShift's are known without one (R-CAT-750). What a kind is, its group and its name decide together: an Operator of
+example.com has nothing to do with OLM's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from olmc.kube.builtin_kinds import (
+    CLUSTER_SCOPED,
+    SHORT_NAMES,
+    builtin_kinds,
+    has_native_kinds,
+    is_native,
+    kubernetes_kinds,
+    plural_of,
+)
+from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.gvk import GVK, GroupKind, gvk_of
+from olmc.model.objects import KubernetesObject
+from olmc.model.suggestions import POSSIBLE, closest
+
+Scope = Literal["Namespaced", "Cluster"]
+
+CRD = "CustomResourceDefinition"
+_CRD = GroupKind("apiextensions.k8s.io", CRD)
+
+
+class RestMapping(NamedTuple):
+    """A kind: its group, name and plural (what RBAC calls the resource), whether it has namespaces, other names.
+
+    `versions` are those that its CRD serves, () without one.
+    """
+
+    group: str
+    kind: str
+    plural: str
+    namespaced: bool
+    names: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    def is_called(self, name: str) -> bool:
+        """Whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
+        wanted = name.lower()
+        own = {self.kind.lower(), self.plural, *self.names}
+        base, _, group = wanted.partition(".")
+        return wanted in own or (base in own and group == self.group)
+
+
+class RestMapper(NamedTuple):
+    """The kinds of a cluster; `custom` are those of its CRDs."""
+
+    custom: Mapping[GroupKind, RestMapping] = MappingProxyType({})
+
+    def mapping(self, kind: GroupKind) -> RestMapping:
+        """What is known of a kind; one that nobody knows has namespaces and the usual plural."""
+        return self.custom.get(kind) or _builtin(kind)
+
+    def of(self, obj: KubernetesObject) -> RestMapping:
+        """What is known of an object's kind."""
+        return self.mapping(gvk_of(obj).group_kind)
+
+    def scope(self, api: GVK, kube_version: str) -> Scope | None:
+        """The scope of an API, None if neither an API server of this version nor a CRD has it."""
+        if not self.mapping(api.group_kind).namespaced:
+            return "Cluster"
+        return "Namespaced" if is_native(api, kube_version) or api.group_kind in self.custom else None
+
+    def serves_kind(self, api: GVK, extra: Container[str], kube_version: str) -> bool:
+        """Whether the cluster serves a kind: a built-in one, one of a CRD, or one of `extra` (as `GVK.path`)."""
+        crd = self.custom.get(api.group_kind)
+        return is_native(api, kube_version) or api.path in extra or (crd is not None and api.version in crd.versions)
+
+    def serves_version(self, group: str, version: str, extra: Iterable[str], kube_version: str) -> bool:
+        """Whether the cluster serves any kind of a group and version, wherever that comes from (see `serves_kind`)."""
+        return (
+            has_native_kinds(group, version, kube_version)
+            or any(path.startswith(f"{group}/{version}/") for path in extra)
+            or any(crd.group == group and version in crd.versions for crd in self.custom.values())
+        )
+
+    def ignored_namespace(self, obj: KubernetesObject) -> Any:
+        """The namespace in an object that the API server clears, None where it clears none.
+
+        OLM's proposed v2alpha1 is left alone: what it says of its objects' namespaces has rules of its own.
+        """
+        namespace = mapping(obj.get("metadata")).get("namespace")
+        if not namespace or obj.get("apiVersion") == "operators.coreos.com/v2alpha1":
+            return None
+        return None if self.of(obj).namespaced else namespace
+
+    def in_its_scope(self, obj: KubernetesObject) -> KubernetesObject:
+        """An object as the API server stores it: the kind decides whether it has a namespace, not what is written."""
+        if self.ignored_namespace(obj) is None:
+            return obj
+        return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "namespace"}}
+
+
+BUILTIN = RestMapper()
+"""What is known without any CRD."""
+
+
+@lru_cache(maxsize=512)
+def _builtin(kind: GroupKind) -> RestMapping:
+    names = tuple(SHORT_NAMES.get(kind.kind, "").split()) if kind in builtin_kinds() else ()
+    return RestMapping(*kind, plural_of(kind.kind), kind not in CLUSTER_SCOPED, names)
+
+
+def rest_mapper(objects: Iterable[KubernetesObject]) -> RestMapper:
+    """What the CRDs among `objects` say; of several for one kind the first counts, for the API server refuses the names
+    of those that come later."""
+    custom: dict[GroupKind, RestMapping] = {}
+    for obj in objects:
+        if obj.get("kind") == CRD and gvk_of(obj).group_kind == _CRD:
+            crd = _custom(mapping(obj.get("spec")))
+            if crd.kind and crd.group_kind not in kubernetes_kinds():
+                custom.setdefault(crd.group_kind, crd)
+    return RestMapper(custom)
+
+
+def _custom(spec: Mapping[str, Any]) -> RestMapping:
+    """The kind that a CRD defines."""
+    names = mapping(spec.get("names"))
+    kind = text(names.get("kind"))
+    others = (text(names.get("singular")) or kind, *texts(names.get("shortNames")))
+    return RestMapping(
+        text(spec.get("group")),
+        kind,
+        text(names.get("plural")) or plural_of(kind),
+        spec.get("scope") != "Cluster",
+        tuple(name.lower() for name in others),
+        tuple(text(version.get("name")) for version in mappings(spec.get("versions")) if version.get("served")),
+    )
+
+
+def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
+    """The built-in kinds, those of CRDs among the objects, and whatever other kinds the objects have; sorted.
+
+    Of a kind that nobody knows, the first object says whether it has namespaces.
+    """
+    objects = tuple(objects)
+    mapper = rest_mapper(objects)
+    found = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
+    for obj in objects:
+        kind = gvk_of(obj).group_kind
+        if kind not in found:
+            namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
+            found[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
+    return tuple(sorted(found.values()))
+
+
+def called(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
+    """The kinds that go by a name."""
+    return tuple(kind for kind in kinds if kind.is_called(name))
+
+
+def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
+    """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
+    names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}
+    return names.get(closest(name, names, POSSIBLE), "")

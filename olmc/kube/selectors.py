@@ -1,0 +1,265 @@
+"""Label and field selectors: read from objects and from queries, judged, and held against objects.
+
+Wherever a label selector comes from, it is a list of requirements, all of which must hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.golang import is_label_value, is_qualified_name
+from olmc.kube.field_errors import FieldError
+from olmc.kube.field_path import Path, typed
+from olmc.kube.object_meta import label_errors
+from olmc.model.coerce import mapping, mappings, text, texts
+
+SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
+
+_WITH_VALUES = ("In", "NotIn")
+_WITHOUT_VALUES = ("Exists", "DoesNotExist")
+_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)")
+_FIELD_TERM = re.compile(r"\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*", re.DOTALL)
+
+
+class SelectorError(ValueError):
+    """The text of a selector can't be read; says why in Kubernetes' words."""
+
+
+class Requirement(NamedTuple):
+    """A condition on one label: `operator` is In, NotIn, Exists or DoesNotExist, in queries also Gt or Lt."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """Kubernetes' text for a requirement that can't be used, "" for one that can."""
+        if self.operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
+            return f'"{self.operator}" is not a valid label selector operator'
+        if self.operator in _WITH_VALUES and not self.values:
+            return "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+        if self.operator in _WITHOUT_VALUES and self.values:
+            return f"values: Invalid value: {[*self.values]}: values set must be empty for exists and does not exist"
+        return _key_problem(self.key) or _value_problem(self.key, self.values)
+
+    def holds(self, labels: Mapping[str, Any]) -> bool:
+        """Whether labels fulfil it, as Kubernetes has it: NotIn holds where the label is not there."""
+        value = text(labels[self.key]) if self.key in labels else None
+        if self.operator in _WITHOUT_VALUES:
+            return (value is not None) == (self.operator == "Exists")
+        if self.operator == "NotIn":
+            return value not in self.values
+        if self.operator == "In":
+            return value in self.values
+        number, limit = _integer(value or ""), int(self.values[0])
+        return number is not None and (number > limit if self.operator == "Gt" else number < limit)
+
+
+def _key_problem(key: str) -> str:
+    problems = is_qualified_name(key)
+    return f'key: Invalid value: "{key}": {"; ".join(problems)}' if problems else ""
+
+
+def _value_problem(key: str, values: Iterable[str]) -> str:
+    for index, value in enumerate(values):
+        problems = is_label_value(value)
+        if problems:
+            return f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(problems)}'
+    return ""
+
+
+def _integer(value: str) -> int | None:
+    return int(value) if re.fullmatch(r"[+-]?[0-9]{1,18}", value) else None
+
+
+# Selectors of objects (metav1.LabelSelector).
+
+
+def requirements(selector: Any) -> Iterator[Requirement]:
+    """The requirements of an object's selector: labels to match by their keys, then expressions in their order."""
+    for key, value in sorted(mapping(mapping(selector).get("matchLabels")).items()):
+        yield Requirement(key, "In", (text(value),))
+    for expression in mappings(mapping(selector).get("matchExpressions")):
+        values = tuple(texts(expression.get("values")))
+        yield Requirement(text(expression.get("key")), text(expression.get("operator")), values)
+
+
+def is_empty(selector: Any) -> bool:
+    """Whether a selector, after the API server dropped what it does not know, says nothing (R-OG-1, R-OG-2)."""
+    return not any(mapping(selector).get(field) for field in SELECTOR_FIELDS)
+
+
+def matches(selector: Any, labels: Mapping[str, Any]) -> bool:
+    """Whether labels satisfy every requirement of a selector; an empty selector matches everything."""
+    return all(requirement.holds(labels) for requirement in requirements(selector))
+
+
+def problem(selector: Any) -> str:
+    """Kubernetes' text for a selector that can't be used, "" for one that can (R-OG-1)."""
+    return next((wrong for requirement in requirements(selector) if (wrong := requirement.problem)), "")
+
+
+def is_selector(value: Any) -> bool:
+    """Whether a value that nobody has looked at yet is a selector that the API server takes."""
+    if not isinstance(value, Mapping):
+        return False
+    labels, expressions = value.get("matchLabels") or {}, value.get("matchExpressions") or []
+    return (
+        isinstance(labels, Mapping)
+        and _are_texts([*labels, *labels.values()])
+        and isinstance(expressions, list)
+        and all(isinstance(expression, Mapping) and _is_expression(expression) for expression in expressions)
+        and not problem(value)
+    )
+
+
+def _is_expression(value: Mapping[str, Any]) -> bool:
+    values = value.get("values") or []
+    return isinstance(values, list) and _are_texts([value.get("key"), *values])
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def selector_errors(selector: Any, path: Path) -> Iterator[FieldError]:
+    """What API validation finds wrong with a label selector; one that is missing is right."""
+    yield from label_errors(mapping(mapping(selector).get("matchLabels")), path.child("matchLabels"))
+    for index, expression in enumerate(mappings(mapping(selector).get("matchExpressions"))):
+        yield from expression_errors(expression, path.child("matchExpressions").item(index))
+
+
+def expression_errors(
+    expression: Mapping[str, Any], path: Path, *, numbers: bool = False, free_values: bool = False
+) -> Iterator[FieldError]:
+    """What API validation finds wrong with one requirement of a selector.
+
+    `numbers`: it may compare, as one of nodes may; `free_values`: its values need not be those of labels.
+    """
+    operator, values = text(expression.get("operator")), texts(expression.get("values"))
+    if operator in _WITH_VALUES:
+        if not values:
+            yield path.child("values").required("must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in _WITHOUT_VALUES:
+        if values:
+            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield path.child("values").forbidden(detail)
+    elif numbers and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield path.child("values").required("must be specified single value when `operator` is 'Lt' or 'Gt'")
+    else:
+        yield path.child("operator").invalid(typed(operator), "not a valid selector operator")
+    key = text(expression.get("key"))
+    yield from path.child("key").all_invalid(key, is_qualified_name(key))
+    for index, value in enumerate(() if free_values else values):
+        yield from path.child("values").item(index).all_invalid(value, is_label_value(value))
+
+
+# Selectors of queries, as in `kubectl get -l` and `--field-selector`.
+
+
+def parse_label_selector(selector: str) -> Iterator[Requirement]:
+    """The requirements in a text like `a=1,b in (2, 3),!c`; SelectorError when it can't be read."""
+    tokens = _tokens(selector)
+    position = 0
+    while tokens:
+        requirement, position = _requirement(tokens, position)
+        yield requirement
+        if position == len(tokens):
+            return
+        if tokens[position] != ",":
+            raise _unreadable(f"found '{tokens[position]}', expected: ',' or 'end of string'")
+        position += 1
+
+
+def _tokens(selector: str) -> list[str]:
+    tokens, end, stripped = [], 0, selector.rstrip()
+    while end < len(stripped):
+        token = _TOKEN.match(stripped, end)
+        if token is None:
+            raise _unreadable(f"found '{stripped[end]}'")
+        tokens.append(token.group(1))
+        end = token.end()
+    return tokens
+
+
+def _requirement(tokens: Sequence[str], at: int) -> tuple[Requirement, int]:
+    """The requirement that begins at a token, and the place behind it."""
+    first = _token(tokens, at)
+    if first == "!":
+        return Requirement(_key(_token(tokens, at + 1)), "DoesNotExist"), at + 2
+    key, operator = _key(first), _token(tokens, at + 1)
+    if operator in ("", ","):
+        return Requirement(key, "Exists"), at + 1
+    if operator in ("in", "notin"):
+        values, end = _set(tokens, at + 2)
+        return Requirement(key, "In" if operator == "in" else "NotIn", _values(key, values)), end
+    value = _token(tokens, at + 2)
+    value = "" if value == "," else value
+    end = at + (3 if value else 2)
+    if operator in ("=", "==", "!="):
+        return Requirement(key, "NotIn" if operator == "!=" else "In", _values(key, (value,))), end
+    if operator in ("<", ">"):
+        if _integer(value) is None:
+            raise _unreadable("for 'Gt', 'Lt' operators, the value must be an integer")
+        return Requirement(key, "Gt" if operator == ">" else "Lt", (value,)), end
+    raise _unreadable(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
+
+
+def _set(tokens: Sequence[str], at: int) -> tuple[tuple[str, ...], int]:
+    """The values in parentheses, of which those that are not there are empty."""
+    if _token(tokens, at) != "(":
+        raise _unreadable(f"found '{_token(tokens, at)}', expected: '('")
+    values, value, at = [], "", at + 1
+    while (token := _token(tokens, at)) != ")":
+        if token == ",":
+            values.append(value)
+            value = ""
+        elif token and not value and token not in ("(", "=", "==", "!=", "!", "<", ">"):
+            value = token
+        else:
+            raise _unreadable(f"found '{token}', expected: ',' or ')'")
+        at += 1
+    return (*values, value), at + 1
+
+
+def _token(tokens: Sequence[str], at: int) -> str:
+    return tokens[at] if at < len(tokens) else ""
+
+
+def _key(key: str) -> str:
+    if wrong := _key_problem(key):
+        raise _unreadable(wrong)
+    return key
+
+
+def _values(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := _value_problem(key, values):
+        raise _unreadable(wrong)
+    return values
+
+
+def _unreadable(wrong: str) -> SelectorError:
+    return SelectorError(f"unable to parse requirement: {wrong}")
+
+
+class FieldTerm(NamedTuple):
+    """A condition on one field: its value is the given one, or with `equal` false any other."""
+
+    field: str
+    value: str
+    equal: bool
+
+
+def parse_field_selector(selector: str) -> Iterator[FieldTerm]:
+    """The terms in a text like `metadata.name=a,status!=b`; SelectorError when it can't be read."""
+    for term in selector.split(","):
+        if term.strip():
+            parts = _FIELD_TERM.fullmatch(term)
+            if parts is None:
+                raise SelectorError(f"invalid selector: '{selector}'; can't understand '{term}'")
+            field, operator, value = parts.groups()
+            yield FieldTerm(field, value, operator != "!=")

@@ -1,0 +1,48 @@
+"""Which objects of bundles have a namespace: by group and kind, except where OLM goes by the kind alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmc.kube.restmapper import BUILTIN
+from olmc.model.location import Source
+from olmc.model.objects import CatalogKey
+from olmc.model.options import Options
+from olmc.model.workspace import Manifest
+from olmc.profiles.resolve import profile_of
+from olmc.proposed.content import namespaces_of, placed_steps
+from olmc.resolve.steps import Content
+
+SOURCE = Source("a.yaml", "")
+
+
+def content_of(api_version: str, kind: str) -> Content:
+    csv: dict[str, Any] = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": "kettle.v1.0.0", "namespace": "kitchen"},
+        "spec": {"version": "1.0.0", "install": {"strategy": "deployment", "spec": {"deployments": []}}},
+    }
+    obj = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}}
+    return Content(Manifest(csv, SOURCE), (("a.yaml", Manifest(obj, SOURCE)),))
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "namespaced"),
+    [
+        ("operators.coreos.com/v1", "Operator", False),
+        ("example.com/v1", "Operator", True),
+        ("example.com/v1", "ConsoleLink", True),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", False),
+        ("authorization.openshift.io/v1", "ClusterRole", False),
+        ("authorization.openshift.io/v1", "Role", True),
+    ],
+)
+def test_bundle_objects_r_cat_712(api_version: str, kind: str, *, namespaced: bool) -> None:
+    content = content_of(api_version, kind)
+    assert namespaces_of([content], BUILTIN) == (("default", "kitchen") if namespaced else ("kitchen",))
+    profile = profile_of(Options().olm_version)
+    *_, step = placed_steps(content, "home", "", "", CatalogKey("", ""), BUILTIN, profile)
+    assert (step.kind, step.object["metadata"].get("namespace", "")) == (kind, "home" if namespaced else "")
