@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.golang.unknown import unknown_keys
+from olmc.kube.selectors import is_empty
 from olmc.load.shape import Keys, unlisted
 from olmc.model.alike import closest
 from olmc.model.objects import KubernetesObject
 from olmc.model.profile import Profile
 from olmc.resources import schema
 from olmc.settle.known import CONVERSION, unknown_config
-from olmc.settle.selectors import is_empty
 
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
 """The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas."""

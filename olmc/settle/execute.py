@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from olmc.kube.field_errors import Keys
+from olmc.kube.rbac import rules_allow
+from olmc.kube.rbac_access import access, escalation, quoted_list
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
-from olmc.model.rbac import RBAC
+from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
-from olmc.settle.escalation import not_held, quoted_list
 from olmc.settle.given_plans import INSTALLING, is_approved
 from olmc.settle.groups import with_targets
-from olmc.settle.permissions import Rule, access, allowed
 from olmc.settle.stock import CRD, StepError, Target, resource_of, unserved, with_step
 from olmc.settle.tokens import missing_token
 
@@ -131,8 +131,7 @@ def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> st
         return ""  # which OLM notices before it writes
     api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
     scope = "" if is_cluster_wide else group.namespace
-    wanted = {"verbs": ["create"], "apiGroups": [api_group], "resources": [resource]}
-    if allowed(_granted(cluster, scope, group), wanted):
+    if rules_allow(_granted(cluster, scope, group), Request("create", api_group, resource)):
         return ""
     full = f"{resource}.{api_group}" if api_group else resource
     where = f'in the namespace "{scope}"' if scope else "at the cluster scope"
@@ -148,7 +147,7 @@ def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> st
     key = Identity(RBAC, step.kind, scope, step.name)
     if not group.spec.get("serviceAccountName") or key not in after.stock or key in before.stock:
         return ""
-    missing = not_held(_granted(before, scope, group), after.stock[key].object, before.stock)
+    missing = escalation(_granted(before, scope, group), after.stock[key].object, before.stock)
     if not missing:
         return ""
     _, resource, doing = _CORE[step.kind]
@@ -163,8 +162,8 @@ def _scope(step: Step, group: Group) -> str:
     return "" if is_cluster_scoped(step.kind) else group.namespace
 
 
-def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[Rule, ...]:
-    return access(cluster.stock).rules(group.namespace, group.spec["serviceAccountName"], scope)
+def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[PolicyRule, ...]:
+    return access(cluster.stock).rules(scope, Subject(ACCOUNT, group.namespace, group.spec["serviceAccountName"]))
 
 
 def _user(group: Group) -> str:

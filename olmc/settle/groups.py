@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from olmc.kube.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
-from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
 from olmc.yaml import locate
 
 _LABEL_LIMIT = 63

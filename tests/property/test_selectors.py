@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmc.settle.selectors import is_empty, matches, problem
+from olmc.kube.selectors import is_empty, matches, problem
 
 # A busy machine is no reason to fail.
 CALM = settings(deadline=None)

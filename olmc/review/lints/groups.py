@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from olmc.kube.selectors import is_empty
 from olmc.model.diagnostic import Diagnostic
 from olmc.review.lints.subject import Lint, Subject, full_name, of_kind
 from olmc.rules import lints as rules
-from olmc.settle.selectors import is_empty
 from olmc.yaml import at
 
 PROVIDED_APIS = "olm.providedAPIs"
