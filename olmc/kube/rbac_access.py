@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.golang.numbers import quoted
 from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
 from olmc.kube.selectors import is_selector, matches
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
 from olmc.model.values import mapping, mappings
 
@@ -183,22 +183,57 @@ _EVERYBODY = (
         ),
     ),
 )
-_RESOURCES = {"Role": "roles", "ClusterRole": "clusterroles"}
+_PLURALS = {
+    "Role": "roles",
+    "ClusterRole": "clusterroles",
+    "RoleBinding": "rolebindings",
+    "ClusterRoleBinding": "clusterrolebindings",
+}
 
 
-def escalation(granted: Sequence[PolicyRule], obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> str:
-    """The rights that an account with the rules `granted` would give away with a new Role or binding without having
-    them, as Kubernetes lists them; "" if there are none (R-CAT-605).
+def creation_refusal(access: Access, subject: Subject, group: str, resource: str, namespace: str) -> str:
+    """What the API server says when somebody may not create a resource in a namespace, "" for one without namespaces;
+    "" when it may."""
+    if rules_allow(access.rules(namespace, subject), Request("create", group, resource)):
+        return ""
+    full = f"{resource}.{group}" if group else resource
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    return (
+        f'{full} is forbidden: User "{subject.user_name}" cannot create resource "{resource}" in API group "{group}" '
+        f"{where}"
+    )
+
+
+def escalation_refusal(
+    access: Access, subject: Subject, key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+) -> str:
+    """What the API server says when somebody would give away rights with a new Role or binding without having them, ""
+    when that is not so (R-CAT-605).
 
     An account that may create Roles and bindings may put into them only what it may do itself, unless it has the verbs
     `escalate` and `bind`.
     """
-    if obj["kind"] in _RESOURCES:
-        exception, rules = Request("escalate", RBAC, _RESOURCES[obj["kind"]]), decode_rules(obj.get("rules"))
-    elif obj["kind"].endswith("Binding"):
-        bound = decode_binding(identity(obj), obj).role
-        exception = Request("bind", RBAC, _RESOURCES.get(bound.kind, ""), bound.name)
-        role = collect_roles((key, rendered.object) for key, rendered in stock.items()).by_identity.get(bound)
+    granted = access.rules(key.namespace, subject)
+    missing = _missing_rules(granted, key, obj, stock)
+    if not missing:
+        return ""
+    _, *groups = (member.name for member in with_groups(subject))
+    return (
+        f'{_PLURALS[key.kind]}.{RBAC} "{key.name}" is forbidden: user "{subject.user_name}" '
+        f"(groups={_quoted_list(groups)}) is attempting to grant RBAC permissions not currently held:\n{missing}"
+    )
+
+
+def _missing_rules(
+    granted: Sequence[PolicyRule], key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+) -> str:
+    """The rights that a Role or binding would give away without their being `granted`, as Kubernetes lists them."""
+    if key.kind in ("Role", "ClusterRole"):
+        exception, rules = Request("escalate", RBAC, _PLURALS[key.kind]), decode_rules(obj.get("rules"))
+    elif key.kind in _PLURALS:
+        bound = decode_binding(key, obj).role
+        exception = Request("bind", RBAC, _PLURALS.get(bound.kind, ""), bound.name)
+        role = collect_roles((other, rendered.object) for other, rendered in stock.items()).by_identity.get(bound)
         rules = role.rules if role is not None else ()
     else:
         return ""
@@ -231,9 +266,9 @@ def _shown(rule: PolicyRule) -> str:
         ("ResourceNames", rule.names),
         ("Verbs", rule.verbs),
     )
-    return "{" + ", ".join(f"{name}:{quoted_list(values)}" for name, values in fields if values) + "}"
+    return "{" + ", ".join(f"{name}:{_quoted_list(values)}" for name, values in fields if values) + "}"
 
 
-def quoted_list(values: Iterable[str]) -> str:
+def _quoted_list(values: Iterable[str]) -> str:
     """Texts as Go's %q prints a list of them."""
     return f"[{' '.join(map(quoted, values))}]"

@@ -43,5 +43,10 @@ class Subject(NamedTuple):
     namespace: str
     name: str
 
+    @property
+    def user_name(self) -> str:
+        """What Kubernetes calls it when it makes a request."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}" if self.kind == ACCOUNT else self.name
+
     def __str__(self) -> str:
         return "/".join(part for part in self if part)

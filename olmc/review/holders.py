@@ -81,7 +81,7 @@ def _names(holder: Holder) -> set[str]:
     kind, namespace, name = holder.subject
     found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
     if kind == ACCOUNT:
-        found |= {f"sa/{namespace}/{name}", f"system:serviceaccount:{namespace}:{name}"}
+        found |= {f"sa/{namespace}/{name}", holder.subject.user_name}
     return found | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
 
 

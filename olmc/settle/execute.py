@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from olmc.kube.field_errors import Keys
-from olmc.kube.rbac import rules_allow
-from olmc.kube.rbac_access import access, escalation, quoted_list
+from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
-from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
+from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.settle.builtin import is_cluster_scoped
 from olmc.settle.descoped import no_group
 from olmc.settle.given_plans import INSTALLING, is_approved
@@ -131,40 +130,19 @@ def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> st
         return ""  # which OLM notices before it writes
     api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
     scope = "" if is_cluster_wide else group.namespace
-    if rules_allow(_granted(cluster, scope, group), Request("create", api_group, resource)):
-        return ""
-    full = f"{resource}.{api_group}" if api_group else resource
-    where = f'in the namespace "{scope}"' if scope else "at the cluster scope"
-    return (
-        f'error {doing} {step.name}: {full} is forbidden: User "{_user(group)}" cannot create resource "{resource}" in '
-        f'API group "{api_group}" {where}'
-    )
+    refusal = creation_refusal(access(cluster.stock), _subject(group), api_group, resource, scope)
+    return f"error {doing} {step.name}: {refusal}" if refusal else ""
 
 
 def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> str:
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
-    scope = _scope(step, group)
+    scope = "" if is_cluster_scoped(step.kind) else group.namespace
     key = Identity(RBAC, step.kind, scope, step.name)
     if not group.spec.get("serviceAccountName") or key not in after.stock or key in before.stock:
         return ""
-    missing = escalation(_granted(before, scope, group), after.stock[key].object, before.stock)
-    if not missing:
-        return ""
-    _, resource, doing = _CORE[step.kind]
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{group.namespace}", "system:authenticated")
-    return (
-        f'error {doing} {step.name}: {resource}.{RBAC} "{step.name}" is forbidden: user "{_user(group)}" '
-        f"(groups={quoted_list(groups)}) is attempting to grant RBAC permissions not currently held:\n{missing}"
-    )
+    refusal = escalation_refusal(access(before.stock), _subject(group), key, after.stock[key].object, before.stock)
+    return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
 
 
-def _scope(step: Step, group: Group) -> str:
-    return "" if is_cluster_scoped(step.kind) else group.namespace
-
-
-def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[PolicyRule, ...]:
-    return access(cluster.stock).rules(scope, Subject(ACCOUNT, group.namespace, group.spec["serviceAccountName"]))
-
-
-def _user(group: Group) -> str:
-    return f"system:serviceaccount:{group.namespace}:{group.spec['serviceAccountName']}"
+def _subject(group: Group) -> Subject:
+    return Subject(ACCOUNT, group.namespace, group.spec["serviceAccountName"])

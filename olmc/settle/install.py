@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.field_errors import invalid_text
-from olmc.kube.rbac import decode_rules, rules_allow
-from olmc.kube.rbac_access import Access
+from olmc.kube.rbac import decode_rules
+from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.model.cluster import Cluster, Installation, Member, Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.model.profile import Profile
-from olmc.model.rbac import ACCOUNT, PolicyRule, Request, Subject
+from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.model.values import mapping
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.deployments import existing_deployment, refusal, template_annotations, written_deployment
@@ -225,13 +225,7 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     account = group.spec.get("serviceAccountName")
     if not account or not csv.deployments:
         return ""
-    granted = access.rules(csv.namespace, Subject(ACCOUNT, csv.namespace, account))
-    if rules_allow(granted, Request("create", "apps", "deployments")):
-        return ""
-    return (
-        f'deployments.apps is forbidden: User "system:serviceaccount:{csv.namespace}:{account}" cannot create resource '
-        f'"deployments" in API group "apps" in the namespace "{csv.namespace}"'
-    )
+    return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
 def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:

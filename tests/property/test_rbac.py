@@ -21,7 +21,7 @@ from olmc.kube.rbac import (
     rules_allow,
     uncovered,
 )  # fmt: skip
-from olmc.kube.rbac_access import access, escalation, with_groups
+from olmc.kube.rbac_access import Access, access, escalation_refusal, with_groups
 from olmc.model.objects import Provenance, Rendered
 from olmc.model.rbac import PolicyRule, Request, Subject
 from olmc.review.permissions import permissions
@@ -166,10 +166,16 @@ def test_nobody_gives_away_what_he_lacks(granted: list[dict[str, Any]], given_aw
     held = decode_rules(granted)
     lacked = {request for rule in decode_rules(given_away) for request in requests_of(rule)}
     lacked = {request for request in lacked if not rules_allow(held, request)}
-    said = escalation(held, role("r", given_away).object, {})
+    giver = Subject("User", "", "ada")
+
+    def refusal(rules: tuple[PolicyRule, ...]) -> str:
+        new = role("r", given_away)
+        return escalation_refusal(Access({giver: rules}, {}), giver, new.identity, new.object, {})
+
+    said = refusal(held)
     free = rules_allow(held, Request("escalate", RBAC, "clusterroles"))
     assert bool(said) == (bool(lacked) and not free)
-    assert escalation((*held, *EVERYTHING), role("r", given_away).object, {}) == ""
+    assert refusal((*held, *EVERYTHING)) == ""
     if not free:
         assert all(f'"{request.verb}"' in said and f'"{request.url or request.resource}"' in said for request in lacked)
 
