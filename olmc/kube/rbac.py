@@ -44,6 +44,7 @@ def resource_matches(resources: Sequence[str], wanted: str) -> bool:
 
 def name_matches(names: Sequence[str], wanted: str) -> bool:
     """Whether a list of resourceNames includes a name, "" for a request without one; no list includes every name."""
+    # What is listed, or about to be created, has no name yet, so a list of names never includes it.
     return not names or (bool(wanted) and wanted in names)
 
 

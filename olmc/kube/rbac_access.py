@@ -26,7 +26,10 @@ def user(name: str) -> Subject:
 
 
 def with_groups(subject: Subject, *groups: str) -> tuple[Subject, ...]:
-    """A subject with the groups that it is in without anybody saying so, and other groups, by name."""
+    """A subject with the groups that it is in without anybody saying so, and other groups, by name.
+
+    See https://kubernetes.io/docs/reference/access-authn-authz/authentication/.
+    """
     return subject, *_implicit_groups(subject), *(Subject("Group", "", name) for name in groups)
 
 
@@ -62,7 +65,7 @@ def decode_role(obj: KubernetesObject) -> Role:
     )
 
 
-class Binding(NamedTuple):
+class RoleBinding(NamedTuple):
     """A RoleBinding or ClusterRoleBinding: the role that it names, there or not, and whom it is for."""
 
     identity: Identity
@@ -70,13 +73,13 @@ class Binding(NamedTuple):
     subjects: tuple[Subject, ...]
 
 
-def decode_binding(key: Identity, obj: KubernetesObject, namespace: str | None = None) -> Binding:
+def decode_binding(key: Identity, obj: KubernetesObject, namespace: str | None = None) -> RoleBinding:
     """A binding, decoded whatever is written there; `namespace` is that of service accounts without one, None for that
     of the binding."""
     ref = mapping(obj.get("roleRef"))
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
     role = Identity(RBAC, kind, key.namespace if kind == "Role" else "", name)
-    return Binding(key, role, tuple(_subjects(obj, key.namespace if namespace is None else namespace)))
+    return RoleBinding(key, role, tuple(_subjects(obj, key.namespace if namespace is None else namespace)))
 
 
 def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
@@ -123,6 +126,7 @@ class Roles(NamedTuple):
 
 def collect_roles(objects: Iterable[tuple[Identity, KubernetesObject]]) -> Roles:
     """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
+    # The API server puts it there whenever it starts, so hardly any workspace has it.
     by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
     by_label: dict[tuple[str, str], list[Identity]] = defaultdict(list)
     for key, obj in objects:
@@ -142,6 +146,7 @@ class Access(NamedTuple):
 
     def rules(self, namespace: str | None, *subjects: Subject) -> tuple[PolicyRule, ...]:
         """The rules that count for somebody who is all these subjects in a namespace, or with none in the cluster."""
+        # The API server lets members of system:masters pass before it looks at any RBAC.
         rules = [*EVERYTHING] if _MASTERS in subjects else []
         for subject in subjects:
             rules += self.cluster.get(subject, ())
@@ -239,6 +244,8 @@ def _missing_rules(
         return ""
     if rules_allow(granted, exception):
         return ""
+    # Kubernetes takes the new rules apart and looks for each right among all that the account has, so that several
+    # narrow rules may add up to a wide one (ConfirmNoEscalation in its pkg/registry/rbac/validation).
     held = (*granted, *_EVERYBODY)
     verbs: dict[PolicyRule, list[str]] = defaultdict(list)
     for rule in rules:

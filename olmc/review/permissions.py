@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.rbac import normalized
-from olmc.kube.rbac_access import Binding, Roles, collect_roles, decode_binding
+from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
 from olmc.model.objects import Identity, Origin, Provenance, Rendered
 from olmc.model.rbac import RBAC, PolicyRule, Subject
 from olmc.review.builtin_roles import builtin_roles
@@ -52,7 +52,7 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     of all roles that their selectors match (what they have themselves is overwritten). Roles that every cluster has
     (`cluster-admin`, `admin` …) count unless the objects have their own.
     """
-    bindings: list[Binding] = []
+    bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
     for each in objects:
         key = each.identity
@@ -82,7 +82,7 @@ def namespace_of(binding: Identity) -> str:
     return "" if binding.kind == "ClusterRoleBinding" else binding.namespace or DEFAULT_NAMESPACE
 
 
-def _role_of(binding: Binding, roles: Mapping[Identity, Rendered]) -> Identity:
+def _role_of(binding: RoleBinding, roles: Mapping[Identity, Rendered]) -> Identity:
     """The role that a binding names; of a binding without a namespace, a Role without one or in `default`."""
     role = binding.role
     there = role._replace(namespace=namespace_of(binding.identity))
@@ -115,7 +115,7 @@ class _Sources(NamedTuple):
             yield from ((source, rule, self.provenances[source]) for rule in self.rules[source])
 
 
-def _granted(binding: Binding, role: Identity, sources: _Sources) -> Iterator[Grant]:
+def _granted(binding: RoleBinding, role: Identity, sources: _Sources) -> Iterator[Grant]:
     namespace = namespace_of(binding.identity)
     for subject in binding.subjects:
         for source, rule, provenance in sources.behind(role):

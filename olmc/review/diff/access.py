@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from olmc.kube.rbac import decode_rules, normalized
-from olmc.kube.rbac_access import decode_binding
+from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Subject
-from olmc.model.values import mapping, mappings, text, texts
+from olmc.model.values import mappings, texts
 from olmc.review.diff.operators import Operator
 from olmc.review.permissions import Permissions, namespace_of, permissions
 
@@ -72,10 +72,9 @@ def _is_of_a_group(found: Rendered) -> bool:
 
     The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
     """
-    labels = mapping(mapping(found.object.get("metadata")).get("labels"))
-    selectors = mappings(mapping(found.object.get("aggregationRule")).get("clusterRoleSelectors"))
-    keys = (text(key) for selector in selectors for key in mapping(selector.get("matchLabels")))
-    by_label = labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
+    role = decode_role(found.object)
+    keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
+    by_label = role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
     return found.identity.kind == "ClusterRole" and by_label
 
 
