@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from olmc.kube.rbac import requests_of, rules_allow
@@ -29,7 +29,7 @@ def atoms_of(rule: PolicyRule, namespace: str | None) -> Iterator[Atom]:
         yield Atom(request, None if request.url else namespace)
 
 
-def not_held(atoms: Iterable[Atom], access: Access, subjects: Iterable[Subject]) -> frozenset[Atom]:
+def not_held(atoms: Iterable[Atom], access: Access, subjects: Sequence[Subject]) -> frozenset[Atom]:
     """The atoms that somebody who is all these subjects lacks (R-INSTALL-7)."""
     atoms = frozenset(atoms)
     held = {namespace: access.rules(namespace, *subjects) for namespace in {atom.namespace for atom in atoms}}
