@@ -7,13 +7,13 @@ from typing import Any
 
 from olmc.generate.csvs import copy_targets
 from olmc.generate.world import World
+from olmc.kube.rbac_access import access
 from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
 from olmc.settle.descoped import binds_itself
-from olmc.settle.permissions import access
 from olmc.settle.requirements import permission_entries_satisfied
 
 ALWAYS = "always"

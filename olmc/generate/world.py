@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import gvk_hash, stable_group_uid
+from olmc.kube.rbac_access import access
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
@@ -14,7 +15,6 @@ from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.known import cleanup_status
-from olmc.settle.permissions import access
 from olmc.settle.requirements import Surroundings, predecessors
 
 

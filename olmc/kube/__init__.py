@@ -2,5 +2,6 @@
 
 `field_errors` holds the errors themselves; the other modules take an object as Go's types keep it and give the errors
 that creating it, or putting it in the place of another one, would end in. `last_applied` measures what clients add to
-an object when they apply it.
+an object when they apply it. `rbac` and `rbac_access` say what the rules of roles allow, and to whom; `selectors` say
+which labels they match.
 """

@@ -1,38 +1,52 @@
-"""Kubernetes' RBAC: the API group of its objects, what the lists of a policy rule match, service accounts as users."""
+"""The nouns of Kubernetes' RBAC; what they mean is in `olmc.kube.rbac`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 RBAC = "rbac.authorization.k8s.io"
 RBAC_V1 = f"{RBAC}/v1"
 ANY = "*"
-
-_ACCOUNT_USER = ["system", "serviceaccount"]
-
-
-def has_value(values: Sequence[str] | None, wanted: str) -> bool:
-    """Whether a list of verbs or API groups includes a value."""
-    return bool(values) and (wanted in values or ANY in values)  # type: ignore[operator]
+ACCOUNT = "ServiceAccount"
 
 
-def has_resource(resources: Sequence[str] | None, wanted: str) -> bool:
-    """Whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
-    subresource = wanted.partition("/")[2]
-    return has_value(resources, wanted) or (bool(subresource) and f"{ANY}/{subresource}" in (resources or ()))
+class PolicyRule(NamedTuple):
+    """What may be done: each verb, on each resource of each API group under each name, or on each URL.
+
+    `names` () means any name; `resources` has subresources as `pods/log`.
+    """
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
 
 
-def has_name(names: Sequence[str] | None, wanted: str) -> bool:
-    """Whether a list of resourceNames includes a name, "" for a request without one; no list includes every name."""
-    return not names or (bool(wanted) and wanted in names)
+class Request(NamedTuple):
+    """What somebody wants to do: `resource` as `pods/log`, `name` "" for none, or `url` for what is no resource."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    name: str = ""
+    url: str = ""
 
 
-def has_url(urls: Sequence[str] | None, wanted: str) -> bool:
-    """Whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
-    return any(each == wanted or (each.endswith(ANY) and wanted.startswith(each.rstrip(ANY))) for each in urls or ())
+class Subject(NamedTuple):
+    """Who has permissions: a ServiceAccount with its namespace, a User, a Group.
 
+    The kind `ClusterRole` stands for whoever is going to be bound to an aggregated role such as `edit`.
+    """
 
-def account_of(user: str) -> tuple[str, str] | None:
-    """The namespace and name of the service account that a user is, None for a user that is none."""
-    parts = user.split(":")
-    return (parts[2], parts[3]) if len(parts) == 4 and parts[:2] == _ACCOUNT_USER else None
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def user_name(self) -> str:
+        """What Kubernetes calls it when it makes a request."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}" if self.kind == ACCOUNT else self.name
+
+    def __str__(self) -> str:
+        return "/".join(part for part in self if part)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from olmc.kube.rbac import decode_rules, rules_allow
+from olmc.kube.rbac_access import access
 from olmc.model.cluster import Cluster, key_of
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
@@ -13,13 +15,12 @@ from olmc.model.location import Source
 from olmc.model.objects import Identity, KubernetesObject
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
+from olmc.model.rbac import ACCOUNT, PolicyRule, Request, Subject
 from olmc.model.workspace import Bundle
 from olmc.proposed import situations
-from olmc.proposed.atoms import Atom, covers
 from olmc.proposed.descoped_rbac import REQUIRED
 from olmc.rules import descoped as rules
 from olmc.settle.descoped import is_descoped
-from olmc.settle.permissions import Rule, access
 from olmc.settle.requirements import APIEXTENSIONS
 from olmc.yaml import at, locate
 
@@ -115,14 +116,14 @@ def _version_has_status(version: Mapping[str, Any]) -> bool:
     return "status" in mapping(version.get("subresources")) or "status" in mapping(schema.get("properties"))
 
 
-def _may_update(rules: Iterable[Rule], api: OwnedAPI, name: str = "") -> bool:
+def _may_update(rules: Sequence[PolicyRule], api: OwnedAPI, name: str = "") -> bool:
     """Whether Kubernetes lets rules read and update the status of an API's resources, or of the one of that name."""
-    atoms = [Atom(api.key.group, f"{api.plural}/status", verb, None, name) for verb in ("get", "update")]
-    return all(any(covers(rule, atom) for rule in rules) for atom in atoms)
+    requests = [Request(verb, api.key.group, f"{api.plural}/status", name) for verb in ("get", "update")]
+    return all(rules_allow(rules, request) for request in requests)
 
 
-def _granted_everywhere(csv: Csv) -> tuple[Rule, ...]:
-    return tuple(rule for entry in csv.cluster_permissions for rule in entry.get("rules") or ())
+def _granted_everywhere(csv: Csv) -> tuple[PolicyRule, ...]:
+    return tuple(rule for entry in csv.cluster_permissions for rule in decode_rules(entry.get("rules")))
 
 
 def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
@@ -135,7 +136,7 @@ def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
                 continue
             holders = [_granted_everywhere(csv) for csv in csvs]
             holders += [
-                granted.rules(csv.namespace, account, identity.namespace)
+                granted.rules(identity.namespace, Subject(ACCOUNT, csv.namespace, account))
                 for csv in csvs
                 for account in csv.service_account_names
             ]

@@ -6,19 +6,20 @@ Pure functions over the RBAC of a cluster (R-INSTALL-5 … R-INSTALL-11).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.rbac import decode_rules
+from olmc.kube.rbac_access import access, decode_binding, user, with_groups
 from olmc.kube.restmapper import RestMapper
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import Install
-from olmc.model.rbac import RBAC, RBAC_V1
-from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical
+from olmc.model.rbac import ACCOUNT, RBAC, RBAC_V1, Request, Subject
 from olmc.proposed.content import Resolved
-from olmc.proposed.grants import account, grants_of, person
 from olmc.proposed.names import named
+from olmc.proposed.permission_atoms import Atom, Entry, as_rules, atoms_of, canonical, not_held
 
 APPLYING = ("get", "list", "create", "update")
 """What applying an object takes."""
@@ -71,9 +72,8 @@ def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
     """Whether an Install is applied, with which account and grants, or what stands in the way."""
     options = setting.options
     by = service_account(install, content, setting)
-    needed = frozenset(required(content, setting.known))
-    has = grants_of(account(by.namespace, by.name), setting.stock)
-    lacking = frozenset(atom for atom in needed if not has.allow(atom))
+    subjects = with_groups(Subject(ACCOUNT, by.namespace, by.name))
+    lacking = not_held(required(content, setting.known), access(setting.stock, aggregated=True), subjects)
     pending = lacking - setting.inherited
     missing: frozenset[Atom] = frozenset()
     asked = install.approved or options.approve_installs
@@ -109,7 +109,7 @@ def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
     for obj in content.objects:
         kind = known.of(obj)
         home = str(obj["metadata"].get("namespace") or content.namespace) if kind.namespaced else None
-        yield from (Atom(kind.group, kind.plural, verb, home) for verb in APPLYING)
+        yield from (Atom(Request(verb, kind.group, kind.plural), home) for verb in APPLYING)
         if obj["kind"] == "Role":
             yield from _granted_by(obj.get("rules"), home)
         elif obj["kind"] == "ClusterRole":
@@ -126,15 +126,15 @@ def _bound(content: Resolved) -> dict[str, set[str | None]]:
     """Where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
     found: dict[str, set[str | None]] = {}
     for obj in content.objects:
-        ref = obj.get("roleRef") or {}
-        if obj["kind"].endswith("RoleBinding") and ref.get("kind") == "ClusterRole":
+        role = decode_binding(identity(obj), obj).role
+        if obj["kind"].endswith("RoleBinding") and role.kind == "ClusterRole":
             space = str(obj["metadata"].get("namespace") or content.namespace) if obj["kind"] == "RoleBinding" else None
-            found.setdefault(str(ref.get("name") or ""), set()).add(space)
+            found.setdefault(role.name, set()).add(space)
     return found
 
 
-def _granted_by(rules: Iterable[Mapping[str, object]] | None, namespace: str | None) -> Iterator[Atom]:
-    for rule in rules or ():
+def _granted_by(rules: Any, namespace: str | None) -> Iterator[Atom]:
+    for rule in decode_rules(rules):
         yield from atoms_of(rule, namespace)
 
 
@@ -142,8 +142,8 @@ def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Ato
     """What the approving user lacks of the pending permissions; without a user, somebody omnipotent approves (D46)."""
     if not setting.options.user:
         return frozenset()
-    may = grants_of(person(setting.options.user, setting.options.user_groups), setting.stock)
-    return frozenset(atom for atom in pending if not may.allow(atom))
+    subjects = with_groups(user(setting.options.user), *setting.options.user_groups)
+    return not_held(pending, access(setting.stock, aggregated=True), subjects)
 
 
 def _account(by: Account, setting: Setting) -> Iterator[KubernetesObject]:
@@ -155,7 +155,7 @@ def _account(by: Account, setting: Setting) -> Iterator[KubernetesObject]:
 def _made(install: Install, by: Account, granted: frozenset[Atom], setting: Setting) -> Iterator[KubernetesObject]:
     """The account and a role with its binding for each namespace, and for the whole cluster (R-INSTALL-10)."""
     yield from _account(by, setting)
-    subjects = [{"kind": "ServiceAccount", "name": by.name, "namespace": by.namespace}]
+    subjects = [{"kind": ACCOUNT, "name": by.name, "namespace": by.namespace}]
     for space in sorted({atom.namespace for atom in granted}, key=lambda name: (name is not None, name or "")):
         rules = as_rules(canonical(atom for atom in granted if atom.namespace == space))
         prefix = "Cluster" if space is None else ""

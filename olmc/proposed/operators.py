@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from olmc.kube.rbac import rules_allow
+from olmc.kube.rbac_access import access, user, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import CatalogUpdates, Install, Operator
+from olmc.model.rbac import Request
 from olmc.model.resolution import Candidate, Pick, Question, Wish
-from olmc.proposed.atoms import Atom
 from olmc.proposed.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.gate import Judged, judged, required, service_account
 from olmc.proposed.generated_installs import apply, install_for, known_kinds, setting_of, with_objects
 from olmc.proposed.given_installs import component_key
-from olmc.proposed.grants import grants_of, person
 from olmc.proposed.outcome import Outcome, Scene
 from olmc.resolve.clusterwide import cluster_question, components
 from olmc.resolve.contents import content_of
@@ -34,8 +35,9 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
     if not options.user:
         return True
-    wanted = Atom(OLM_GROUP, "catalogsources", "install", catalog.namespace, catalog.name)
-    return grants_of(person(options.user, options.user_groups), cluster.stock).allow(wanted)
+    subjects = with_groups(user(options.user), *options.user_groups)
+    granted = access(cluster.stock, aggregated=True).rules(catalog.namespace, *subjects)
+    return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
 
 
 def follow(

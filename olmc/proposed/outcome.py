@@ -9,8 +9,8 @@ from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
 from olmc.model.proposed import Install, Operator
 from olmc.model.workspace import Workspace
-from olmc.proposed.atoms import Atom
 from olmc.proposed.gate import Judged
+from olmc.proposed.permission_atoms import Atom
 
 
 class Outcome(NamedTuple):

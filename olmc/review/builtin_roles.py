@@ -8,8 +8,6 @@ from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, R
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC, RBAC_V1
 
-"""The stage in the provenance of what no pass wrote and no file has."""
-
 USER_ROLES = ("admin", "edit", "view")
 """The roles that users of a namespace are given, the widest first."""
 

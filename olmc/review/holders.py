@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Name
 from olmc.model.objects import Rendered
+from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
-from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
-from olmc.review.policy import PolicyRule
+from olmc.review.permissions import Grant, Permissions
 from olmc.review.risks import Level, Risk, risks_of
 
 
@@ -47,7 +48,7 @@ def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[Holder, ..
     everybody = {*by_subject, *running}
     made = []
     for subject in everybody:
-        grants = [grant for each in (subject, *groups_of(subject)) for grant in by_subject.get(each, ())]
+        grants = [grant for each in with_groups(subject) for grant in by_subject.get(each, ())]
         made.append(_holder(subject, running.get(subject, ()), grants))
     return tuple(sorted(made, key=lambda holder: (-holder.level, holder.subject)))
 
@@ -80,7 +81,7 @@ def _names(holder: Holder) -> set[str]:
     kind, namespace, name = holder.subject
     found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
     if kind == ACCOUNT:
-        found |= {f"sa/{namespace}/{name}", f"system:serviceaccount:{namespace}:{name}"}
+        found |= {f"sa/{namespace}/{name}", holder.subject.user_name}
     return found | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
 
 

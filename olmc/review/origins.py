@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.golang import binding_name, cluster_role_name, role_name
+from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
 from olmc.model.objects import Origin, Rendered
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.profile import Profile
+from olmc.model.rbac import PolicyRule
 from olmc.profiles.ownership import COPIED_FROM
 from olmc.review.permissions import Grant
-from olmc.review.policy import PolicyRule, policy_rules
 from olmc.yaml import locate
 
 _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
@@ -49,9 +50,8 @@ def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | N
     """The place of a rule inside that of its role, where the role stands in the input with its rules."""
     if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not _is_owned(role.object))):
         return place
-    rules = role.object.get("rules")
-    for index, each in enumerate(rules if isinstance(rules, list) else ()):
-        if rule in policy_rules(each):
+    for index, written in enumerate(decode_rules(role.object.get("rules"))):
+        if rule in normalized(written):
             return place._replace(keys=(*place.keys, "rules", index))
     return place
 

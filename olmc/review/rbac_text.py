@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.emit.messages import printable
+from olmc.kube.rbac import merged
 from olmc.model.location import Location
 from olmc.model.objects import Identity
-from olmc.model.rbac import ANY
+from olmc.model.rbac import ANY, PolicyRule, Subject
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.holders import Holder, Permission
 from olmc.review.origins import place_data
-from olmc.review.permissions import Grant, Subject
-from olmc.review.policy import PolicyRule, merged
+from olmc.review.permissions import Grant
 from olmc.review.risks import Level
 from olmc.review.tables import paragraph
 

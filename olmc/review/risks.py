@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
+from olmc.kube.rbac import resource_matches, value_matches
 from olmc.model.operators import OLM_GROUP
-from olmc.model.rbac import ANY, RBAC, has_resource, has_value
-from olmc.review.policy import PolicyRule
+from olmc.model.rbac import ANY, RBAC, PolicyRule
 
 
 class Level(IntEnum):
@@ -160,7 +160,7 @@ def _has(rule: PolicyRule, risk: Risk) -> bool:
     if risk.wildcard:
         return ANY in getattr(rule, risk.wildcard)
     return (
-        has_value(rule.groups, risk.group)
-        and any(has_value(rule.verbs, verb) for verb in risk.verbs)
-        and any(has_resource(rule.resources, resource) for resource in risk.resources)
+        value_matches(rule.groups, risk.group)
+        and any(value_matches(rule.verbs, verb) for verb in risk.verbs)
+        and any(resource_matches(rule.resources, resource) for resource in risk.resources)
     )

@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.rbac import rule_allows
 from olmc.kube.restmapper import RestMapping, called, known_kinds
 from olmc.model.objects import Rendered
-from olmc.model.rbac import ANY
+from olmc.model.rbac import ANY, Request, Subject
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
-from olmc.review.permissions import Grant, Permissions, Subject
-from olmc.review.policy import Request, allows
+from olmc.review.permissions import Grant, Permissions
 from olmc.review.rbac_text import FORMAT_VERSION, Finder, grant_data, where
 from olmc.review.risks import RISKS
 from olmc.review.tables import aligned
@@ -132,7 +132,7 @@ def _allows(grant: Grant, request: Request) -> bool:
     """Whether a grant allows a request; asked without a name, a grant for some objects is an answer as well."""
     nameless = request.verb in _NAMELESS and "/" not in request.resource
     rule = grant.rule if request.name or nameless else grant.rule._replace(names=())
-    return allows(rule, request)
+    return rule_allows(rule, request)
 
 
 def as_table(able: Sequence[Able], find: Finder) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from olmc.kube.field_errors import Keys
+from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.gvk import GroupKind
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
-from olmc.model.rbac import RBAC
+from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.settle.descoped import no_group
-from olmc.settle.escalation import not_held, quoted_list
 from olmc.settle.given_plans import INSTALLING, is_approved
 from olmc.settle.groups import with_targets
-from olmc.settle.permissions import Rule, access, allowed
 from olmc.settle.stock import CRD, StepError, Target, mapper_of, unserved, with_step
 from olmc.settle.tokens import missing_token
 
@@ -133,41 +132,19 @@ def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> st
         return ""  # which OLM notices before it writes
     api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
     scope = "" if is_cluster_wide else group.namespace
-    wanted = {"verbs": ["create"], "apiGroups": [api_group], "resources": [resource]}
-    if allowed(_granted(cluster, scope, group), wanted):
-        return ""
-    full = f"{resource}.{api_group}" if api_group else resource
-    where = f'in the namespace "{scope}"' if scope else "at the cluster scope"
-    return (
-        f'error {doing} {step.name}: {full} is forbidden: User "{_user(group)}" cannot create resource "{resource}" in '
-        f'API group "{api_group}" {where}'
-    )
+    refusal = creation_refusal(access(cluster.stock), _subject(group), api_group, resource, scope)
+    return f"error {doing} {step.name}: {refusal}" if refusal else ""
 
 
 def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> str:
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
-    scope = _scope(step, group)
+    scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
     key = Identity(RBAC, step.kind, scope, step.name)
     if not group.spec.get("serviceAccountName") or key not in after.stock or key in before.stock:
         return ""
-    missing = not_held(_granted(before, scope, group), after.stock[key].object, before.stock)
-    if not missing:
-        return ""
-    _, resource, doing = _CORE[step.kind]
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{group.namespace}", "system:authenticated")
-    return (
-        f'error {doing} {step.name}: {resource}.{RBAC} "{step.name}" is forbidden: user "{_user(group)}" '
-        f"(groups={quoted_list(groups)}) is attempting to grant RBAC permissions not currently held:\n{missing}"
-    )
+    refusal = escalation_refusal(access(before.stock), _subject(group), key, after.stock[key].object, before.stock)
+    return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
 
 
-def _scope(step: Step, group: Group) -> str:
-    return group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
-
-
-def _granted(cluster: Cluster, scope: str, group: Group) -> tuple[Rule, ...]:
-    return access(cluster.stock).rules(group.namespace, group.spec["serviceAccountName"], scope)
-
-
-def _user(group: Group) -> str:
-    return f"system:serviceaccount:{group.namespace}:{group.spec['serviceAccountName']}"
+def _subject(group: Group) -> Subject:
+    return Subject(ACCOUNT, group.namespace, group.spec["serviceAccountName"])

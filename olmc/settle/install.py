@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.field_errors import invalid_text
+from olmc.kube.rbac import decode_rules
+from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.model.cluster import Cluster, Installation, Member, Name
 from olmc.model.coerce import mapping
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.settle.groups import account_exists
 from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
-from olmc.settle.permissions import Access, allowed, rule_problem
 from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_descriptions
 
@@ -51,11 +53,20 @@ def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | 
     for entry in csv.permissions + csv.cluster_permissions:
         account = entry.get("serviceAccountName") or ""
         usable = account_exists(stock, csv.namespace, account) and not owned_by_others(csv, account, stock)
-        for rule in entry.get("rules") or () if usable else ():
-            problem = rule_problem(rule)
+        for rule in decode_rules(entry.get("rules")) if usable else ():
+            problem = _rule_problem(rule)
             if problem:
                 return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"
     return None
+
+
+def _rule_problem(rule: PolicyRule) -> str:
+    """Why OLM refuses a rule altogether ("" when it doesn't): the texts of R-CSV-15b."""
+    if not rule.verbs:
+        return "policy rule must have at least one verb"
+    if rule.urls and (rule.groups or rule.resources or rule.names):
+        return "rule cannot apply to both regular resources and non-resource URLs"
+    return ""
 
 
 def webhook_failure(csv: Csv) -> Failure | None:
@@ -214,13 +225,7 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     account = group.spec.get("serviceAccountName")
     if not account or not csv.deployments:
         return ""
-    wanted = {"verbs": ["create"], "apiGroups": ["apps"], "resources": ["deployments"]}
-    if allowed(access.rules(csv.namespace, account, csv.namespace), wanted):
-        return ""
-    return (
-        f'deployments.apps is forbidden: User "system:serviceaccount:{csv.namespace}:{account}" cannot create resource '
-        f'"deployments" in API group "apps" in the namespace "{csv.namespace}"'
-    )
+    return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
 def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from olmc.kube.rbac_access import Access, access
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
@@ -25,7 +26,6 @@ from olmc.settle.install import (
     without_client,
 )
 from olmc.settle.membership import Failure, api_verdict, install_mode_failure, sole_group
-from olmc.settle.permissions import Access, access
 from olmc.settle.requirements import Status, Surroundings, requirements
 from olmc.settle.tokens import missing_token
 

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode
 from olmc.golang import role_name
+from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
+from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Name
 from olmc.model.gvk import GVK
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, apiservice_name
 from olmc.model.profile import Profile
-from olmc.model.rbac import RBAC
+from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
 from olmc.settle.groups import account_exists
-from olmc.settle.permissions import Access, allowed
 
 APIEXTENSIONS = "apiextensions.k8s.io"
 
@@ -192,11 +193,11 @@ def _service_account(
     if owned_by_others(csv, account, world.stock):
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
-    granted = world.access.rules(csv.namespace, account, scope)
+    granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
     dependents = list(base.get("dependents") or ())
     met = True
     for rule in rules:
-        satisfied = allowed(granted, rule)
+        satisfied = rule_satisfied(granted, decode_rule(rule))
         met = met and satisfied
         text = encode("PolicyRule", rule).decode()
         dependents.append(
@@ -241,7 +242,7 @@ def permission_entries_satisfied(
         account = entry.get("serviceAccountName") or ""
         if not account_exists(world.stock, csv.namespace, account) or owned_by_others(csv, account, world.stock):
             return False
-        granted = world.access.rules(csv.namespace, account, scope)
-        if not all(allowed(granted, rule) for rule in entry.get("rules") or ()):
+        granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
+        if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.get("rules"))):
             return False
     return True

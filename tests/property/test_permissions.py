@@ -9,11 +9,31 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmc.settle.permissions import allowed, rule_problem
+from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
+from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.model.operators import Csv
+from olmc.settle.install import strategy_failure
 
 # A busy machine is no reason to fail.
 CALM = settings(deadline=None)
 Rule = Mapping[str, Any]
+
+
+def allowed(granted: Sequence[Rule], wanted: Rule) -> bool:
+    return rule_satisfied(decode_rules(list(granted)), decode_rule(wanted))
+
+
+def rule_problem(rule: Rule) -> str:
+    """What OLM says of a CSV with a rule, "" for nothing."""
+    strategy = {"permissions": [{"serviceAccountName": "beacon", "rules": [rule]}]}
+    spec = {"install": {"strategy": "deployment", "spec": strategy}}
+    csv = Csv({"metadata": {"name": "beacon", "namespace": "harbour"}, "spec": spec}, None)
+    account = {"kind": "ServiceAccount", "metadata": {"name": "beacon", "namespace": "harbour"}}
+    there = Rendered(account, Provenance(None, "", ""))
+    failure = strategy_failure(csv, {Identity("", "ServiceAccount", "harbour", "beacon"): there})
+    return failure[1] if failure else ""
+
+
 FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from olmc.model.objects import Origin, Provenance, Rendered
+from olmc.model.rbac import PolicyRule
 from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
 from olmc.review.permissions import Permissions, permissions
-from olmc.review.policy import PolicyRule
 from olmc.review.rbac_text import as_text, in_words
 from olmc.review.risks import RISKS, Level, level_of, risks_of
 from olmc.review.tables import aligned, paragraph

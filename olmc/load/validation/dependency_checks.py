@@ -14,9 +14,8 @@ from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import annotations_file
 from olmc.load.validation.result import Finding
 from olmc.load.validation.settings import Settings
-from olmc.model.coerce import mapping
+from olmc.model.coerce import mapping, text
 from olmc.model.location import Place
-from olmc.model.values import text
 from olmc.rules import validation as rules
 from olmc.semver import range_problem
 

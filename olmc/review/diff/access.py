@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import Name
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.coerce import mappings, texts
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
-from olmc.model.rbac import RBAC
+from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Subject
 from olmc.review.diff.operators import Operator
-from olmc.review.permissions import ACCOUNT, Permissions, Subject, namespace_of, permissions, subjects
-from olmc.review.policy import PolicyRule, policy_rules
+from olmc.review.permissions import Permissions, namespace_of, permissions
 
 __all__ = ["EVERYWHERE", "WHERE_BOUND", "Access", "Holder", "access"]
 
@@ -71,10 +72,9 @@ def _is_of_a_group(found: Rendered) -> bool:
 
     The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
     """
-    labels = mapping(mapping(found.object.get("metadata")).get("labels"))
-    selectors = mappings(mapping(found.object.get("aggregationRule")).get("clusterRoleSelectors"))
-    keys = (text(key) for selector in selectors for key in mapping(selector.get("matchLabels")))
-    by_label = labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
+    role = decode_role(found.object)
+    keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
+    by_label = role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
     return found.identity.kind == "ClusterRole" and by_label
 
 
@@ -100,8 +100,8 @@ def _of_unbound(rendered: Iterable[Rendered], found: Permissions) -> Iterator[tu
     for each in rendered:
         known = each.identity
         if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(each):
-            for rule in mappings(each.object.get("rules")):
-                yield from ((Holder(known, WHERE_BOUND), part) for part in policy_rules(rule))
+            for rule in decode_rules(each.object.get("rules")):
+                yield from ((Holder(known, WHERE_BOUND), part) for part in normalized(rule))
 
 
 def _unknown_roles(rendered: Iterable[Rendered], found: Permissions) -> dict[Holder, tuple[str, ...]]:
@@ -110,6 +110,6 @@ def _unknown_roles(rendered: Iterable[Rendered], found: Permissions) -> dict[Hol
     roles: dict[Holder, list[str]] = {}
     for binding, role in found.dangling:
         namespace = namespace_of(binding)
-        for subject in subjects(bindings[binding], namespace):
+        for subject in decode_binding(binding, bindings[binding], namespace).subjects:
             roles.setdefault(Holder(_known(subject), namespace), []).append(str(role))
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
+from olmc.kube.rbac import rules_allow
 from olmc.model.objects import Identity
+from olmc.model.rbac import PolicyRule, Request
 from olmc.review.diff.access import Access, Holder
 from olmc.review.diff.permissions import PermissionGained, PermissionLost, qualified, verbs_in_order
-from olmc.review.policy import PolicyRule, Request, allows
 
 __all__ = ["Cell", "Matrix", "Row", "matrices"]
 
@@ -63,7 +64,7 @@ def _row(place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...],
     cells: list[Cell] = []
     for verb in verbs:
         request = place._replace(verb=verb)
-        was, now = (any(allows(rule, request) for rule in rules) for rules in (before, after))
+        was, now = (rules_allow(rules, request) for rules in (before, after))
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
     return Row(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from olmc.kube.rbac import merged, uncovered
 from olmc.model.objects import Identity
-from olmc.model.rbac import ANY
+from olmc.model.rbac import ANY, PolicyRule
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, Access, Holder
 from olmc.review.diff.change import Foreign, Gravity, Group, Sentence, Sign, listed, shown
-from olmc.review.policy import PolicyRule, beyond, merged
 from olmc.review.risks import Level, level_of, risks_of
 
 __all__ = [
@@ -114,7 +114,7 @@ def _gained(old: Access, new: Access) -> Iterator[tuple[Holder, PolicyRule]]:
         known = [*old.granted(holder), *new.everywhere(holder)]
         left: list[PolicyRule] = []
         for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
-            left += beyond(rule, (*known, *left))
+            left += uncovered(rule, (*known, *left))
         yield from ((holder, rule) for rule in merged(left))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject
 from olmc.review.lints.subject import Lint, Subject, of_kind
-from olmc.review.policy import policy_rules
 from olmc.review.risks import Level, Risk, risks_of
 from olmc.rules import lints as rules
 from olmc.yaml import at
@@ -55,9 +55,9 @@ def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
     install: Any = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
     for field, namespace in _HOLDS_IN.items():
         for number, permission in enumerate(mappings(install.get(field))):
-            for index, rule in enumerate(mappings(permission.get("rules"))):
+            for index, rule in enumerate(decode_rules(permission.get("rules"))):
                 keys = ("spec", "install", "spec", field, number, "rules", index)
-                for part in policy_rules(rule):
+                for part in normalized(rule):
                     for risk in risks_of(part, namespace):
                         yield _Danger(risk.namespaced if namespace is None else risk.cluster, risk, keys)
 

@@ -7,24 +7,26 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from olmc.kube.rbac import decode_rule, rule_allows
+from olmc.kube.rbac_access import access, user, with_groups
 from olmc.model.objects import Identity, Origin, Provenance, Rendered
-from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical, covers, verb_order
-from olmc.proposed.grants import account, grants_of, person
+from olmc.model.rbac import ACCOUNT, Request, Subject
+from olmc.proposed.permission_atoms import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
 
 GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
 VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], ["", "x", "y"]
 
-RESOURCE_ATOMS = st.builds(
-    Atom,
+REQUESTS = st.builds(
+    Request,
+    st.sampled_from(VERBS),
     st.sampled_from(GROUPS),
     st.sampled_from(RESOURCES),
-    st.sampled_from(VERBS),
-    st.sampled_from(SPACES),
     st.sampled_from(NAMES),
     st.just(""),
 )
+RESOURCE_ATOMS = st.builds(Atom, REQUESTS, st.sampled_from(SPACES))
 URL_ATOMS = st.builds(
-    lambda verb, url: Atom("", "", verb, None, url=url), st.sampled_from(VERBS), st.sampled_from(["/metrics", "/x/*"])
+    lambda verb, url: Atom(Request(verb, url=url), None), st.sampled_from(VERBS), st.sampled_from(["/metrics", "/x/*"])
 )
 ATOMS = st.frozensets(RESOURCE_ATOMS | URL_ATOMS, max_size=30)
 
@@ -33,7 +35,7 @@ def atoms_in(entries: Iterable[Entry]) -> Iterator[Atom]:
     """The atoms that entries in canonical form stand for."""
     for entry in entries:
         for namespace in entry.get("namespaces") or (None,):
-            yield from atoms_of(entry, namespace)
+            yield from atoms_of(decode_rule(entry), namespace)
 
 
 @given(ATOMS)
@@ -49,7 +51,7 @@ def test_no_atom_is_said_twice(atoms: frozenset[Atom]) -> None:
     assert len(listed) == len(set(listed))
 
 
-@given(st.permutations(sorted([Atom("", r, v, n) for r in RESOURCES for v in VERBS for n in ("a", "b")])))
+@given(st.permutations(sorted([Atom(Request(v, "", r), n) for r in RESOURCES for v in VERBS for n in ("a", "b")])))
 def test_the_order_does_not_matter(atoms: list[Atom]) -> None:
     """R-INSTALL-8: one set of atoms has one canonical form."""
     assert canonical(atoms) == canonical(sorted(atoms))
@@ -90,43 +92,52 @@ def role_with(rules: list[dict[str, object]], space: str | None) -> dict[Identit
 def test_what_is_granted_is_held(atoms: frozenset[Atom], space: str | None) -> None:
     """R-INSTALL-7, R-INSTALL-10: a role made of the canonical form grants every atom of it, where it counts."""
     here = frozenset(atom._replace(namespace=space) for atom in atoms)
-    granted = grants_of(person("jane", ()), role_with(as_rules(canonical(here)), space))
-    assert all(granted.allow(atom) for atom in here)
-    assert not any(grants_of(person("joe", ()), {}).allow(atom) for atom in here)
+    granted = access(role_with(as_rules(canonical(here)), space), aggregated=True)
+    jane = with_groups(user("jane"))
+    assert not not_held(here, granted, jane)
+    assert not_held(here, access({}, aggregated=True), with_groups(user("joe"))) == here
     if space is None:
-        assert all(granted.allow(atom._replace(namespace="anywhere")) for atom in here)
+        assert not not_held([atom._replace(namespace="anywhere") for atom in here], granted, jane)
     else:
-        assert not any(granted.allow(atom._replace(namespace="elsewhere")) for atom in here)
-        assert not any(granted.allow(atom._replace(namespace=None)) for atom in here)
+        for other in ("elsewhere", None):
+            there = frozenset(atom._replace(namespace=other) for atom in here)
+            assert not_held(there, granted, jane) == there
 
 
 @given(RESOURCE_ATOMS, st.frozensets(RESOURCE_ATOMS, max_size=12))
 def test_more_rules_never_take_away(atom: Atom, others: frozenset[Atom]) -> None:
     """R-INSTALL-7: covering is monotone, and a rule covers the atoms that it stands for."""
-    rules = as_rules(canonical({atom, *others}))
-    assert any(covers(rule, atom) for rule in rules)
-    assert all(covers(rule, each) for rule in rules for each in atoms_of(rule, None))
+    rules = [decode_rule(rule) for rule in as_rules(canonical({atom, *others}))]
+    assert any(rule_allows(rule, atom.request) for rule in rules)
+    assert all(rule_allows(rule, each.request) for rule in rules for each in atoms_of(rule, None))
 
 
 def test_sub_resources_and_names() -> None:
     """R-INSTALL-7: a sub-resource by its name, by `*` or by `*/sub`; names cover named atoms alone."""
-    atom = Atom("", "pods/log", "get", "a")
+    request, resources = Request("get", "", "pods/log"), ("pods", "pods/log", "*", "*/log", "*/exec")
     rule = {"verbs": ["get"], "apiGroups": [""]}
-    assert [covers({**rule, "resources": [r]}, atom) for r in ("pods", "pods/log", "*", "*/log", "*/exec")] == [
+    assert [rule_allows(decode_rule({**rule, "resources": [r]}), request) for r in resources] == [
         False, True, True, True, False,
     ]  # fmt: skip
-    named = {**rule, "resources": ["pods/log"], "resourceNames": ["x"]}
-    assert [covers(named, atom._replace(name=name)) for name in ("", "x", "y")] == [False, True, False]
+    named = decode_rule({**rule, "resources": ["pods/log"], "resourceNames": ["x"]})
+    assert [rule_allows(named, request._replace(name=name)) for name in ("", "x", "y")] == [False, True, False]
 
 
 def test_groups_of_service_accounts() -> None:
     """R-INSTALL-7: an account is in the groups of all accounts, those of its namespace, and of all who are known."""
-    assert account("ns", "sa").groups == {
-        "system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated",
-    }  # fmt: skip
-    assert person("system:serviceaccount:ns:sa", ("x",)).groups == account("ns", "sa").groups | {"x"}
+    account = Subject(ACCOUNT, "ns", "sa")
+    groups = ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
+    assert with_groups(account) == (account, *(Subject("Group", "", name) for name in groups))
+    assert with_groups(user("system:serviceaccount:ns:sa"), "x") == (*with_groups(account), Subject("Group", "", "x"))
+
+
+def test_the_anonymous_user_is_not_authenticated() -> None:
+    """R-INSTALL-7: as for Kubernetes, which has a group for whoever nobody knows."""
+    anonymous = user("system:anonymous")
+    assert with_groups(anonymous) == (anonymous, Subject("Group", "", "system:unauthenticated"))
+    assert with_groups(user("jane"))[1:] == (Subject("Group", "", "system:authenticated"),)
 
 
 def test_what_is_no_text_in_a_rule_grants_nothing() -> None:
     odd = {"verbs": ["get", None], "apiGroups": [""], "resources": [None, 1, "pods"], "nonResourceURLs": 5}
-    assert list(atoms_of(odd, "a")) == [Atom("", "pods", "get", "a")]
+    assert list(atoms_of(decode_rule(odd), "a")) == [Atom(Request("get", "", "pods"), "a")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from olmc.model.coerce import texts
-from olmc.model.rbac import has_name, has_resource, has_url, has_value
+from olmc.kube.rbac import requests_of, rules_allow
+from olmc.kube.rbac_access import Access
+from olmc.model.rbac import PolicyRule, Request, Subject
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -17,41 +17,23 @@ Entry = dict[str, Any]
 
 
 class Atom(NamedTuple):
-    """One verb on one resource, or on a URL that is none.
+    """A request, and where it is made: in a namespace, or (None) in the whole cluster."""
 
-    `namespace` None: in the whole cluster. `name` "": whatever the resource is called. `url` is "" for resources.
-    """
-
-    group: str
-    resource: str
-    verb: str
+    request: Request
     namespace: str | None
-    name: str = ""
-    url: str = ""
 
 
-def atoms_of(rule: Mapping[str, Any], namespace: str | None) -> Iterator[Atom]:
-    """The atoms that a PolicyRule stands for, granted in a namespace or (None) in the whole cluster."""
-    verbs = texts(rule.get("verbs"))
-    for url, verb in product(texts(rule.get("nonResourceURLs")), verbs):
-        yield Atom("", "", verb, None, url=url)
-    names = texts(rule.get("resourceNames")) or [""]
-    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
-    for group, resource, verb, name in product(groups, resources, verbs, names):
-        yield Atom(group, resource, verb, namespace, name)
+def atoms_of(rule: PolicyRule, namespace: str | None) -> Iterator[Atom]:
+    """The atoms that a rule stands for, granted in a namespace or (None) in the whole cluster."""
+    for request in requests_of(rule):
+        yield Atom(request, None if request.url else namespace)
 
 
-def covers(rule: Mapping[str, Any], atom: Atom) -> bool:
-    """Whether a PolicyRule allows what an atom stands for, wherever it counts."""
-    if not has_value(rule.get("verbs"), atom.verb):
-        return False
-    if atom.url:
-        return has_url(rule.get("nonResourceURLs"), atom.url)
-    return (
-        has_value(rule.get("apiGroups"), atom.group)
-        and has_resource(rule.get("resources"), atom.resource)
-        and has_name(rule.get("resourceNames"), atom.name)
-    )
+def not_held(atoms: Iterable[Atom], access: Access, subjects: Sequence[Subject]) -> frozenset[Atom]:
+    """The atoms that somebody who is all these subjects lacks (R-INSTALL-7)."""
+    atoms = frozenset(atoms)
+    held = {namespace: access.rules(namespace, *subjects) for namespace in {atom.namespace for atom in atoms}}
+    return frozenset(atom for atom in atoms if not rules_allow(held[atom.namespace], atom.request))
 
 
 def canonical(atoms: Iterable[Atom]) -> list[Entry]:
@@ -60,8 +42,8 @@ def canonical(atoms: Iterable[Atom]) -> list[Entry]:
     Verbs of one resource come together, then resources of one API group, names and namespaces with the same rights.
     """
     verbs: dict[tuple[str | None, str, str, str, str], set[str]] = defaultdict(set)
-    for atom in atoms:
-        verbs[atom.namespace, atom.name, atom.group, atom.resource, atom.url].add(atom.verb)
+    for (verb, group, resource, name, url), namespace in atoms:
+        verbs[namespace, name, group, resource, url].add(verb)
     cells = {key: tuple(sorted(found, key=verb_order)) for key, found in verbs.items()}
     resources = _merged(
         ((space, name, group, url, verb), resource) for (space, name, group, resource, url), verb in cells.items()

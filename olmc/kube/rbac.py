@@ -1,0 +1,181 @@
+"""RBAC policy rules: what they allow, and what one allows that others do not.
+
+A rule is a box: each of its verbs, on each of its resources, in each of its API groups, under each of its names. So two
+rules are compared side by side, never by writing out every combination, of which a stranger's rule may have billions.
+Matching follows
+https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/rbac/v1/evaluation_helpers.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from olmc.model.coerce import mapping, mappings, texts
+from olmc.model.rbac import ANY, PolicyRule, Request
+
+EVERYTHING = (PolicyRule((ANY,), (ANY,), (ANY,)), PolicyRule((ANY,), urls=(ANY,)))
+"""The rules of cluster-admin."""
+
+
+def decode_rule(value: Any) -> PolicyRule:
+    """A rule as a Role or a CSV has it, in its order; whatever is no text in it is left out, and allows nothing."""
+    rule = mapping(value)
+    keys = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    return PolicyRule(*(tuple(texts(rule.get(key))) for key in keys))
+
+
+def decode_rules(listed: Any) -> tuple[PolicyRule, ...]:
+    """The rules in the `rules` of a Role, a ClusterRole, or an entry of a CSV's permissions."""
+    return tuple(decode_rule(item) for item in mappings(listed))
+
+
+def value_matches(values: Sequence[str], wanted: str) -> bool:
+    """Whether a list of verbs or API groups includes a value. A wanted `*` is included by `*` only (R-PERM-3)."""
+    return wanted in values or ANY in values
+
+
+def resource_matches(resources: Sequence[str], wanted: str) -> bool:
+    """Whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
+    subresource = wanted.partition("/")[2]
+    return value_matches(resources, wanted) or (bool(subresource) and f"{ANY}/{subresource}" in resources)
+
+
+def name_matches(names: Sequence[str], wanted: str) -> bool:
+    """Whether a list of resourceNames includes a name, "" for a request without one; no list includes every name."""
+    # What is listed, or about to be created, has no name yet, so a list of names never includes it.
+    return not names or (bool(wanted) and wanted in names)
+
+
+def url_matches(urls: Sequence[str], wanted: str) -> bool:
+    """Whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
+    return any(url == wanted or (url.endswith(ANY) and wanted.startswith(url.rstrip(ANY))) for url in urls)
+
+
+def rule_allows(rule: PolicyRule, request: Request) -> bool:
+    """Whether the API server grants a request because of a rule.
+
+    A request without a name is granted by rules without names only; `*` as a verb, group or resource is a request for
+    all of them.
+    """
+    if not value_matches(rule.verbs, request.verb):
+        return False
+    if request.url:
+        return url_matches(rule.urls, request.url)
+    return (
+        value_matches(rule.groups, request.group)
+        and resource_matches(rule.resources, request.resource)
+        and name_matches(rule.names, request.name)
+    )
+
+
+def rules_allow(rules: Iterable[PolicyRule], request: Request) -> bool:
+    """Whether the API server grants a request because of any of the rules."""
+    return any(rule_allows(rule, request) for rule in rules)
+
+
+def requests_of(rule: PolicyRule) -> Iterator[Request]:
+    """A rule taken apart: one verb on one resource, of one name or of any, or on one URL, at a time."""
+    for group, resource, verb, name in product(rule.groups, rule.resources, rule.verbs, rule.names or ("",)):
+        yield Request(verb, group, resource, name)
+    for url, verb in product(rule.urls, rule.verbs):
+        yield Request(verb, url=url)
+
+
+_Matcher = Callable[[Sequence[str], str], bool]
+_RESOURCE_MATCHERS: tuple[tuple[str, _Matcher], ...] = (
+    ("verbs", value_matches),
+    ("groups", value_matches),
+    ("resources", resource_matches),
+    ("names", name_matches),
+)
+_URL_MATCHERS: tuple[tuple[str, _Matcher], ...] = (("verbs", value_matches), ("urls", url_matches))
+# OLM's check asks for `pods/log` as for a resource of that name, without saying that `log` is a subresource; so the API
+# server's own matcher, which OLM calls, never gets to compare it with `*/log` (R-PERM-3).
+_OLM_RESOURCE_MATCHERS = (*_RESOURCE_MATCHERS[:2], ("resources", value_matches), *_RESOURCE_MATCHERS[3:])
+
+
+def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
+    """Whether OLM finds that every request that `wanted` stands for is allowed by some granted rule (R-PERM-2).
+
+    It differs from the API server in one thing: `*/log` does not include `pods/log` (R-PERM-3). Of each list only
+    matters which rules match a value; so the product is taken of those sets, each once.
+    """
+    sets = {frozenset(range(len(granted)))}
+    for field, matches in _URL_MATCHERS if wanted.urls else _OLM_RESOURCE_MATCHERS:
+        values = dict.fromkeys(getattr(wanted, field) or ("",))
+        matching = {
+            frozenset(i for i, rule in enumerate(granted) if matches(getattr(rule, field), value)) for value in values
+        }
+        sets = {one & other for one in sets for other in matching}
+        if frozenset() in sets:
+            return False
+    return True
+
+
+def normalized(rule: PolicyRule) -> tuple[PolicyRule, ...]:
+    """What a rule allows as rules that are about resources or about URLs, every list sorted, each value once, without
+    what `*` includes; () for a rule that allows nothing, whatever is wrong with it."""
+    verbs, groups, resources, urls = map(_values, (rule.verbs, rule.groups, rule.resources, rule.urls))
+    parts = []
+    if verbs and groups and resources:
+        parts.append(PolicyRule(verbs, groups, resources, tuple(sorted(set(rule.names)))))
+    if verbs and urls:
+        parts.append(PolicyRule(verbs, urls=urls))
+    return tuple(parts)
+
+
+def _values(values: Iterable[str]) -> tuple[str, ...]:
+    distinct = set(values)
+    return (ANY,) if ANY in distinct else tuple(sorted(distinct))
+
+
+def uncovered(rule: PolicyRule, others: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
+    """The part of a normalized rule that none of the others allows, as rules that do not overlap; () when they cover
+    it."""
+    left: tuple[PolicyRule, ...] = (rule,)
+    for other in others:
+        left = tuple(part for each in left for part in _without(each, other))
+        if not left:
+            break
+    return merged(left)
+
+
+def _without(rule: PolicyRule, other: PolicyRule) -> tuple[PolicyRule, ...]:
+    """A rule less another: field by field, what the other lacks there; what it has goes on to the next field."""
+    if bool(rule.urls) != bool(other.urls):
+        return (rule,)
+    parts, rest = [], rule
+    for field, matches in _URL_MATCHERS if rule.urls else _RESOURCE_MATCHERS:
+        values: tuple[str, ...] = getattr(rest, field) or ("",)
+        shared = tuple(value for value in values if matches(getattr(other, field), value))
+        if not shared:
+            return (rule,)
+        if len(shared) < len(values):
+            parts.append(rest._replace(**{field: tuple(value for value in values if value not in shared)}))
+            rest = rest._replace(**{field: shared})
+    return tuple(parts)
+
+
+def merged(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
+    """Rules that allow the same, sorted; those that differ in one field only have become one."""
+    remaining = tuple(dict.fromkeys(rules))
+    while True:
+        before = len(remaining)
+        for field in PolicyRule._fields:
+            remaining = _joined(remaining, field)
+        if len(remaining) == before:
+            return tuple(sorted(remaining))
+
+
+def _joined(rules: Iterable[PolicyRule], field: str) -> tuple[PolicyRule, ...]:
+    """Rules that differ in this field only as one; that no names are given means any name."""
+    by_rest: dict[PolicyRule, list[tuple[str, ...]]] = {}
+    for rule in rules:
+        by_rest.setdefault(rule._replace(**{field: ()}), []).append(getattr(rule, field))
+    joined = []
+    for rest, lists in by_rest.items():
+        values = () if field == "names" and () in lists else {value for each in lists for value in each}
+        joined.append(rest._replace(**{field: tuple(sorted(values)) if field == "names" else _values(values)}))
+    return tuple(joined)

@@ -1,0 +1,281 @@
+"""Who may do what by the RBAC of a cluster: roles, aggregated ones too, bindings, and what nobody may give away."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
+from olmc.kube.selectors import is_selector, matches
+from olmc.model.coerce import mapping, mappings
+from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
+from olmc.strconv import quoted
+
+_CLUSTER_ADMIN = Identity(RBAC, "ClusterRole", "", "cluster-admin")
+_AUTHENTICATED = Subject("Group", "", "system:authenticated")
+_MASTERS = Subject("Group", "", "system:masters")
+
+
+def user(name: str) -> Subject:
+    """The subject that a user name stands for: of `system:serviceaccount:ns:name` that service account."""
+    parts = name.split(":")
+    is_account = len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]
+    return Subject(ACCOUNT, *parts[2:]) if is_account else Subject("User", "", name)
+
+
+def with_groups(subject: Subject, *groups: str) -> tuple[Subject, ...]:
+    """A subject with the groups that it is in without anybody saying so, and other groups, by name.
+
+    See https://kubernetes.io/docs/reference/access-authn-authz/authentication/.
+    """
+    return subject, *_implicit_groups(subject), *(Subject("Group", "", name) for name in groups)
+
+
+def _implicit_groups(subject: Subject) -> tuple[Subject, ...]:
+    if subject.kind == ACCOUNT:
+        accounts = "system:serviceaccounts"
+        return Subject("Group", "", accounts), Subject("Group", "", f"{accounts}:{subject.namespace}"), _AUTHENTICATED
+    if subject == Subject("User", "", "system:anonymous"):
+        return (Subject("Group", "", "system:unauthenticated"),)
+    return (_AUTHENTICATED,) if subject.kind == "User" else ()
+
+
+class Role(NamedTuple):
+    """A Role or ClusterRole: its own rules, its labels, and the selectors of what it aggregates.
+
+    Selectors that the API server would refuse are left out: as long as Kubernetes can't read them, it does not fill in
+    any rules, and those that are there stay.
+    """
+
+    rules: tuple[PolicyRule, ...]
+    labels: Mapping[str, str]
+    selectors: tuple[Mapping[str, Any], ...]
+
+
+def decode_role(obj: KubernetesObject) -> Role:
+    """A Role or ClusterRole, decoded whatever is written there."""
+    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    listed = mapping(obj.get("aggregationRule")).get("clusterRoleSelectors")
+    return Role(
+        decode_rules(obj.get("rules")),
+        {key: value for key, value in labels.items() if isinstance(value, str)},
+        tuple(selector for selector in listed if is_selector(selector)) if isinstance(listed, list) else (),
+    )
+
+
+class RoleBinding(NamedTuple):
+    """A RoleBinding or ClusterRoleBinding: the role that it names, there or not, and whom it is for."""
+
+    identity: Identity
+    role: Identity
+    subjects: tuple[Subject, ...]
+
+
+def decode_binding(key: Identity, obj: KubernetesObject, namespace: str | None = None) -> RoleBinding:
+    """A binding, decoded whatever is written there; `namespace` is that of service accounts without one, None for that
+    of the binding."""
+    ref = mapping(obj.get("roleRef"))
+    kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
+    role = Identity(RBAC, kind, key.namespace if kind == "Role" else "", name)
+    return RoleBinding(key, role, tuple(_subjects(obj, key.namespace if namespace is None else namespace)))
+
+
+def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
+    for subject in mappings(obj.get("subjects")):
+        kind, name = str(subject.get("kind") or ""), str(subject.get("name") or "")
+        if kind == ACCOUNT:
+            yield Subject(ACCOUNT, str(subject.get("namespace") or namespace), name)
+        elif kind == "User":
+            yield user(name)
+        elif kind == "Group":
+            yield Subject(kind, "", name)
+
+
+class Roles(NamedTuple):
+    """The roles of a cluster, and which ClusterRoles have a label with its value."""
+
+    by_identity: Mapping[Identity, Role]
+    by_label: Mapping[tuple[str, str], list[Identity]]
+
+    def sources(self, role: Identity) -> tuple[Identity, ...]:
+        """The roles whose rules a role has: itself, or all that it aggregates, over any number of steps; sorted.
+
+        Kubernetes overwrites the own rules of an aggregated role, so they never count.
+        """
+        sources: list[Identity] = []
+        seen, left = {role}, [role]
+        while left:
+            key = left.pop()
+            selectors = self.by_identity[key].selectors
+            if not selectors:
+                sources.append(key)
+            for selector in selectors:
+                new = [selected for selected in self._selected(selector) if selected not in seen]
+                seen.update(new)
+                left.extend(new)
+        return tuple(sorted(sources))
+
+    def _selected(self, selector: Mapping[str, Any]) -> Iterator[Identity]:
+        first = next(iter((selector.get("matchLabels") or {}).items()), None)
+        for key in self.by_identity if first is None else self.by_label.get(first, ()):
+            if key.kind == "ClusterRole" and matches(selector, self.by_identity[key].labels):
+                yield key
+
+
+def collect_roles(objects: Iterable[tuple[Identity, KubernetesObject]]) -> Roles:
+    """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
+    # The API server puts it there whenever it starts, so hardly any workspace has it.
+    by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
+    by_label: dict[tuple[str, str], list[Identity]] = defaultdict(list)
+    for key, obj in objects:
+        if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
+            by_identity[key] = decode_role(obj)
+    for key, role in by_identity.items():
+        for label in role.labels.items() if key.kind == "ClusterRole" else ():
+            by_label[label].append(key)
+    return Roles(by_identity, by_label)
+
+
+class Access(NamedTuple):
+    """The rules that subjects have: in the whole cluster, and in a namespace."""
+
+    cluster: Mapping[Subject, Sequence[PolicyRule]]
+    local: Mapping[tuple[Subject, str], Sequence[PolicyRule]]
+
+    def rules(self, namespace: str | None, *subjects: Subject) -> tuple[PolicyRule, ...]:
+        """The rules that count for somebody who is all these subjects in a namespace, or with none in the cluster."""
+        # The API server lets members of system:masters pass before it looks at any RBAC.
+        rules = [*EVERYTHING] if _MASTERS in subjects else []
+        for subject in subjects:
+            rules += self.cluster.get(subject, ())
+            rules += self.local.get((subject, namespace), ()) if namespace else ()
+        return tuple(rules)
+
+
+def access(stock: Mapping[Identity, Rendered], *, aggregated: bool = False) -> Access:
+    """The access that the RBAC objects among `stock` give.
+
+    With `aggregated`, ClusterRoles that select others have the rules of those, as the controller of Kubernetes fills
+    them in. OLM's permission check counts them as they stand in the workspace (R-PERM-5).
+    """
+    known = collect_roles((key, rendered.object) for key, rendered in stock.items())
+    cluster: dict[Subject, list[PolicyRule]] = defaultdict(list)
+    local: dict[tuple[Subject, str], list[PolicyRule]] = defaultdict(list)
+    for key, rendered in stock.items():
+        if key.group != RBAC or not key.kind.endswith("Binding"):
+            continue
+        _, role, subjects = decode_binding(key, rendered.object)
+        if role not in known.by_identity:
+            continue
+        sources = known.sources(role) if aggregated else (role,)
+        rules = [rule for source in sources for rule in known.by_identity[source].rules]
+        for subject in subjects:
+            (cluster[subject] if key.kind == "ClusterRoleBinding" else local[subject, key.namespace]).extend(rules)
+    return Access(cluster, local)
+
+
+# What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).
+_EVERYBODY = (
+    PolicyRule(("create",), ("authorization.k8s.io",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews")),
+    PolicyRule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
+    PolicyRule(
+        ("get",),
+        urls=(
+            *("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/"),
+            *("/healthz", "/livez", "/readyz", "/.well-known/openid-configuration", "/openid/v1/jwks"),
+        ),
+    ),
+)
+_PLURALS = {
+    "Role": "roles",
+    "ClusterRole": "clusterroles",
+    "RoleBinding": "rolebindings",
+    "ClusterRoleBinding": "clusterrolebindings",
+}
+
+
+def creation_refusal(access: Access, subject: Subject, group: str, resource: str, namespace: str) -> str:
+    """What the API server says when somebody may not create a resource in a namespace, "" for one without namespaces;
+    "" when it may."""
+    if rules_allow(access.rules(namespace, subject), Request("create", group, resource)):
+        return ""
+    full = f"{resource}.{group}" if group else resource
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    return (
+        f'{full} is forbidden: User "{subject.user_name}" cannot create resource "{resource}" in API group "{group}" '
+        f"{where}"
+    )
+
+
+def escalation_refusal(
+    access: Access, subject: Subject, key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+) -> str:
+    """What the API server says when somebody would give away rights with a new Role or binding without having them, ""
+    when that is not so (R-CAT-605).
+
+    An account that may create Roles and bindings may put into them only what it may do itself, unless it has the verbs
+    `escalate` and `bind`.
+    """
+    granted = access.rules(key.namespace, subject)
+    missing = _missing_rules(granted, key, obj, stock)
+    if not missing:
+        return ""
+    _, *groups = (member.name for member in with_groups(subject))
+    return (
+        f'{_PLURALS[key.kind]}.{RBAC} "{key.name}" is forbidden: user "{subject.user_name}" '
+        f"(groups={_quoted_list(groups)}) is attempting to grant RBAC permissions not currently held:\n{missing}"
+    )
+
+
+def _missing_rules(
+    granted: Sequence[PolicyRule], key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+) -> str:
+    """The rights that a Role or binding would give away without their being `granted`, as Kubernetes lists them."""
+    if key.kind in ("Role", "ClusterRole"):
+        exception, rules = Request("escalate", RBAC, _PLURALS[key.kind]), decode_rules(obj.get("rules"))
+    elif key.kind in _PLURALS:
+        bound = decode_binding(key, obj).role
+        exception = Request("bind", RBAC, _PLURALS.get(bound.kind, ""), bound.name)
+        role = collect_roles((other, rendered.object) for other, rendered in stock.items()).by_identity.get(bound)
+        rules = role.rules if role is not None else ()
+    else:
+        return ""
+    if rules_allow(granted, exception):
+        return ""
+    # Kubernetes takes the new rules apart and looks for each right among all that the account has, so that several
+    # narrow rules may add up to a wide one (ConfirmNoEscalation in its pkg/registry/rbac/validation).
+    held = (*granted, *_EVERYBODY)
+    verbs: dict[PolicyRule, list[str]] = defaultdict(list)
+    for rule in rules:
+        for request in requests_of(rule):
+            if not rules_allow(held, request):
+                verbs[_about(rule, request)].append(request.verb)
+    missing = (rule._replace(verbs=rule.verbs or tuple(listed)) for rule, listed in verbs.items())
+    return "\n".join(sorted({_shown(rule) for rule in missing}))
+
+
+def _about(rule: PolicyRule, request: Request) -> PolicyRule:
+    """What one request of a rule is about. Kubernetes lists the verbs on one resource, and on one name of it, together,
+    but each verb on a URL by itself."""
+    if request.url:
+        return PolicyRule((request.verb,), urls=(request.url,))
+    return PolicyRule((), (request.group,), (request.resource,), (request.name,) if rule.names else ())
+
+
+def _shown(rule: PolicyRule) -> str:
+    """A rule as Go prints its fields."""
+    fields = (
+        ("APIGroups", rule.groups),
+        ("Resources", rule.resources),
+        ("NonResourceURLs", rule.urls),
+        ("ResourceNames", rule.names),
+        ("Verbs", rule.verbs),
+    )
+    return "{" + ", ".join(f"{name}:{_quoted_list(values)}" for name, values in fields if values) + "}"
+
+
+def _quoted_list(values: Iterable[str]) -> str:
+    """Texts as Go's %q prints a list of them."""
+    return f"[{' '.join(map(quoted, values))}]"
