@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, spec_of
 from olmc.model.options import Phase
 from olmc.model.values import mapping, mappings, text
 
@@ -56,7 +56,7 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[Defined]:
     """The kinds that the CRDs among the objects define."""
-    specs = (mapping(obj.get("spec")) for obj in objects if obj["kind"] == _CRD)
+    specs = (spec_of(obj) for obj in objects if obj["kind"] == _CRD)
     return frozenset(Defined(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
 
 
@@ -73,7 +73,7 @@ def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
     """The Secrets that Certificates fill."""
     for obj in objects:
         if is_issued(obj) and obj["kind"] == "Certificate":
-            yield _Named(identity(obj).namespace, text(mapping(obj.get("spec")).get("secretName")))
+            yield _Named(identity(obj).namespace, text(spec_of(obj).get("secretName")))
 
 
 def _needed(obj: KubernetesObject) -> Iterator[_Named]:
@@ -104,7 +104,7 @@ def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], s
 
 def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     """What the pods of a workload are made from; a Pod is its own."""
-    spec = mapping(obj.get("spec"))
+    spec = spec_of(obj)
     if identity(obj)[:2] == ("", "Pod"):
         return obj
     if identity(obj)[:2] == ("batch", "CronJob"):
@@ -118,7 +118,7 @@ def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[Kubern
     for obj in objects:
         if identity(obj)[:2] != ("", "Service"):
             continue
-        selector = mapping(mapping(obj.get("spec")).get("selector"))
+        selector = mapping(spec_of(obj).get("selector"))
         home = identity(obj).namespace
         if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
             yield _Named(home, identity(obj).name)
@@ -133,7 +133,7 @@ def _called(obj: KubernetesObject) -> Iterator[_Named]:
     if obj["kind"] in CONFIGURATIONS:
         clients = [mapping(hook.get("clientConfig")) for hook in mappings(obj.get("webhooks"))]
     else:
-        clients = [mapping(obj.get("spec"))] if obj["kind"] == "APIService" else []
+        clients = [spec_of(obj)] if obj["kind"] == "APIService" else []
     for client in clients:
         service = mapping(client.get("service"))
         if service:

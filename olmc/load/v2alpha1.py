@@ -9,7 +9,7 @@ from olmc.load.manifests import is_object, is_sound
 from olmc.load.shape import Keys, Problem, problems
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import CatalogKey, KubernetesObject, spec_of
 from olmc.model.proposed import CatalogUpdates, ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import v2alpha1 as rules
@@ -50,7 +50,7 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
     ]
     if not found:
         check = _operator_problems if kind == "Operator" else _install_problems
-        found = [Problem(keys, text) for keys, text in check(obj.get("spec") or {})]
+        found = [Problem(keys, text) for keys, text in check(spec_of(obj))]
     if obj["metadata"].get("namespace"):
         found.append(Problem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
     for problem in found:
@@ -89,7 +89,7 @@ def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
 
 
 def _operator(manifest: Manifest) -> Operator:
-    updates = (manifest.object.get("spec") or {}).get("updates") or {}
+    updates = spec_of(manifest.object).get("updates") or {}
     given = updates.get("catalogSource") or {}
     catalog = None
     if given:
@@ -161,7 +161,7 @@ def _decoded(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
 
 
 def _install(manifest: Manifest) -> Install:
-    spec = manifest.object.get("spec") or {}
+    spec = spec_of(manifest.object)
     items = tuple(
         ContentItem(dict(item), item["manifestImage"])
         if item["type"] == "ManifestImage"

@@ -26,6 +26,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.left_out import Reason
 from olmc.model.location import Location
 from olmc.model.marks import GENERATED, SCAFFOLDED
+from olmc.model.objects import spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import Bundle, Inputs, Manifest, Unused, Workspace
 from olmc.rules import left_out as left_out_rules
@@ -279,7 +280,7 @@ def _implied_catalogs(
 ) -> dict[str, Catalog]:  # fmt: skip
     """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
-    specs = [m.object.get("spec") or {} for m in manifests if m.object["kind"] == "Subscription"]
+    specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
     wanted = {str(spec.get("source") or "") for spec in specs} - declared - catalogs.keys() - {""}
     listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
     alone = [bundle for name, bundle in bundles.items() if name not in listed]

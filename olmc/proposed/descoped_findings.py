@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.model.cluster import Cluster, key_of
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
-from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.objects import Identity, KubernetesObject, spec_of
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
 from olmc.model.values import mapping, mappings
@@ -76,7 +76,7 @@ def _optional_roles(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnosti
     """R-DESCOPE-5: of several ClusterRoles of an account, all but the generated one are optional."""
     names = [_name(obj) for obj, _ in shipped if obj.get("kind") == "ClusterRole"]
     for account in csv.service_account_names:
-        generated = any((entry.get("serviceAccountName") or "") == account for entry in csv.permissions)
+        generated = any(entry.account == account for entry in csv.permissions)
         optional = sorted(
             name for name in names if name.startswith(f"{account}-") and not name.startswith(account + REQUIRED)
         )
@@ -107,7 +107,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
     crd = cluster.stock.get(Identity(APIEXTENSIONS, CRD, "", api.name))
-    return crd is None or any(map(_version_has_status, mappings(mapping(crd.object.get("spec")).get("versions"))))
+    return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 
 def _version_has_status(version: Mapping[str, Any]) -> bool:
@@ -122,7 +122,7 @@ def _may_update(rules: Iterable[Rule], api: OwnedAPI, name: str = "") -> bool:
 
 
 def _granted_everywhere(csv: Csv) -> tuple[Rule, ...]:
-    return tuple(rule for entry in csv.cluster_permissions for rule in entry.get("rules") or ())
+    return tuple(rule for entry in csv.cluster_permissions for rule in entry.rules)
 
 
 def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, name_of, namespace_of, spec_of
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import Install
@@ -96,8 +96,8 @@ def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
 
 def service_account(install: Install, content: Resolved, setting: Setting) -> Account:
     """The account of the only OperatorGroup of the install namespace, else one of the Install's own (R-INSTALL-5)."""
-    groups = [g for g in setting.groups if (g["metadata"].get("namespace") or "") == content.namespace]
-    name = (groups[0].get("spec") or {}).get("serviceAccountName") if len(groups) == 1 else None
+    groups = [g for g in setting.groups if namespace_of(g) == content.namespace]
+    name = spec_of(groups[0]).get("serviceAccountName") if len(groups) == 1 else None
     if isinstance(name, str) and name:
         return Account(content.namespace, name, generated=False)
     return Account(setting.options.olm_namespace, install.name, generated=True)
@@ -114,10 +114,10 @@ def required(content: Resolved, known: Scopes) -> Iterator[Atom]:
         if obj["kind"] == "Role":
             yield from _granted_by(obj.get("rules"), home)
         elif obj["kind"] == "ClusterRole":
-            for space in bound.get(str(obj["metadata"].get("name") or ""), {None}):
+            for space in bound.get(name_of(obj), {None}):
                 yield from _granted_by(obj.get("rules"), space)
         elif obj["kind"] == CSV_KIND:
-            strategy = ((obj.get("spec") or {}).get("install") or {}).get("spec") or {}
+            strategy = (spec_of(obj).get("install") or {}).get("spec") or {}
             for key, space in (("permissions", home), ("clusterPermissions", None)):
                 for entry in strategy.get(key) or ():
                     yield from _granted_by(entry.get("rules"), space)

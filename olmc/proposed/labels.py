@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of, metadata_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.values import text
 from olmc.proposed.gate import Judged
@@ -25,18 +25,18 @@ def projected(
     """
     found: dict[Identity, set[str]] = defaultdict(set)
     for name, subscription in cluster.subscriptions.items():
-        mine = keys & set(subscription.object["metadata"].get("labels") or ())
+        mine = keys & set(subscription.labels)
         mine |= {adopted[name]} if name in adopted else set()
         if mine:
             for each in _from_subscription(cluster, subscription):
                 found[each] |= mine
     for plan in cluster.plans:
-        labels = (plan.given["metadata"].get("labels") or {}) if plan.given is not None else {}
+        labels = labels_of(plan.given) if plan.given is not None else {}
         for each in _from_plan(plan) if keys & set(labels) else ():
             found[each] |= keys & set(labels)
     for judged in installs:
         for each in _from_install(judged):
-            found[each] |= keys & set(judged.install.object["metadata"].get("labels") or ())
+            found[each] |= keys & set(labels_of(judged.install.object))
     return {each: frozenset(mine) for each, mine in found.items()}
 
 
@@ -58,7 +58,7 @@ def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
     yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
     for step in plan.steps:
         group = step.api_version.rpartition("/")[0]
-        name = str((step.object.get("metadata") or {}).get("name") or step.name)
+        name = str(metadata_of(step.object).get("name") or step.name)
         yield from (Identity(group, step.kind, space, name) for space in (plan.namespace, ""))
 
 
@@ -77,7 +77,7 @@ def labelled(objects: Sequence[Rendered], labels: Labels, keys: frozenset[str]) 
 
 
 def _keys_of(found: Rendered, labels: Labels, keys: frozenset[str]) -> frozenset[str]:
-    return labels.get(found.identity, frozenset()) | (keys & set(found.object["metadata"].get("labels") or ()))
+    return labels.get(found.identity, frozenset()) | (keys & set(labels_of(found.object)))
 
 
 def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
@@ -109,7 +109,7 @@ def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
 
 def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
     """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
-    mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
+    mine = [found.object for found in objects if key in labels_of(found.object)]
     refs = [_reference(obj) for obj in mine if obj["kind"] != "Operator" or not obj["apiVersion"].startswith(OLM_GROUP)]
     return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
 

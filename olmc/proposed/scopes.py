@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from olmc.kube.scopes import SERVED_GROUPS
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.values import mapping
 from olmc.settle.builtin import is_cluster_scoped, plural_of
@@ -46,7 +46,7 @@ def scopes(objects: Iterable[KubernetesObject]) -> Scopes:
     found: dict[tuple[str, str], _Served] = {}
     for obj in objects:
         if obj.get("kind") == "CustomResourceDefinition":
-            spec = mapping(obj.get("spec"))
+            spec = spec_of(obj)
             names = mapping(spec.get("names"))
             key = (str(spec.get("group") or ""), str(names.get("kind") or ""))
             if key[0] in SERVED_GROUPS:

@@ -116,7 +116,7 @@ def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscript
 def _first_entries(cluster: Cluster, subscription: Subscription) -> Sequence[Candidate]:
     """The entry that the Subscription starts with, else the heads of its channel."""
     source = cluster.catalogs.get(subscription.catalog)
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     starting = subscription.spec.get("startingCSV")
     entries = [
         entry

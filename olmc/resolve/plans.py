@@ -76,7 +76,7 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
     if not s.plan and s.generated_by:
-        s = s._replace(plan=s.generated_by, state="UpgradePending", current=str(s.spec.get("startingCSV") or ""))
+        s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
         return s
     if Name(s.name.namespace, s.current) in cluster.csvs:

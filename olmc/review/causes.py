@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.model.cluster import Cluster, Name, key_of
 from olmc.model.location import Location
-from olmc.model.objects import Origin, Rendered
+from olmc.model.objects import Origin, Rendered, labels_of
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM
 from olmc.resolve.explain import Line, reasons
@@ -99,7 +99,7 @@ def _installers(metadata: Mapping[str, Any]) -> Iterator[Name]:
 
 
 def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
-    labels = (found.object.get("metadata") or {}).get("labels") or {}
+    labels = labels_of(found.object)
     if labels.get("olm.owner.kind") != "OperatorGroup":
         return _group_of_unlabelled(found, cluster)
     name = Name(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))

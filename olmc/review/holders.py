@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.cluster import Name
-from olmc.model.objects import Rendered
+from olmc.model.objects import Rendered, labels_of, spec_of
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
@@ -111,7 +111,7 @@ def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
     """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
     found: dict[Subject, dict[Name, None]] = defaultdict(dict)
     for one in objects:
-        key, labels = one.identity, (one.object.get("metadata") or {}).get("labels") or {}
+        key, labels = one.identity, labels_of(one.object)
         if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
             for account in _accounts(one.object):
                 found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
@@ -119,9 +119,9 @@ def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
 
 
 def _accounts(csv: Mapping[str, Any]) -> Iterator[str]:
-    install = ((csv.get("spec") or {}).get("install") or {}).get("spec") or {}
+    install = (spec_of(csv).get("install") or {}).get("spec") or {}
     for entry in (*(install.get("permissions") or ()), *(install.get("clusterPermissions") or ())):
         yield str(entry.get("serviceAccountName") or "")
     for deployment in install.get("deployments") or ():
-        pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+        pod = (spec_of(deployment).get("template") or {}).get("spec") or {}
         yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

@@ -72,7 +72,7 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
     if not subscription.installed:
         return ""
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
-    version = str(csv.spec.get("version") or "") if csv else ""
+    version = csv.version if csv else ""
     try:
         way = stops(entries, Present(subscription.installed, version, ()))
     except ChannelError as error:
@@ -88,7 +88,7 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
 def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
     """What the catalog of a Subscription serves in the channel that it follows."""
     source = cluster.catalogs.get(subscription.catalog)
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     for entry in source.entries if source else ():
         fits = entry.channel == channel if channel else entry.default_channel
         if entry.package == subscription.package and fits:

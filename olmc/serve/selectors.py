@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.golang import is_label_value, is_qualified_name
+from olmc.model.objects import labels_of
 from olmc.proposed.resources import Listed, Resource
 from olmc.serve.status import bad_request
 
@@ -45,7 +46,7 @@ class Selection(NamedTuple):
 
     def selects(self, item: Listed) -> bool:
         """Whether an object is selected."""
-        labels = item.object["metadata"].get("labels") or {}
+        labels = labels_of(item.object)
         values = {"metadata.name": item.name, "metadata.namespace": item.namespace}
         return all(each.holds(labels) for each in self.labels) and all(
             (values[name] == value) == equal for name, value, equal in self.fields

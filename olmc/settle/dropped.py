@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from olmc.golang.unknown import unknown_keys
 from olmc.load.shape import Keys, unlisted
 from olmc.model.alike import closest
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.operators import CONVERSION
 from olmc.model.profile import Profile
 from olmc.resources import schema
-from olmc.settle.known import CONVERSION, unknown_config
+from olmc.settle.known import unknown_config
 from olmc.settle.selectors import is_empty
 
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
@@ -164,7 +165,7 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
     where = ".".join(str(key) for key in keys)
     kind = obj["kind"]
     if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
-        spec: dict[str, Any] = obj.get("spec") or {}
+        spec = spec_of(obj)
         everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
         return _EVERYTHING if everything else ""
     return _WITHOUT.get((kind, where), "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.golang.unmarshal import unmarshal
 from olmc.model.cluster import Cluster, InstallPlan, Step
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import CatalogKey, KubernetesObject, metadata_of, namespace_of, spec_of, status_of
 from olmc.model.options import Options
 from olmc.model.values import mapping, mappings
 from olmc.model.workspace import Workspace
@@ -28,10 +28,10 @@ class _MissingContentError(Exception):
 
 def plan_of(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start, without its steps."""
-    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
+    spec, status = spec_of(obj), status_of(obj)
     generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
     return InstallPlan(
-        namespace=obj["metadata"].get("namespace") or "",
+        namespace=namespace_of(obj),
         name=obj["metadata"]["name"],
         generation=generation if isinstance(generation, int) else 0,
         approval=str(spec.get("approval") or ""),
@@ -176,6 +176,6 @@ def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any
     if kind in ("ClusterServiceVersion", "Subscription"):
         obj.pop("status", None)
     if derived and is_cluster_scoped(kind):
-        obj["metadata"] = {name: value for name, value in mapping(obj.get("metadata")).items() if name != "namespace"}
+        obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
     key = CatalogKey(str(resource.get("sourceName") or ""), str(resource.get("sourceNamespace") or ""))
     return Step(resolving, key, api_version, kind, str(resource.get("name") or ""), obj, None, derived=derived)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from olmc.model.diagnostic import Report
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, spec_of
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
@@ -21,7 +21,7 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     """The OperatorGroup as the API server stores it: unknown fields dropped, defaults set (R-OG-2, R-OG-3)."""
     obj = manifest.object
     name = obj["metadata"]["name"]
-    given = obj.get("spec") or {}
+    given = spec_of(obj)
     spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
     selector = spec.get("selector")
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":

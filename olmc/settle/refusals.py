@@ -8,7 +8,7 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, name_of
 from olmc.model.values import mappings
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
@@ -38,7 +38,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal
     errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
     if not errors:
         return None
-    name = str(obj["metadata"].get("name") or "")
+    name = name_of(obj)
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
     told = doing if existing is None else doing.replace("creating", "updating")

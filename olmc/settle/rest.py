@@ -172,7 +172,7 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
     vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:
-        return tuple(strategy_steps(csv.object, catalog, csv.source, profile))
+        return tuple(strategy_steps(csv, catalog, csv.source, profile))
     return bundle_steps(bundle_content(bundle), csv.object, catalog, profile)[1:]
 
 
@@ -221,7 +221,7 @@ def _component_labels(member: Member, profile: Profile, options: Options) -> fro
     """
     if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
         return frozenset()
-    labels = member.csv.object["metadata"].get("labels") or {}
+    labels = member.csv.labels
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))
 
 
@@ -230,7 +230,7 @@ def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
 
 
 def _owned_crds(member: Member, cluster: Cluster) -> list[Identity]:
-    names = {item.get("name") or "" for item in member.csv.crd_descriptions("owned")}
+    names = {item.name for item in member.csv.owned_crds}
     return [_crd(name) for name in sorted(names) if _crd(name) in cluster.stock]
 
 

@@ -9,7 +9,20 @@ from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
-from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import (
+    CatalogKey,
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    annotations_of,
+    identity,
+    labels_of,
+    namespace_of,
+    spec_of,
+    status_of,
+)
 from olmc.model.operators import OLM_GROUP, APIKey, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -70,7 +83,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
         plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
         seeded={key_of(group): _seeded(group, csvs) for group in groups},
-        members={key_of(csv): _pictured(csv, mapping(obj.get("status"))) for csv, obj in arrived},
+        members={key_of(csv): _pictured(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -132,13 +145,13 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
 
 
 def _is_copy(obj: KubernetesObject) -> bool:
-    return mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy
+    return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
 def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
     for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
-        labels = csv.object["metadata"].get("labels") or {}
+        labels = csv.labels
         yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace") or ""
 
 
@@ -154,15 +167,15 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     """A Subscription with the status that it has, without the fields of its config that its CRD does not know; None if
     the API server refuses it."""
     obj = manifest.object
-    config = mapping(obj.get("spec")).get("config")
+    config = spec_of(obj).get("config")
     try:
         decode("SubscriptionConfig", config or {})
     except GoTypeError as error:
         keys = ("spec", "config", *error.path)
         _refuse(manifest, keys, str(error), report)
         return None
-    status = mapping(obj.get("status"))
-    annotations = obj["metadata"].get("annotations") or {}
+    status = status_of(obj)
+    annotations = annotations_of(obj)
     generation = status.get("installPlanGeneration")
     told = _told(status)
     kept = with_known_config(obj, profile)
@@ -199,7 +212,7 @@ def _namespaces(
     found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
     for key, rendered in stock.items():
         if (key.group, key.kind) == ("", "Namespace"):
-            found[key.name] = dict(rendered.object["metadata"].get("labels") or {})
+            found[key.name] = dict(labels_of(rendered.object))
     for manifest in manifests:
         name = manifest.object["metadata"].get("namespace")
         if name and name not in found:
@@ -217,8 +230,8 @@ def _catalogs(
     served: set[str] = set()
     for manifest in manifests:
         obj = manifest.object
-        key = CatalogKey(obj["metadata"]["name"], obj["metadata"].get("namespace") or "")
-        spec = mapping(obj.get("spec"))
+        key = CatalogKey(obj["metadata"]["name"], namespace_of(obj))
+        spec = spec_of(obj)
         address = str(spec.get("address") or "")
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
         name = next((name for name in names if name in workspace.catalogs), "")

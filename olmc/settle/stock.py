@@ -11,7 +11,17 @@ from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, ra
 from olmc.kube.field_errors import Keys
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
-from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    identity,
+    labels_of,
+    metadata_of,
+    spec_of,
+)
 from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
@@ -83,7 +93,7 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
         text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
     obj = known_part(default_csv(step.object), cluster.profile)
-    labels = {**(obj["metadata"].get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
     return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
 
@@ -146,7 +156,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         typed = _typed(step)
     except GoTypeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
-    metadata = dict(typed.get("metadata") or {})
+    metadata = dict(metadata_of(typed))
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
     labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
@@ -227,7 +237,7 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
 
 def _stored_service(obj: KubernetesObject) -> KubernetesObject:
     """A Service as the API server stores it: a target port of 0, which Go writes where none is given, is the port."""
-    spec = obj.get("spec") or {}
+    spec = spec_of(obj)
     ports = [{**port, "targetPort": port.get("targetPort") or port.get("port")} for port in spec.get("ports") or ()]
     return {**obj, "spec": {**spec, **({"ports": ports} if ports else {})}}
 
@@ -282,7 +292,7 @@ def resource_of(cluster: Cluster, api_version: str, kind: str) -> tuple[str, boo
     group = api_version.rpartition("/")[0]
     for key, rendered in cluster.stock.items():
         if key.kind == CRD:
-            spec: Mapping[str, Any] = rendered.object.get("spec") or {}
+            spec: Mapping[str, Any] = spec_of(rendered.object)
             names = spec.get("names") or {}
             if spec.get("group") == group and names.get("kind") == kind:
                 return str(names.get("plural") or ""), spec.get("scope") == "Cluster"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.values import mapping, mappings, text
 
 _CRD_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
@@ -51,7 +51,7 @@ def crd_apis(crd: KubernetesObject) -> list[Api]:
     """The APIs of a CRD, one a version, served or not."""
     if crd.get("apiVersion") not in _CRD_VERSIONS:
         return []
-    spec = mapping(crd.get("spec"))
+    spec = spec_of(crd)
     names = mapping(spec.get("names"))
     versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
     if crd["apiVersion"] == _CRD_VERSIONS[1] and spec.get("version"):
@@ -82,5 +82,5 @@ def _api_services(csv: KubernetesObject | None, relation: str) -> list[Api]:
 
 
 def _descriptions(csv: KubernetesObject | None, field: str, relation: str) -> list[Mapping[str, Any]]:
-    spec = mapping(csv.get("spec")) if csv is not None else {}
+    spec = spec_of(csv) if csv is not None else {}
     return mappings(mapping(spec.get(field)).get(relation))

@@ -13,7 +13,7 @@ from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.values import mapping, text
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
@@ -53,7 +53,7 @@ class LooseBundle(NamedTuple):
     @property
     def spec(self) -> Mapping[str, Any]:
         """The CSV's spec."""
-        return mapping(self.csv.get("spec"))
+        return spec_of(self.csv)
 
     @property
     def annotations(self) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.views import GVK, CsvView
 from olmc.model.location import Place
+from olmc.model.objects import metadata_of, spec_of
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.rules import validation as rules
@@ -60,7 +61,7 @@ def _crd_apis(file: BundleFile) -> Iterator[tuple[GVK, Place]]:
     version = obj.get("apiVersion")
     if obj.get("kind") != CRD_KIND or version not in (CRD_V1, CRD_V1BETA1):
         return
-    spec = mapping(obj.get("spec"))
+    spec = spec_of(obj)
     group, kind = text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
     versions = mappings(spec.get("versions"))
     for index, each in enumerate(versions):
@@ -73,7 +74,7 @@ def _service_account_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]
     used = {text(container.pod.get("serviceAccountName")) for container in csv.containers}
     for file in bundle.files:
         obj = file.manifest.object
-        name = text(mapping(obj.get("metadata")).get("name"))
+        name = text(metadata_of(obj).get("name"))
         if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "ServiceAccount") and name in used:
             told = (
                 f"invalid service account found in bundle. This service account {name} in your bundle is not valid, "

@@ -20,6 +20,7 @@ from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, c
 from olmc.load.validation.result import Finding
 from olmc.load.validation.views import CsvView
 from olmc.model.location import Location, Place, Source
+from olmc.model.objects import metadata_of, spec_of
 from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
@@ -67,7 +68,7 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     else:
         errors = metadata_errors(file.value)
         if errors:
-            name = text(mapping(file.value.get("metadata")).get("name"))
+            name = text(metadata_of(file.value).get("name"))
             told = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
             yield Finding(rules.OBJECT_METADATA, told, Place(file.source, errors[0].keys))
 
@@ -108,11 +109,11 @@ def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding
 def _crd_versions(file: FolderFile) -> Iterator[_Api]:
     if file.kind != CRD_KIND:
         return
-    spec = mapping(file.value.get("spec"))
+    spec = spec_of(file.value)
     versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
     if file.value.get("apiVersion") == CRD_V1BETA1 and text(spec.get("version")):
         versions = [text(spec.get("version"))]
-    name = text(mapping(file.value.get("metadata")).get("name"))
+    name = text(metadata_of(file.value).get("name"))
     for version in versions:
         yield _Api(name, version, text(mapping(spec.get("names")).get("kind")))
 

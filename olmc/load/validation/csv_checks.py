@@ -12,6 +12,7 @@ from olmc.load.validation.names import subdomain_problems
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.views import CsvView
 from olmc.model.location import Place
+from olmc.model.objects import metadata_of
 from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
@@ -135,7 +136,7 @@ def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place
 
 def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:
     """What is wrong with an OperatorGroup: the case of its annotations is all that the tools look at."""
-    metadata = mapping(manifest.object.get("metadata"))
+    metadata = metadata_of(manifest.object)
     annotations = {key: text(value) for key, value in mapping(metadata.get("annotations")).items()}
     place = Place(manifest.source, ("metadata", "annotations"))
     yield from miscased_annotations(annotations, text(metadata.get("name")), place)

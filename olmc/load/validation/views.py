@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.model.location import Place
+from olmc.model.objects import metadata_of, spec_of
 from olmc.model.values import mapping, mappings, text, texts
 from olmc.model.workspace import Manifest
 
@@ -53,7 +54,7 @@ class CsvView(NamedTuple):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        return mapping(self.manifest.object.get("metadata"))
+        return metadata_of(self.manifest.object)
 
     @property
     def name(self) -> str:
@@ -69,7 +70,7 @@ class CsvView(NamedTuple):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return mapping(self.manifest.object.get("spec"))
+        return spec_of(self.manifest.object)
 
     @property
     def strategy(self) -> Mapping[str, Any]:
@@ -80,7 +81,7 @@ class CsvView(NamedTuple):
     def containers(self) -> Iterator[Container]:
         """The containers of all deployments, without init containers."""
         for index, deployment in enumerate(mappings(self.strategy.get("deployments"))):
-            pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+            pod = mapping(mapping(spec_of(deployment).get("template")).get("spec"))
             keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", "containers")
             for number, container in enumerate(mappings(pod.get("containers"))):
                 yield Container(container, pod, index, (*keys, number))

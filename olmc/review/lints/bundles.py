@@ -10,7 +10,7 @@ from olmc.golang.unknown import unknown_keys
 from olmc.model.alike import closest
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, identity, spec_of
 from olmc.model.operators import CSV_KIND
 from olmc.model.values import mapping, mappings
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
@@ -102,9 +102,9 @@ def missing_accounts(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _pods(csv: dict[str, Any]) -> Iterator[_Pods]:
-    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    install = mapping(mapping(spec_of(csv).get("install")).get("spec"))
     for index, deployment in enumerate(mappings(install.get("deployments"))):
-        spec = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+        spec = mapping(mapping(spec_of(deployment).get("template")).get("spec"))
         for key in ("serviceAccountName", "serviceAccount"):
             if spec.get(key):
                 above = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", key)
@@ -121,7 +121,7 @@ def _place(subject: Subject, csv: str, keys: tuple[str | int, ...]) -> Location 
 
 
 def _hint(csv: dict[str, Any]) -> str:
-    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    install = mapping(mapping(spec_of(csv).get("install")).get("spec"))
     named = [
         str(each.get("serviceAccountName") or "default")
         for field in ("permissions", "clusterPermissions")

@@ -20,7 +20,7 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
     """A startingCSV that OLM leaves at once, or that it can't get to any more (R-CAT-410)."""
     settled = subject.settled
     for name, before in sorted(settled.beginning.subscriptions.items()) if settled else ():
-        starting = str(before.spec.get("startingCSV") or "")
+        starting = before.starting_csv
         after = settled.cluster.subscriptions.get(name) if settled else None
         if not starting or settled is None or after is None:
             continue

@@ -11,7 +11,8 @@ from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import CsvView
-from olmc.model.values import mapping, mappings, text
+from olmc.model.objects import metadata_of
+from olmc.model.values import mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 
@@ -101,7 +102,7 @@ def removed_in_1_22(bundle: Bundle) -> Removed:
     for file in bundle.files:
         obj = file.manifest.object
         if (obj.get("kind"), obj.get("apiVersion")) == (CRD_KIND, CRD_V1BETA1):
-            found.setdefault("CRD", []).append(text(mapping(obj.get("metadata")).get("name")))
+            found.setdefault("CRD", []).append(text(metadata_of(obj).get("name")))
     return Removed(22, found | _objects(bundle, _IN_1_22), {})
 
 
@@ -111,7 +112,7 @@ def _objects(bundle: Bundle, removed: Mapping[str, set[str]]) -> dict[str, list[
         obj = file.manifest.object
         kind = text(obj.get("kind"))
         if kind in removed.get(text(obj.get("apiVersion")), ()):
-            found.setdefault(kind, []).append(text(mapping(obj.get("metadata")).get("name")))
+            found.setdefault(kind, []).append(text(metadata_of(obj).get("name")))
     return found
 
 
