@@ -75,6 +75,11 @@ class Crd:
         ]
 
     @property
+    def only_version(self) -> str:
+        """The one version that v1beta1 may name instead of a list, or in front of it."""
+        return text(self._spec.get("version"))
+
+    @property
     def served_versions(self) -> list[str]:
         return [version.name for version in self.versions if version.served]
 

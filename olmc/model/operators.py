@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from olmc.model.location import Source
+from olmc.model.location import Place, Source
 from olmc.model.objects import (
     KubernetesObject,
     annotations_of,
@@ -165,7 +165,7 @@ class Csv:
 
     @property
     def name(self) -> str:
-        return name_of(self.object)
+        return text(self.metadata.get("name"))
 
     @property
     def namespace(self) -> str:
@@ -175,13 +175,17 @@ class Csv:
     def labels(self) -> Mapping[str, str]:
         return labels_of(self.object)
 
-    @property
+    @cached_property
     def annotations(self) -> Mapping[str, str]:
-        return annotations_of(self.object)
+        return {key: text(value) for key, value in annotations_of(self.object).items()}
 
     @cached_property
     def spec(self) -> Mapping[str, Any]:
         return spec_of(self.object)
+
+    def place(self, *keys: str | int) -> Place:
+        """The place of a value in its text."""
+        return Place(self.source or Source("", ""), keys)
 
     @property
     def counts_as_copy(self) -> bool:
@@ -264,10 +268,14 @@ class Csv:
     def required_crds(self) -> list[CRDDescription]:
         return self._crds("required")
 
+    def crd_descriptions(self, relation: str) -> list[Mapping[str, Any]]:
+        """What is written of the CRDs that are "owned" or "required"."""
+        return mappings(mapping(self.spec.get("customresourcedefinitions")).get(relation))
+
     def _crds(self, relation: str) -> list[CRDDescription]:
         return [
             CRDDescription(text(item.get("name")), text(item.get("version")), text(item.get("kind")))
-            for item in mappings(mapping(self.spec.get("customresourcedefinitions")).get(relation))
+            for item in self.crd_descriptions(relation)
         ]
 
     @cached_property

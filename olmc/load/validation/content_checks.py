@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
+from olmc.kube.crd import Crd
 from olmc.kube.field_errors import aggregated
 from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
@@ -18,12 +19,10 @@ from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1, csv_refusal
 from olmc.load.validation.result import Finding
-from olmc.load.validation.views import CsvView
 from olmc.model.location import Location, Place, Source
-from olmc.model.objects import metadata_of, spec_of
-from olmc.model.operators import CSV_KIND
-from olmc.model.values import mapping, mappings, text
-from olmc.model.workspace import Manifest
+from olmc.model.objects import metadata_of
+from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.values import text
 from olmc.rules import validation as rules
 
 SUPPORTED = frozenset(
@@ -47,7 +46,7 @@ def content_findings(folder: BundleFolder) -> Iterator[Finding]:
         yield from _file_findings(file, kind)
     csv = next((file for file in files if file.kind == CSV_KIND), None)
     if csv is not None and csv.source is not None:
-        view = CsvView(Manifest(csv.value, csv.source))
+        view = Csv(csv.value, csv.source)
         yield from _api_findings(view, files)
         yield from _release_findings(view)
 
@@ -92,12 +91,12 @@ class _Api(NamedTuple):
         return f"{self.name}/{self.version}"
 
 
-def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding]:
+def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
     """Whether the CSV owns what the bundle has, and the other way round."""
     provided = {api: Place(file.source) for file in files if file.source is not None for api in _crd_versions(file)}
     bundle = quoted(csv.name)
-    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        api = _Api(*(text(item.get(field)) for field in ("name", "version", "kind")))
+    for index, item in enumerate(csv.owned_crds):
+        api = _Api(item.name, item.version, item.kind)
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)
@@ -109,16 +108,16 @@ def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding
 def _crd_versions(file: FolderFile) -> Iterator[_Api]:
     if file.kind != CRD_KIND:
         return
-    spec = spec_of(file.value)
-    versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
-    if file.value.get("apiVersion") == CRD_V1BETA1 and text(spec.get("version")):
-        versions = [text(spec.get("version"))]
+    crd = Crd(file.value)
+    versions = [version.name for version in crd.versions]
+    if file.value.get("apiVersion") == CRD_V1BETA1 and crd.only_version:
+        versions = [crd.only_version]
     name = text(metadata_of(file.value).get("name"))
     for version in versions:
-        yield _Api(name, version, text(mapping(spec.get("names")).get("kind")))
+        yield _Api(name, version, crd.kind)
 
 
-def _release_findings(csv: CsvView) -> Iterator[Finding]:
+def _release_findings(csv: Csv) -> Iterator[Finding]:
     release, substituted = csv.spec.get("release"), csv.annotations.get(SUBSTITUTES_FOR)
     if release and substituted:
         told = (
