@@ -11,6 +11,7 @@ from olmc.model.cluster import Member
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
+from olmc.model.values import mappings
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
 from olmc.settle.descoped import binds_itself
 from olmc.settle.permissions import access
@@ -59,7 +60,7 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
-        return {**base, "rules": [*(obj.get("rules") or ()), *rules]}
+        return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
 

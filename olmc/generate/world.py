@@ -12,6 +12,7 @@ from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.operators import Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
+from olmc.model.values import texts
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.known import cleanup_status
 from olmc.settle.permissions import access
@@ -109,7 +110,7 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if cluster.profile.csv_finalizer:
-        others = [each for each in metadata.get("finalizers") or () if each != cluster.profile.csv_finalizer]
+        others = [each for each in texts(metadata.get("finalizers")) if each != cluster.profile.csv_finalizer]
         metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
     final = {**obj, "metadata": metadata}
     return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final

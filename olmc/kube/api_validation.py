@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from olmc.golang import is_dns1123_subdomain
 from olmc.kube.field_errors import FieldError
 from olmc.kube.object_meta import metadata_errors
+from olmc.model.objects import as_text
 from olmc.model.rbac import RBAC
 
 Obj = Mapping[str, Any]
@@ -41,7 +42,7 @@ def update_errors(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def _judge(obj: Obj) -> _Judge:
-    group, kind = str(obj.get("apiVersion") or "").rpartition("/")[0], str(obj.get("kind"))
+    group, kind = as_text(obj.get("apiVersion")).rpartition("/")[0], str(obj.get("kind"))
     if group == RBAC:
         return _of_rbac(kind)
     if group == "" and kind in ("ConfigMap", "Secret", "Service"):

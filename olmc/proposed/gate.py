@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Identity, KubernetesObject, Rendered, name_of, namespace_of, spec_of
-from olmc.model.operators import CSV_KIND
+from olmc.model.objects import Identity, KubernetesObject, Rendered, as_text, name_of, namespace_of, spec_of
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.proposed import Install
 from olmc.model.rbac import RBAC, RBAC_V1
+from olmc.model.values import mapping
 from olmc.proposed.atoms import Atom, Entry, as_rules, atoms_of, canonical
 from olmc.proposed.content import Resolved
 from olmc.proposed.grants import account, grants_of, person
@@ -117,20 +118,20 @@ def required(content: Resolved, known: Scopes) -> Iterator[Atom]:
             for space in bound.get(name_of(obj), {None}):
                 yield from _granted_by(obj.get("rules"), space)
         elif obj["kind"] == CSV_KIND:
-            strategy = (spec_of(obj).get("install") or {}).get("spec") or {}
-            for key, space in (("permissions", home), ("clusterPermissions", None)):
-                for entry in strategy.get(key) or ():
-                    yield from _granted_by(entry.get("rules"), space)
+            csv = Csv(obj)
+            for entries, space in ((csv.permissions, home), (csv.cluster_permissions, None)):
+                for entry in entries:
+                    yield from _granted_by(entry.rules, space)
 
 
 def _bound(content: Resolved) -> dict[str, set[str | None]]:
     """Where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
     found: dict[str, set[str | None]] = {}
     for obj in content.objects:
-        ref = obj.get("roleRef") or {}
+        ref = mapping(obj.get("roleRef"))
         if obj["kind"].endswith("RoleBinding") and ref.get("kind") == "ClusterRole":
             space = str(obj["metadata"].get("namespace") or content.namespace) if obj["kind"] == "RoleBinding" else None
-            found.setdefault(str(ref.get("name") or ""), set()).add(space)
+            found.setdefault(as_text(ref.get("name")), set()).add(space)
     return found
 
 

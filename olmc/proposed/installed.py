@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of
+from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
 from olmc.proposed.resources import INSTALLED, Listed
@@ -163,7 +163,7 @@ def _target(subscription: Subscription, cluster: Cluster) -> str:
 def _sanitised(csv: KubernetesObject) -> KubernetesObject:
     """A CSV as Installed shows it: without annotations that tell too much, and without managedFields (R-INST-6)."""
     metadata = csv["metadata"]
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _SENSITIVE}
+    annotations = {k: v for k, v in annotations_of(csv).items() if k not in _SENSITIVE}
     shown = {**metadata, "annotations": annotations} if annotations else _without(metadata, "annotations")
     return _without_managed_fields({**csv, "metadata": shown})
 
@@ -181,7 +181,7 @@ def _versions(workspace: Workspace | None) -> dict[str, int]:
     found = dict.fromkeys(TRACKED, 0)
     for manifest in workspace.manifests if workspace is not None else ():
         tracked = _KINDS.get(manifest.object["kind"])
-        version = str(manifest.object["metadata"].get("resourceVersion") or "")
+        version = as_text(manifest.object["metadata"].get("resourceVersion"))
         of_olm = manifest.object["apiVersion"].startswith(f"{OLM_GROUP}/")
         if tracked and of_olm and re.fullmatch("[0-9]{1,19}", version):
             found[tracked] = max(found[tracked], int(version))

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of, metadata_of
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    metadata_of,
+    namespace_of,
+    owner_references,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.values import text
 from olmc.proposed.gate import Judged
@@ -84,12 +94,11 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
     """The keys of the CSV that a Deployment or an APIService belongs to."""
     if found.identity.kind not in ("Deployment", "APIService"):
         return frozenset()
-    metadata = found.object["metadata"]
-    labels = metadata.get("labels") or {}
-    owners = [(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or "")]
+    labels = labels_of(found.object)
+    owners = [(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))]
     owners += [
-        (metadata.get("namespace") or "", ref.get("name") or "")
-        for ref in metadata.get("ownerReferences") or ()
+        (namespace_of(found.object), text(ref.get("name")))
+        for ref in owner_references(found.object)
         if ref.get("kind") == CSV_KIND
     ]
     none: frozenset[str] = frozenset()
@@ -97,8 +106,7 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
 
 
 def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
-    metadata: dict[str, Any] = found.object["metadata"]
-    old = metadata.get("labels") or {}
+    metadata, old = found.object["metadata"], labels_of(found.object)
     if keys <= old.keys():
         return found
     new = dict(sorted({**old, **dict.fromkeys(keys, "")}.items()))
@@ -119,7 +127,7 @@ def _reference(obj: KubernetesObject) -> dict[str, Any]:
     ref: dict[str, Any] = {"kind": obj["kind"]}
     if metadata.get("namespace"):
         ref["namespace"] = metadata["namespace"]
-    ref |= {"name": metadata["name"], "uid": str(metadata.get("uid") or ""), "apiVersion": obj["apiVersion"]}
+    ref |= {"name": metadata["name"], "uid": as_text(metadata.get("uid")), "apiVersion": obj["apiVersion"]}
     if metadata.get("resourceVersion"):
         ref["resourceVersion"] = metadata["resourceVersion"]
     conditions = abnormal(obj)

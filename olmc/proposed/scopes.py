@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from olmc.kube.scopes import SERVED_GROUPS
-from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.objects import KubernetesObject, as_text, spec_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.values import mapping
 from olmc.settle.builtin import is_cluster_scoped, plural_of
@@ -26,15 +26,15 @@ class Scopes(NamedTuple):
 
     def resource(self, obj: KubernetesObject) -> tuple[str, str]:
         """The API group and the plural of an object's kind."""
-        group = str(obj.get("apiVersion") or "").rpartition("/")[0]
-        kind = str(obj.get("kind") or "")
+        group = as_text(obj.get("apiVersion")).rpartition("/")[0]
+        kind = as_text(obj.get("kind"))
         known = self.served.get((group, kind))
         return group, known.plural if known else plural_of(kind)
 
     def is_namespaced(self, obj: KubernetesObject) -> bool:
         """Whether objects of this kind have a namespace."""
-        group = str(obj.get("apiVersion") or "").rpartition("/")[0]
-        kind = str(obj.get("kind") or "")
+        group = as_text(obj.get("apiVersion")).rpartition("/")[0]
+        kind = as_text(obj.get("kind"))
         known = self.served.get((group, kind))
         if known is not None:
             return known.namespaced
@@ -48,8 +48,8 @@ def scopes(objects: Iterable[KubernetesObject]) -> Scopes:
         if obj.get("kind") == "CustomResourceDefinition":
             spec = spec_of(obj)
             names = mapping(spec.get("names"))
-            key = (str(spec.get("group") or ""), str(names.get("kind") or ""))
+            key = (as_text(spec.get("group")), as_text(names.get("kind")))
             if key[0] in SERVED_GROUPS:
                 continue  # no CRD has a say in the kinds of Kubernetes itself
-            found[key] = _Served(str(names.get("plural") or ""), spec.get("scope") != "Cluster")
+            found[key] = _Served(as_text(names.get("plural")), spec.get("scope") != "Cluster")
     return Scopes(found)

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.golang.semver import tolerant_or_none
 from olmc.kube.crd import Crd
 from olmc.model.cluster import Cluster
-from olmc.model.objects import CatalogKey, KubernetesObject, Rendered, labels_of, spec_of, status_of
+from olmc.model.objects import CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
 from olmc.model.operators import APIKey, Csv
 from olmc.model.options import Options
 from olmc.model.resolution import Present
@@ -58,8 +58,8 @@ def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[Kubern
     newest = Csv(max(csvs, key=_age))
     singulars = dict(_singulars(objects))
     found = {
-        "displayName": newest.spec.get("displayName") or "",
-        "description": newest.spec.get("description") or "",
+        "displayName": as_text(newest.spec.get("displayName")),
+        "description": as_text(newest.spec.get("description")),
         "version": newest.version,
     }
     apis = {"provides": _apis(newest, "owned", singulars), "requires": _apis(newest, "required", singulars)}
@@ -68,7 +68,7 @@ def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[Kubern
 
 def _age(csv: KubernetesObject) -> tuple[Any, str, str]:
     version = tolerant_or_none(str(spec_of(csv).get("version") or "0.0.0")) or _OLDEST
-    return version, str(csv["metadata"].get("creationTimestamp") or ""), str(csv["metadata"]["name"])
+    return version, as_text(csv["metadata"].get("creationTimestamp")), str(csv["metadata"]["name"])
 
 
 def _singulars(objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:

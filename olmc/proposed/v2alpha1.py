@@ -10,7 +10,16 @@ from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Place, Source
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity, labels_of, owner_references
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Provenance,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    owner_references,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import Operator
@@ -190,7 +199,7 @@ def _owned_by_operator(found: Rendered, copies: Mapping[Name, str]) -> Rendered:
     refs = owner_references(found.object)
     new = []
     for ref in refs:
-        owner = copies.get(Name(found.identity.namespace, str(ref.get("name") or "")))
+        owner = copies.get(Name(found.identity.namespace, as_text(ref.get("name"))))
         if ref.get("kind") == CSV_KIND and owner is not None:
             ref = owner_reference(V2ALPHA1, "Operator", owner)
         new.append(ref)

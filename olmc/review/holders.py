@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from olmc.model.cluster import Name
-from olmc.model.objects import Rendered, labels_of, spec_of
+from olmc.model.objects import Rendered, labels_of
+from olmc.model.operators import Csv
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
@@ -113,15 +114,12 @@ def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
     for one in objects:
         key, labels = one.identity, labels_of(one.object)
         if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
-            for account in _accounts(one.object):
+            for account in _accounts(Csv(one.object)):
                 found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
     return {subject: tuple(sorted(names)) for subject, names in found.items()}
 
 
-def _accounts(csv: Mapping[str, Any]) -> Iterator[str]:
-    install = (spec_of(csv).get("install") or {}).get("spec") or {}
-    for entry in (*(install.get("permissions") or ()), *(install.get("clusterPermissions") or ())):
-        yield str(entry.get("serviceAccountName") or "")
-    for deployment in install.get("deployments") or ():
-        pod = (spec_of(deployment).get("template") or {}).get("spec") or {}
+def _accounts(csv: Csv) -> Iterator[str]:
+    yield from csv.service_account_names
+    for pod in (deployment.pod for deployment in csv.deployments):
         yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.kube.scopes import SERVED_GROUPS
 from olmc.model.alike import POSSIBLE, closest
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, as_text, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.settle.builtin import builtin_kinds, is_cluster_scoped, plural_of
 
@@ -97,7 +97,7 @@ def _custom(spec: Any) -> KnownKind | None:
     short = [str(each).lower() for each in listed] if isinstance(listed, list) else []
     singular = str(names.get("singular") or kind).lower()
     plural = str(names.get("plural") or plural_of(kind))
-    return KnownKind(str(spec.get("group") or ""), kind, plural, spec.get("scope") != "Cluster", (singular, *short))
+    return KnownKind(as_text(spec.get("group")), kind, plural, spec.get("scope") != "Cluster", (singular, *short))
 
 
 def called(name: str, kinds: Iterable[KnownKind]) -> tuple[KnownKind, ...]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, Subscription
+from olmc.model.objects import as_text
 from olmc.settle.rest import Settled
 
 Labels = tuple[tuple[str, str], ...]
@@ -76,12 +77,12 @@ def _labels(name: Name, member: Member, **more: str) -> Labels:
 def _subscription_labels(subscription: Subscription, *, legacy: bool) -> Labels:
     spec = subscription.spec
     found = {
-        "channel": str(spec.get("channel") or ""),
+        "channel": as_text(spec.get("channel")),
         "installed": subscription.installed,
         "name": subscription.name.name,
     }
     if not legacy:
-        found |= {"approval": str(spec.get("installPlanApproval") or ""), "package": subscription.package}
+        found |= {"approval": as_text(spec.get("installPlanApproval")), "package": subscription.package}
     return tuple(sorted(found.items()))
 
 

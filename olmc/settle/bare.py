@@ -9,6 +9,7 @@ from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
 from olmc.model.diagnostic import Report
+from olmc.model.objects import as_text
 from olmc.model.options import Options
 from olmc.model.values import mappings, text
 from olmc.model.workspace import Bundle, Manifest, Workspace
@@ -62,7 +63,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         )
     properties = properties_text(bundle_properties(loose(bundle), report))
     spec = bundle.csv.object.get("spec")
-    replaces = str(spec.get("replaces") or "") if isinstance(spec, dict) else ""
+    replaces = as_text(spec.get("replaces")) if isinstance(spec, dict) else ""
     steps: tuple[Step, ...] = ()
     try:
         content, profile = bundle_content(bundle), profile_of(options.olm_version)

@@ -10,6 +10,7 @@ from olmc.model.location import Location, Source
 from olmc.model.objects import Origin
 from olmc.model.operators import Group
 from olmc.model.options import Options
+from olmc.model.values import mappings
 from olmc.model.workspace import Bundle
 from olmc.resolve.unpacking import unreadable_duration
 from olmc.resolve.visibility import needed_catalogs
@@ -259,7 +260,7 @@ def unmet(member: Member) -> Iterator[str]:
     for item in member.lacking:
         if item["status"] not in ("Present", "DeploymentFound"):
             yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
-            for dependent in item.get("dependents") or ():
+            for dependent in mappings(item.get("dependents")):
                 if dependent["status"] == "NotSatisfied":
                     yield f"  {dependent['message']}"
 

@@ -9,6 +9,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.objects import Identity, KubernetesObject, Rendered, spec_of
 from olmc.model.operators import APIKey, Csv, Group
 from olmc.model.profile import Profile
+from olmc.model.values import mapping, texts
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
 from olmc.settle.selectors import KNOWN_KEYS, is_empty, matches, problem
@@ -55,14 +56,14 @@ def with_targets(
 ) -> Group:
     """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
-    account = spec.get("serviceAccountName")
+    account = group.account
     if account and not account_exists(stock, group.namespace, account):
         return Group(group.object, group.source, (), f"ServiceAccount {account} not found", account)
-    selector = spec.get("selector") or {}
+    selector = mapping(spec.get("selector"))
     wrong = problem(selector)
     if wrong:
         return Group(group.object, group.source, (), wrong)
-    listed = spec.get("targetNamespaces") or []
+    listed = texts(spec.get("targetNamespaces"))
     if "" in listed:
         text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
         return Group(group.object, group.source, (), text)

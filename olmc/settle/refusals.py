@@ -8,7 +8,7 @@ from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
-from olmc.model.objects import KubernetesObject, name_of
+from olmc.model.objects import KubernetesObject, as_text, name_of
 from olmc.model.values import mappings
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
@@ -40,7 +40,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal
         return None
     name = name_of(obj)
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
-    group = str(obj.get("apiVersion") or "").rpartition("/")[0]
+    group = as_text(obj.get("apiVersion")).rpartition("/")[0]
     told = doing if existing is None else doing.replace("creating", "updating")
     return Refusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
 

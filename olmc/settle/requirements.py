@@ -13,6 +13,7 @@ from olmc.model.objects import Identity, Rendered, annotations_of, labels_of, ow
 from olmc.model.operators import OLM_GROUP, APIKey, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC
+from olmc.model.values import mappings
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
 from olmc.settle.builtin import has_native_kinds, is_native
 from olmc.settle.groups import account_exists
@@ -207,7 +208,7 @@ def _service_account(
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
     granted = world.access.rules(csv.namespace, account, scope)
-    dependents = list(base.get("dependents") or ())
+    dependents = mappings(base.get("dependents"))
     met = True
     for rule in entry.rules:
         satisfied = allowed(granted, rule)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from olmc.golang import component_label_key
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Step
 from olmc.model.diagnostic import Report
-from olmc.model.objects import CatalogKey, Identity
+from olmc.model.objects import CatalogKey, Identity, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -135,8 +135,7 @@ def picks(settled: Settled) -> Iterator[tuple[str, Pick]]:
 
 
 def _namespace_of(step: Step) -> str:
-    metadata = step.object.get("metadata") or {}
-    return str(metadata.get("namespace") or "")
+    return namespace_of(step.object)
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:

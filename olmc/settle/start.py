@@ -17,6 +17,7 @@ from olmc.model.objects import (
     Provenance,
     Rendered,
     annotations_of,
+    as_text,
     identity,
     labels_of,
     namespace_of,
@@ -114,7 +115,7 @@ def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[APIKey] | None:
 
 def _pictured(csv: Csv, status: Mapping[str, Any]) -> Member:
     """A CSV as it was when its manifest was taken from a cluster."""
-    phase, reason, message = (str(status.get(key) or "") for key in ("phase", "reason", "message"))
+    phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
     return Member(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
 
 
@@ -152,7 +153,7 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
     for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
         labels = csv.labels
-        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace") or ""
+        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
@@ -182,12 +183,12 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     return Subscription(
         {key: value for key, value in kept.items() if key != "status"},
         manifest.source,
-        current=str(status.get("currentCSV") or ""),
-        installed=str(status.get("installedCSV") or ""),
-        state=str(status.get("state") or ""),
-        plan=str(mapping(status.get("installPlanRef")).get("name") or ""),
+        current=as_text(status.get("currentCSV")),
+        installed=as_text(status.get("installedCSV")),
+        state=as_text(status.get("state")),
+        plan=as_text(mapping(status.get("installPlanRef")).get("name")),
         generation=generation if isinstance(generation, int) else 0,
-        generated_by=annotations.get("olm.generated-by") or "",
+        generated_by=annotations.get("olm.generated-by", ""),
         failure=told.get("ResolutionFailed"),
         unpacking="BundleUnpacking" in told,
         unpack_failure=told.get("BundleUnpackFailed"),
@@ -199,7 +200,7 @@ def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The types of a Subscription's conditions in their order, with reason and message; of those that tell a failure,
     only those that hold."""
     return {
-        str(item.get("type") or ""): (str(item.get("reason") or ""), str(item.get("message") or ""))
+        as_text(item.get("type")): (as_text(item.get("reason")), as_text(item.get("message")))
         for item in mappings(status.get("conditions"))
         if item.get("status") == "True" or item.get("type") == "CatalogSourcesUnhealthy"
     }
@@ -232,7 +233,7 @@ def _catalogs(
         obj = manifest.object
         key = CatalogKey(obj["metadata"]["name"], namespace_of(obj))
         spec = spec_of(obj)
-        address = str(spec.get("address") or "")
+        address = as_text(spec.get("address"))
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
         name = next((name for name in names if name in workspace.catalogs), "")
         served.add(name)
