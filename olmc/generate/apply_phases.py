@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, spec_of
+from olmc.kube.crd import Crd
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of, spec_of
 from olmc.model.options import Phase
 from olmc.model.values import mapping, mappings, text
 
@@ -56,8 +57,8 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[Defined]:
     """The kinds that the CRDs among the objects define."""
-    specs = (spec_of(obj) for obj in objects if obj["kind"] == _CRD)
-    return frozenset(Defined(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
+    crds = (Crd(obj) for obj in objects if obj["kind"] == _CRD)
+    return frozenset(Defined(crd.group, crd.kind) for crd in crds)
 
 
 def is_issued(obj: KubernetesObject) -> bool:
@@ -78,7 +79,7 @@ def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
 
 def _needed(obj: KubernetesObject) -> Iterator[_Named]:
     """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
-    pod = mapping(_template(obj).get("spec"))
+    pod = spec_of(_template(obj))
     for found, key in (*_of_volumes(pod), *_of_variables(pod)):
         name = found.get(key)
         if isinstance(name, str) and found.get("optional") is not True:
@@ -108,7 +109,7 @@ def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     if identity(obj)[:2] == ("", "Pod"):
         return obj
     if identity(obj)[:2] == ("batch", "CronJob"):
-        spec = mapping(mapping(spec.get("jobTemplate")).get("spec"))
+        spec = spec_of(mapping(spec.get("jobTemplate")))
     return mapping(spec.get("template"))
 
 
@@ -125,7 +126,7 @@ def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[Kubern
 
 
 def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
-    return mapping(mapping(_template(obj).get("metadata")).get("labels"))
+    return labels_of(_template(obj))
 
 
 def _called(obj: KubernetesObject) -> Iterator[_Named]:

@@ -94,10 +94,9 @@ def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Ope
         subscription.package,
         channel_of(cluster, subscription),
         subscription.starting_csv,
-        subscription.spec.get("installPlanApproval") == "Manual",
+        subscription.approval == "Manual",
     )
-    given = subscription.spec.get("installPlanApproval")
-    return Operator(operator_object(name, updates, str(given or "")), subscription.source, updates)
+    return Operator(operator_object(name, updates, subscription.approval), subscription.source, updates)
 
 
 def operator_object(name: str, updates: CatalogUpdates, approval: str) -> KubernetesObject:

@@ -90,7 +90,7 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
 def _labelled(cluster: Cluster, key: str) -> str:
     """The name of the newest CSV that carries a component label."""
     found = [csv for csv in cluster.csvs.values() if key in csv.labels]
-    found.sort(key=lambda csv: (tolerant_or_none(str(csv.spec.get("version") or "0.0.0")) or _ZERO, csv.name))
+    found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
 

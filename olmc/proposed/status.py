@@ -67,7 +67,7 @@ def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[Kubern
 
 
 def _age(csv: KubernetesObject) -> tuple[Any, str, str]:
-    version = tolerant_or_none(str(spec_of(csv).get("version") or "0.0.0")) or _OLDEST
+    version = tolerant_or_none(Csv(csv).version or "0.0.0") or _OLDEST
     return version, as_text(csv["metadata"].get("creationTimestamp")), str(csv["metadata"]["name"])
 
 

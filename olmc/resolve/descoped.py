@@ -117,7 +117,7 @@ def _first_entries(cluster: Cluster, subscription: Subscription) -> Sequence[Can
     """The entry that the Subscription starts with, else the heads of its channel."""
     source = cluster.catalogs.get(subscription.catalog)
     channel = subscription.channel
-    starting = subscription.spec.get("startingCSV")
+    starting = subscription.starting_csv
     entries = [
         entry
         for entry in (source.entries if source else ())

@@ -50,7 +50,7 @@ def asked_for(csv: Csv, settled: Settled) -> Iterator[Line]:
 
 def _subscription_line(name: Name, cluster: Cluster) -> Line:
     subscription = cluster.subscriptions[name]
-    channel = f"channel {subscription.spec['channel']}" if subscription.spec.get("channel") else "any channel"
+    channel = f"channel {subscription.channel}" if subscription.channel else "any channel"
     catalog = f"catalog {subscription.catalog.name} in {subscription.catalog.namespace}"
     text = f"Subscription {name} follows package {subscription.package}, {channel} of {catalog}"
     return Line(0, text, at(subscription.source))

@@ -58,7 +58,7 @@ def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> s
     entries = tuple(channel_entries(cluster, subscription))
     fitting = [entry for entry in entries if version in (entry.name, entry.version)]
     if not fitting:
-        where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
+        where = f"channel {subscription.channel or '(default)'} of catalog {subscription.catalog.name}"
         known = [entry.version for entry in entries] + [entry.name for entry in entries]
         raise _error(subscription, package, version, f"{where} has no such entry", known, version)
     hindrance = obstacle(cluster, subscription, entries, fitting[0].name)

@@ -230,7 +230,7 @@ def _without_token(member: Member, group: Group, cluster: Cluster, options: Opti
         namespace=group.namespace,
         phase=member.phase,
         problem=_lacks_token(group, cluster, options),
-        account=group.spec["serviceAccountName"],
+        account=group.account,
     )
 
 

@@ -87,7 +87,7 @@ def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> In
 
 
 def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:
-    return mappings(mapping((plan.given or {}).get("status")).get("plan"))
+    return mappings(status_of(plan.given or {}).get("plan"))
 
 
 def _entries(plan: InstallPlan) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -161,7 +161,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     found = content_of(workspace, cluster, candidate) if candidate else None
     if found is not None:
         return found
-    lookups = mappings(mapping((plan.given or {}).get("status")).get("bundleLookups"))
+    lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None

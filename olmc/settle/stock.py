@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
+from olmc.kube.crd import Crd
 from olmc.kube.field_errors import Keys
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
@@ -294,8 +294,7 @@ def resource_of(cluster: Cluster, api_version: str, kind: str) -> tuple[str, boo
     group = api_version.rpartition("/")[0]
     for key, rendered in cluster.stock.items():
         if key.kind == CRD:
-            spec: Mapping[str, Any] = spec_of(rendered.object)
-            names = spec.get("names") or {}
-            if spec.get("group") == group and names.get("kind") == kind:
-                return str(names.get("plural") or ""), spec.get("scope") == "Cluster"
+            crd = Crd(rendered.object)
+            if (crd.group, crd.kind) == (group, kind):
+                return crd.plural, crd.is_cluster_scoped
     return plural_of(kind), is_cluster_scoped(kind)

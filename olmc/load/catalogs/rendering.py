@@ -13,9 +13,9 @@ from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject, as_text, spec_of
+from olmc.model.objects import KubernetesObject, annotations_of, as_text, name_of, spec_of
 from olmc.model.operators import Csv
-from olmc.model.values import mapping, mappings, text
+from olmc.model.values import mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
@@ -41,15 +41,9 @@ class LooseBundle(NamedTuple):
     location: Place | None = None
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The CSV's metadata."""
-        metadata = self.csv.get("metadata")
-        return metadata if isinstance(metadata, dict) else {}
-
-    @property
     def name(self) -> str:
         """The bundle's name: that of its CSV."""
-        return as_text(self.metadata.get("name"))
+        return name_of(self.csv)
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -59,7 +53,7 @@ class LooseBundle(NamedTuple):
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The CSV's annotations."""
-        return mapping(self.metadata.get("annotations"))
+        return annotations_of(self.csv)
 
     @property
     def version(self) -> str:
