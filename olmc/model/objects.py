@@ -74,8 +74,8 @@ def identity(obj: KubernetesObject) -> Identity:
     return Identity(group, obj.get("kind") or "", as_text(metadata.get("namespace")), as_text(metadata.get("name")))
 
 
-# What kubectl and Go call an object's metadata may be missing, null or of another type in what strangers wrote. These
-# accessors read all of that as "nothing there", once, so that nobody else has to ask.
+# In an object of a stranger each of these may be missing, null or of another type. Go's decoder would have refused the
+# last or read the others as empty, so here all of that is "nothing there", and nobody else has to ask.
 
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:

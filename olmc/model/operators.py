@@ -1,7 +1,8 @@
 """The nouns of the olm-operator: APIs, CSVs with what they describe, OperatorGroups.
 
 Whoever reads a CSV or an OperatorGroup does so here. The accessors take anything that a stranger may have written: what
-has another type than it should have counts as not there, as everything behind the loader relies on.
+has another type than it should have counts as not there, on which everybody relies. The classes that describe a part of
+a CSV have the names of OLM's Go types for it, cut short where OLM's repeat themselves.
 """
 
 from __future__ import annotations
@@ -177,6 +178,7 @@ class Csv:
 
     @cached_property
     def annotations(self) -> Mapping[str, str]:
+        # Validators look at CSVs that Go refuses; there a value may be no text, which reads as an empty one.
         return {key: text(value) for key, value in annotations_of(self.object).items()}
 
     @cached_property
@@ -327,6 +329,7 @@ class Csv:
 
 def _serving(item: Mapping[str, Any]) -> tuple[str, int, int | str | None]:
     """The Deployment that serves an API or a webhook, its port and its target port (R-CERT-2)."""
+    # OLM tests for "greater than 0" wherever it needs the port, so that negative ones mean 443 as well.
     port = item.get("containerPort")
     served = port if isinstance(port, int) and port > 0 else DEFAULT_PORT
     return text(item.get("deploymentName")), served, item.get("targetPort") or None

@@ -82,11 +82,12 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
         from olmc.load.refusal_words import way_out  # few CSVs are wrong, and imports take their time
 
         raise UndecodableCSVError(Undecodable(content, str(error), error.path, way_out(error))) from error
-    name = Csv(csv).name
+    decoded = Csv(csv)
+    name = decoded.name
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."
         raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True))
-    if Csv(csv).strategy_name != "deployment":
+    if decoded.strategy_name != "deployment":
         text = f"could not assert strategy implementation as deployment for CSV {name}"
         hint = "Write strategy: deployment, the only strategy that there is."
         raise UndecodableCSVError(Undecodable(content, text, ("spec", "install", "strategy"), hint))
