@@ -33,8 +33,8 @@ def wanted(member: Member) -> Iterator[tuple[Subject, str, PolicyRule]]:
     csv = member.csv
     for namespace, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
-            subject = Subject(ACCOUNT, csv.namespace, entry.get("serviceAccountName") or "")
-            for rule in entry.get("rules") or ():
+            subject = Subject(ACCOUNT, csv.namespace, entry.account)
+            for rule in entry.rules:
                 yield from ((subject, namespace, part) for part in policy_rules(rule) if not (namespace and part.urls))
 
 
