@@ -8,7 +8,8 @@ from typing import Any
 from olmc.generate.world import World, rendered
 from olmc.golang import component_label_key
 from olmc.model.cluster import Name
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.coerce import text
+from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of, owner_references, status_of
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM, MANAGED
 
@@ -45,8 +46,7 @@ def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> 
     identity = found.identity
     if identity.kind not in _ADOPTABLE:
         return found
-    metadata = found.object["metadata"]
-    labels = metadata.get("labels") or {}
+    metadata, labels = found.object["metadata"], labels_of(found.object)
     own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
     if identity.kind == "Subscription":
         subscription = world.cluster.subscriptions.get(Name(identity.namespace, identity.name))
@@ -66,18 +66,17 @@ def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> 
 
 def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[str]:
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
-    metadata = obj["metadata"]
-    labels = metadata.get("labels") or {}
+    labels = labels_of(obj)
     is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
     if COPIED_FROM in labels or not is_seen:
         return set()
     owners = [
-        Name(identity.namespace, ref.get("name") or "")
-        for ref in metadata.get("ownerReferences") or ()
+        Name(identity.namespace, text(ref.get("name")))
+        for ref in owner_references(obj)
         if ref.get("kind") == "ClusterServiceVersion"
     ]
     if labels.get("olm.owner.kind") == "ClusterServiceVersion":
-        owners.append(Name(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or ""))
+        owners.append(Name(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
     keys: set[str] = set()
     for owner in owners:
         csv = world.cluster.csvs.get(owner)
@@ -91,7 +90,7 @@ def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Render
     for found in objects:
         obj = found.object
         if obj["kind"] in _LISTED:
-            for key in obj["metadata"].get("labels") or ():
+            for key in labels_of(obj):
                 if key.startswith(COMPONENT_PREFIX):
                     refs.setdefault(key, []).append(_reference(obj))
     for key in sorted(refs) if profile.operator_api else ():
@@ -113,7 +112,7 @@ def _reference(obj: KubernetesObject) -> dict[str, Any]:
     if metadata.get("namespace"):
         ref["namespace"] = metadata["namespace"]
     ref |= {"name": metadata["name"], "apiVersion": obj["apiVersion"]}
-    status = obj.get("status") or {}
+    status = status_of(obj)
     if obj["kind"] == "ClusterServiceVersion" and status.get("phase"):
         condition = {"type": status["phase"], "status": "True"}
         ref["conditions"] = [{**condition, "reason": status["reason"], "message": status["message"]}]

@@ -9,8 +9,19 @@ from olmc.generate.apply_certificates import backends, issued, report_certificat
 from olmc.generate.apply_phases import CONFIGURATIONS
 from olmc.generate.deployments import SPEC_HASH
 from olmc.generate.world import World
+from olmc.kube.crd import CRD_KIND, Crd
+from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Report
-from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Origin,
+    Rendered,
+    annotations_of,
+    labels_of,
+    metadata_of,
+    spec_of,
+)
 from olmc.model.operators import OLM_GROUP
 from olmc.profiles.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.settle.deployments import CONDITION_NAME
@@ -51,7 +62,7 @@ def _is_olms_own(identity: Identity, found: Rendered) -> bool:
     """Whether an object only makes sense with OLM around."""
     if identity.group in _OLM_GROUPS:
         return True
-    labels = found.object["metadata"].get("labels") or {}
+    labels = labels_of(found.object)
     origin = found.provenance.origin
     if labels.get("olm.owner.kind") == "OperatorGroup" or origin is Origin.OPERATOR_GROUP:
         return True
@@ -63,7 +74,7 @@ def _is_olms_own(identity: Identity, found: Rendered) -> bool:
 def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
     metadata = {k: v for k, v in obj["metadata"].items() if k not in ("ownerReferences", "finalizers", "generateName")}
     for field in ("labels", "annotations"):
-        kept = {key: value for key, value in (metadata.get(field) or {}).items() if not _is_bookkeeping(key)}
+        kept = {key: value for key, value in mapping(metadata.get(field)).items() if not _is_bookkeeping(key)}
         metadata.pop(field, None)
         if kept:
             metadata[field] = kept
@@ -84,15 +95,15 @@ def _is_bookkeeping(key: str) -> bool:
 
 
 def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
-    template = spec.get("template") or {}
-    pod = template.get("spec") or {}
+    template = mapping(spec.get("template"))
+    pod = spec_of(template)
     containers = []
-    for container in pod.get("containers") or ():
-        env = [item for item in container.get("env") or () if item.get("name") != CONDITION_NAME]
+    for container in mappings(pod.get("containers")):
+        env = [item for item in mappings(container.get("env")) if item.get("name") != CONDITION_NAME]
         rest = {key: value for key, value in container.items() if key != "env"}
         containers.append({**rest, "env": env} if env else rest)
-    metadata = dict(template.get("metadata") or {})
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != "olmcahash"}
+    metadata = dict(metadata_of(template))
+    annotations = {k: v for k, v in annotations_of(template).items() if k != "olmcahash"}
     if annotations:
         metadata["annotations"] = annotations
     return {**spec, "template": {**template, "metadata": metadata, "spec": {**pod, "containers": containers}}}
@@ -105,8 +116,7 @@ def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
     spec = obj.get("spec")
     if obj["kind"] == "APIService" and spec:
         return {**obj, "spec": {key: value for key, value in spec.items() if key != "caBundle"}}
-    crd = obj["kind"] == "CustomResourceDefinition"
-    webhook = ((spec or {}).get("conversion") or {}).get("webhook") if crd else None
+    webhook = mapping(Crd(obj).conversion.get("webhook")) if obj["kind"] == CRD_KIND else None
     if webhook and spec:
         conversion = {**spec["conversion"], "webhook": _without_bundle_in(webhook)}
         return {**obj, "spec": {**spec, "conversion": conversion}}
@@ -114,5 +124,5 @@ def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _without_bundle_in(hook: Mapping[str, Any]) -> dict[str, Any]:
-    client = {key: value for key, value in (hook.get("clientConfig") or {}).items() if key != "caBundle" or value}
+    client = {key: value for key, value in mapping(hook.get("clientConfig")).items() if key != "caBundle" or value}
     return {**hook, "clientConfig": client}

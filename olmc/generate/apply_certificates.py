@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from olmc.generate.apply_phases import CERT_MANAGER, CONFIGURATIONS
 from olmc.generate.world import World, rendered
+from olmc.kube.crd import CRD_KIND, Crd
+from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of, as_text, namespace_of, spec_of
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.rules import apply as rules
@@ -56,7 +58,7 @@ def with_injection(obj: KubernetesObject, certificates: str, behind: Backends) -
     if certificates == "none":
         return obj
     if obj["kind"] == "Service":
-        key = (obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
+        key = (namespace_of(obj), obj["metadata"]["name"])
         if certificates == "service-ca" and key in behind:
             return _annotated(obj, _SERVICE_CA_SECRET, behind[key].secret)
         return obj
@@ -71,21 +73,19 @@ def with_injection(obj: KubernetesObject, certificates: str, behind: Backends) -
 
 def _served_by(obj: KubernetesObject) -> tuple[str, str]:
     """The Service (namespace, name) that a webhook configuration, API service or CRD calls."""
-    spec = obj.get("spec") or {}
     if obj["kind"] in CONFIGURATIONS:
-        service = obj["webhooks"][0]["clientConfig"].get("service") or {}
+        service = mapping(obj["webhooks"][0]["clientConfig"].get("service"))
     elif obj["kind"] == "APIService":
-        service = spec.get("service") or {}
-    elif obj["kind"] == "CustomResourceDefinition":
-        webhook = (spec.get("conversion") or {}).get("webhook") or {}
-        service = (webhook.get("clientConfig") or {}).get("service") or {}
+        service = mapping(spec_of(obj).get("service"))
+    elif obj["kind"] == CRD_KIND:
+        service = mapping(Crd(obj).client_config.get("service"))
     else:
         service = {}
-    return (service.get("namespace") or "", service.get("name") or "")
+    return as_text(service.get("namespace")), as_text(service.get("name"))
 
 
 def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
-    annotations = {**(obj["metadata"].get("annotations") or {}), key: value}
+    annotations = {**annotations_of(obj), key: value}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
@@ -118,7 +118,7 @@ def report_certificates(world: World, report: Report) -> None:
     for csv in [member.csv for member, _ in world.installed()]:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
         for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
-            name, secret = serving.deployment.get("name"), serving.names["secret"]
+            name, secret = serving.deployment.name, serving.names["secret"]
             if Identity("", "Secret", csv.namespace, secret) in world.cluster.stock:
                 continue
             rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.kube.crd import Crd
 from olmc.model.coerce import mapping, mappings, text
 from olmc.model.gvk import GroupKind, gvk_of
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of, spec_of
 from olmc.model.options import Phase
 
 CERT_MANAGER = "cert-manager.io"
@@ -50,8 +51,8 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
     """The kinds that the CRDs among the objects define."""
-    specs = (mapping(obj.get("spec")) for obj in objects if obj["kind"] == _CRD)
-    return frozenset(GroupKind(text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))) for spec in specs)
+    crds = (Crd(obj) for obj in objects if obj["kind"] == _CRD)
+    return frozenset(GroupKind(crd.group, crd.kind) for crd in crds)
 
 
 def is_issued(obj: KubernetesObject) -> bool:
@@ -63,12 +64,12 @@ def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
     """The Secrets that Certificates fill."""
     for obj in objects:
         if is_issued(obj) and obj["kind"] == "Certificate":
-            yield _Named(identity(obj).namespace, text(mapping(obj.get("spec")).get("secretName")))
+            yield _Named(identity(obj).namespace, text(spec_of(obj).get("secretName")))
 
 
 def _needed(obj: KubernetesObject) -> Iterator[_Named]:
     """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
-    pod = mapping(_template(obj).get("spec"))
+    pod = spec_of(_template(obj))
     for found, key in (*_of_volumes(pod), *_of_variables(pod)):
         name = found.get(key)
         if isinstance(name, str) and found.get("optional") is not True:
@@ -94,11 +95,11 @@ def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], s
 
 def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     """What the pods of a workload are made from; a Pod is its own."""
-    spec = mapping(obj.get("spec"))
+    spec = spec_of(obj)
     if identity(obj)[:2] == ("", "Pod"):
         return obj
     if identity(obj)[:2] == ("batch", "CronJob"):
-        spec = mapping(mapping(spec.get("jobTemplate")).get("spec"))
+        spec = spec_of(mapping(spec.get("jobTemplate")))
     return mapping(spec.get("template"))
 
 
@@ -108,14 +109,14 @@ def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[Kubern
     for obj in objects:
         if identity(obj)[:2] != ("", "Service"):
             continue
-        selector = mapping(mapping(obj.get("spec")).get("selector"))
+        selector = mapping(spec_of(obj).get("selector"))
         home = identity(obj).namespace
         if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
             yield _Named(home, identity(obj).name)
 
 
 def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
-    return mapping(mapping(_template(obj).get("metadata")).get("labels"))
+    return labels_of(_template(obj))
 
 
 def _called(obj: KubernetesObject) -> Iterator[_Named]:
@@ -123,7 +124,7 @@ def _called(obj: KubernetesObject) -> Iterator[_Named]:
     if obj["kind"] in CONFIGURATIONS:
         clients = [mapping(hook.get("clientConfig")) for hook in mappings(obj.get("webhooks"))]
     else:
-        clients = [mapping(obj.get("spec"))] if obj["kind"] == "APIService" else []
+        clients = [spec_of(obj)] if obj["kind"] == "APIService" else []
     for client in clients:
         service = mapping(client.get("service"))
         if service:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from olmc.generate.world import World, rendered
-from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
-from olmc.model.operators import Csv
+from olmc.model.coerce import mapping
+from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered, namespace_of
+from olmc.model.operators import DEFAULT_PORT, Csv, StrategyDeployment
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.profiles.ownership import csv_reference, managed_labels, owner_labels, with_labels
 from olmc.settle.serving import UNKNOWN_CA_HASH, Serving, servings
 
 STAGE = "certificates"
-DEFAULT_PORT = 443
 
 
 def certificates(world: World) -> Iterator[Rendered]:
@@ -32,7 +32,7 @@ def certificates(world: World) -> Iterator[Rendered]:
 
 def _stays(world: World, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
-    key = Identity("", obj["kind"], obj["metadata"].get("namespace") or "", obj["metadata"]["name"])
+    key = Identity("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
     found = world.cluster.stock.get(key)
     return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
 
@@ -46,9 +46,8 @@ def _left_behind(world: World, csv: Csv) -> Iterator[KubernetesObject]:
             yield _auth_reader(profile, csv, serving)
 
 
-def _subject(csv: Csv, item: Mapping[str, Any]) -> dict[str, str]:
-    pod = ((item.get("spec") or {}).get("template") or {}).get("spec") or {}
-    account = pod.get("serviceAccountName") or "default"
+def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
+    account = deployment.pod.get("serviceAccountName") or "default"
     return {"kind": "ServiceAccount", "name": account, "namespace": csv.namespace}
 
 
@@ -60,7 +59,7 @@ def _objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[Kubernete
         made = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
         return {**made, "ownerReferences": [csv_reference(csv.name)]}
 
-    selector = ((serving.deployment.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    selector = mapping(mapping(serving.deployment.spec.get("selector")).get("matchLabels"))
     yield {
         "apiVersion": "v1",
         "kind": "Service",
@@ -111,17 +110,10 @@ def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
     """One port for each distinct pair of port and target port that is served (R-CERT-2)."""
     ports: list[dict[str, Any]] = []
     for item in serving.descriptions:
-        port = container_port(item)
-        target = item.get("targetPort") if profile.cert_service_port == "targetPort" else None
+        port, target = item.port, item.target_port if profile.cert_service_port == "targetPort" else None
         made = {"name": str(port), "port": port, "targetPort": target or port}
         if profile.cert_service_port == "443":
             made = {"port": DEFAULT_PORT, "targetPort": port}
         if made not in ports:
             ports.append(made)
     return ports
-
-
-def container_port(description: Mapping[str, Any]) -> int:
-    """The port of a webhook or API service description, 443 where none is given."""
-    port = description.get("containerPort") or 0
-    return port if port > 0 else DEFAULT_PORT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.generate.world import World, rendered
-from olmc.model.coerce import mapping
-from olmc.model.objects import KubernetesObject, Origin, Rendered, identity
+from olmc.model.objects import KubernetesObject, Origin, Rendered, identity, spec_of
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
@@ -21,7 +20,7 @@ def conditions(world: World) -> Iterator[Rendered]:
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
     """
     for _, csv in sorted(world.cluster.csvs.items()):
-        is_copy = COPIED_FROM in (csv.object["metadata"].get("labels") or {})
+        is_copy = COPIED_FROM in csv.labels
         for obj in () if is_copy else _objects(csv, world.profile):
             existing = world.cluster.stock.get(identity(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
@@ -32,7 +31,7 @@ def conditions(world: World) -> Iterator[Rendered]:
 def _taken_over(existing: KubernetesObject, made: KubernetesObject) -> KubernetesObject:
     """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
     metadata, owners = existing["metadata"], made["metadata"]["ownerReferences"]
-    spec = {**mapping(existing.get("spec")), **made["spec"]}
+    spec = {**spec_of(existing), **made["spec"]}
     return {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
 
 
@@ -48,7 +47,7 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
             "namespace": csv.namespace,
             "ownerReferences": [csv_reference(csv.name, controller=True)],
         },
-        "spec": {"deployments": [item.get("name") or "" for item in csv.deployments], "serviceAccounts": accounts},
+        "spec": {"deployments": [deployment.name for deployment in csv.deployments], "serviceAccounts": accounts},
     }
     owner = owner_reference(profile.operatorcondition, "OperatorCondition", csv.name, controller=True)
     role = profile.operatorcondition_role
@@ -71,4 +70,4 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
 def _accounts(csv: Csv) -> list[str]:
     """Accounts of clusterPermissions, then of permissions, repeated as often as they are named."""
     entries = csv.cluster_permissions + csv.permissions
-    return [name for entry in entries if (name := entry.get("serviceAccountName"))] or ["default"]
+    return [entry.account for entry in entries if entry.account] or ["default"]

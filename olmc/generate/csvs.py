@@ -7,7 +7,8 @@ from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Member, Name
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.coerce import mapping
+from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of, labels_of, spec_of, status_of
 from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COMPONENT_PREFIX, COPIED_FROM
@@ -67,27 +68,27 @@ def homes_of_copies(world: World) -> dict[Name, str]:
 def copies_disabled(world: World) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
     found = world.cluster.stock.get(OLMCONFIG) if world.profile.copied_disable else None
-    spec = (found.object.get("spec") or {}) if found else {}
-    return bool((spec.get("features") or {}).get("disableCopiedCSVs"))
+    spec = spec_of(found.object) if found else {}
+    return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
 
 def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -> KubernetesObject:
     """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
     labels, and the finalizer."""
-    metadata, keeps, brought = obj["metadata"], profile.copied_metadata, csv.object["metadata"]
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in keeps["without"]}
+    metadata, keeps = obj["metadata"], profile.copied_metadata
+    annotations = {k: v for k, v in annotations_of(obj).items() if k not in keeps["without"]}
     labels = {
         key: value
-        for key, value in (metadata.get("labels") or {}).items()
-        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in (brought.get("labels") or {}))
+        for key, value in labels_of(obj).items()
+        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels)
     }
-    status = {**(obj.get("status") or {}), **filled(profile.copied_status, csv_ns=csv.namespace)}
+    status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}
     kept: dict[str, Any] = {"name": metadata["name"]}
     if annotations:
         kept["annotations"] = annotations
     kept["labels"] = {**labels, COPIED_FROM: csv.namespace}
     if keeps["whole"]:
-        kept |= {key: brought[key] for key in ("ownerReferences", "finalizers") if brought.get(key)}
+        kept |= {key: csv.metadata[key] for key in ("ownerReferences", "finalizers") if csv.metadata.get(key)}
     return {**obj, "metadata": kept, "status": status}
 
 

@@ -9,6 +9,7 @@ from olmc.generate.world import World, rendered
 from olmc.golang import deployment_spec_hash
 from olmc.model.cluster import Member
 from olmc.model.objects import KubernetesObject, Rendered, identity
+from olmc.model.operators import StrategyDeployment
 from olmc.settle.collect import deleted_deployments
 from olmc.settle.deployments import written_deployment
 from olmc.settle.serving import serving_deployments
@@ -23,7 +24,7 @@ def deployments(world: World) -> Iterator[Rendered]:
     for member, _ in world.installed():
         written = member.installation.deployments if member.installation else 0
         # Of two with one name the second overwrites the first.
-        latest = {item.get("name"): index for index, item in enumerate(member.csv.deployments[:written])}
+        latest = {item.name: index for index, item in enumerate(member.csv.deployments[:written])}
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
             made = _deployment(world, member, member.csv.deployments[index])
@@ -31,7 +32,7 @@ def deployments(world: World) -> Iterator[Rendered]:
                 yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
-def _deployment(world: World, member: Member, item: Mapping[str, Any]) -> KubernetesObject:
+def _deployment(world: World, member: Member, item: StrategyDeployment) -> KubernetesObject:
     """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
     replaced = member.phase == "Replacing"
     made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)

@@ -9,8 +9,7 @@ from typing import Any
 
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import InstallPlan, Lookup, Step
-from olmc.model.coerce import mapping
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.given_plans import installed_condition
@@ -34,13 +33,13 @@ def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
     made = _install_plan(plan, profile)
     if plan.owners:  # made again, since its steps were not there
         return {**made, "metadata": {**made["metadata"], **plan.given["metadata"]}}
-    before, after = mapping(plan.given.get("status")), made["status"]
+    before, after = status_of(plan.given), made["status"]
     steps = zip(before["plan"], after["plan"], strict=True)
     kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
     after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
     if before.get("conditions") and installed_condition(before) == plan.condition:
         after["conditions"] = before["conditions"]
-    spec = {**mapping(plan.given.get("spec")), "approved": plan.approved}
+    spec = {**spec_of(plan.given), "approved": plan.approved}
     return {**plan.given, "spec": spec, "status": after}
 
 

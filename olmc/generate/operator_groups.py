@@ -9,7 +9,7 @@ from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import gvk_hash, operator_group_role_name
 from olmc.model.cluster import key_of
 from olmc.model.gvk import GVK
-from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered, labels_of
 from olmc.model.operators import Group
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC_V1
@@ -40,14 +40,13 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
     provided = _annotation(world, group)
     if provided is not None:
         key = world.profile.og_annotation_providedapis
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), key: provided}
+        metadata["annotations"] = {**group.annotations, key: provided}
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
-    account = group.spec.get("serviceAccountName")
-    if account and not group.missing_account:
-        ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": account, "uid": "", "apiVersion": "v1"}
-        status["serviceAccountRef"] = ref
+    if group.account and not group.missing_account:
+        ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
+        status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}
     conditions = list(_conditions(world, group))
     if conditions:
         status["conditions"] = conditions
@@ -122,7 +121,7 @@ def namespaces(world: World) -> Iterator[Rendered]:
         if found is None and not added:
             continue
         obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
-        old = obj["metadata"].get("labels") or {}
+        old = labels_of(obj)
         labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
         labels = {**labels, NAME_LABEL: name, **added}
         metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}

@@ -9,7 +9,8 @@ from olmc.generate.csvs import copy_targets
 from olmc.generate.world import World
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import Member
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered
+from olmc.model.coerce import mappings
+from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, csv_reference, owner_labels
@@ -50,7 +51,7 @@ def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
     wanted = owner_labels(world.profile, csv.name, csv.namespace)
     for identity, found in world.cluster.stock.items():
         if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
-            labels = found.object["metadata"].get("labels") or {}
+            labels = labels_of(found.object)
             if all(labels.get(key) == value for key, value in wanted.items()):
                 yield found
 
@@ -59,7 +60,7 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
-        return {**base, "rules": [*(obj.get("rules") or ()), *rules]}
+        return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
 
@@ -80,7 +81,7 @@ def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
         if satisfied and when != ALWAYS:
             continue
         for source in _own_rbac(world, csv):
-            refs = source.object["metadata"].get("ownerReferences") or ()
+            refs = owner_references(source.object)
             if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
                 obj = _copied(source.object, csv, target, world.profile)
                 yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from olmc.generate.csvs import OLMCONFIG, homes_of_copies
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Name
-from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import CSV_KIND, OLM_GROUP, apiservice_name
+from olmc.model.coerce import text
+from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of, namespace_of, owner_references
+from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, managed_labels, with_labels
 from olmc.settle.collect import deleted_deployments
@@ -42,20 +43,19 @@ def stock(world: World) -> Iterator[Rendered]:
 def _is_orphan(obj: KubernetesObject, csvs: Collection[Name]) -> bool:
     """Whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with them
     (R-COPY-7)."""
-    metadata = obj["metadata"]
-    owners, namespace = metadata.get("ownerReferences") or (), metadata.get("namespace") or ""
-    if not owners or COPIED_FROM not in (metadata.get("labels") or {}):
+    owners, namespace = owner_references(obj), namespace_of(obj)
+    if not owners or COPIED_FROM not in labels_of(obj):
         return False
-    return all(ref.get("kind") == CSV_KIND and Name(namespace, ref.get("name") or "") not in csvs for ref in owners)
+    return all(ref.get("kind") == CSV_KIND and Name(namespace, text(ref.get("name"))) not in csvs for ref in owners)
 
 
 def _written_elsewhere(world: World) -> frozenset[Identity]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
     conditions = (Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
     services = (
-        Identity("apiregistration.k8s.io", "APIService", "", apiservice_name(item))
+        Identity("apiregistration.k8s.io", "APIService", "", item.service_name)
         for member, _ in world.installed()
-        for item in member.csv.apiservice_descriptions("owned")
+        for item in member.csv.owned_apiservices
     )
     operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == OLM_GROUP)
     return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
@@ -63,12 +63,12 @@ def _written_elsewhere(world: World) -> frozenset[Identity]:
 
 def _group_accounts(world: World) -> frozenset[Identity]:
     """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
-    named = [(group.namespace, group.spec.get("serviceAccountName") or "") for group in world.cluster.groups]
+    named = [(group.namespace, group.account) for group in world.cluster.groups]
     return frozenset(Identity("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
 def _managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
-    labels = {**(obj["metadata"].get("labels") or {}), **managed_labels(profile.csv_label_managed)}
+    labels = {**labels_of(obj), **managed_labels(profile.csv_label_managed)}
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 

@@ -124,7 +124,7 @@ def _package(world: World, s: Subscription) -> Package | None:
 def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
     Subscription's channel (any, if it names none) doesn't have that bundle."""
-    package, channel = _package(world, s), str(s.spec.get("channel") or "")
+    package, channel = _package(world, s), s.channel
     if package is None or not s.installed:
         return
     channels = [found for name, found in package.channels.items() if channel in ("", name)]

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from olmc.generate.csvs import homes_of_copies
 from olmc.generate.world import World, rendered
 from olmc.model.cluster import Name
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.coerce import text
+from olmc.model.objects import KubernetesObject, Rendered, namespace_of, owner_references
 from olmc.model.operators import CSV_KIND
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, managed_labels, owner_labels, owner_reference
@@ -50,14 +51,12 @@ def _surrogate(profile: Profile, name: Name, home: str) -> KubernetesObject:
 
 
 def _repointed(found: Rendered, replaced: Collection[Name]) -> Rendered:
-    metadata = found.object["metadata"]
-    references = metadata.get("ownerReferences") or ()
-    namespace = metadata.get("namespace") or ""
-    mine = [r.get("kind") == CSV_KIND and Name(namespace, r.get("name") or "") in replaced for r in references]
+    references, namespace = owner_references(found.object), namespace_of(found.object)
+    mine = [r.get("kind") == CSV_KIND and Name(namespace, text(r.get("name"))) in replaced for r in references]
     if not any(mine):
         return found
     changed = [
         owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_mine else reference
         for reference, is_mine in zip(references, mine, strict=True)
     ]
-    return found._replace(object={**found.object, "metadata": {**metadata, "ownerReferences": changed}})
+    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": changed}})

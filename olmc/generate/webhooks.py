@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.generate.certificates import container_port
 from olmc.generate.world import World, group_uid_label, rendered
 from olmc.golang import deep_hash, random_suffix
+from olmc.kube.crd import CRD_KIND, Crd
 from olmc.model.cluster import Member
-from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import Group, apiservice_name
+from olmc.model.coerce import mapping, texts
+from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of, spec_of
+from olmc.model.operators import CONVERSION, APIServiceDescription, Group, WebhookDescription
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import managed_labels, owner_labels
 from olmc.profiles.resolve import filled
-from olmc.settle.known import CONVERSION
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_names
 from olmc.settle.start import NAME_LABEL
 from olmc.settle.subscription_config import subscription_config
@@ -40,15 +40,13 @@ def apiservices(world: World) -> Iterator[Rendered]:
     for member, _ in world.installed():
         if not member.installation or not member.installation.deployments:
             continue
-        owned = member.csv.apiservice_descriptions("owned")
         for item in apiservice_descriptions(member.csv):
-            if item in owned:
+            if item in member.csv.owned_apiservices:
                 yield rendered(_apiservice(world, member, item), "apiservices", "R-API-1", member.csv.source)
 
 
-def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> KubernetesObject:
-    csv = member.csv
-    name = apiservice_name(item)
+def _apiservice(world: World, member: Member, item: APIServiceDescription) -> KubernetesObject:
+    csv, name = member.csv, item.service_name
     existing = world.cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
     profile = world.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
@@ -60,25 +58,25 @@ def _apiservice(world: World, member: Member, item: Mapping[str, Any]) -> Kubern
         metadata["annotations"] = dict(annotations)
     spec = {
         "caBundle": "",
-        "group": item.get("group") or "",
+        "group": item.group,
         "groupPriorityMinimum": 2000,
         "service": _apiservice_backend(profile, csv.namespace, item),
-        "version": item.get("version") or "",
+        "version": item.version,
         "versionPriority": 15,
     }
     return {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": metadata, "spec": spec}
 
 
-def _apiservice_backend(profile: Profile, namespace: str, item: Mapping[str, Any]) -> dict[str, Any]:
-    service = serving_names(profile, item.get("deploymentName") or "", item)["service"]
-    port = {"port": container_port(item)} if profile.cert_apiservice_port else {}
+def _apiservice_backend(profile: Profile, namespace: str, item: APIServiceDescription) -> dict[str, Any]:
+    service = serving_names(profile, item.deployment, item)["service"]
+    port = {"port": item.port} if profile.cert_apiservice_port else {}
     return {"namespace": namespace, "name": service, **port}
 
 
 def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
     """An API service that was there: it keeps its priorities and annotations."""
-    metadata = {**obj["metadata"], "labels": {**(obj["metadata"].get("labels") or {}), **labels}}
-    return {**obj, "metadata": metadata, "spec": {**(obj.get("spec") or {}), "caBundle": "", "service": backend}}
+    metadata = {**obj["metadata"], "labels": {**labels_of(obj), **labels}}
+    return {**obj, "metadata": metadata, "spec": {**spec_of(obj), "caBundle": "", "service": backend}}
 
 
 def webhooks(world: World) -> Iterator[Rendered]:
@@ -86,7 +84,7 @@ def webhooks(world: World) -> Iterator[Rendered]:
     for member, _ in world.installed():
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
-            if item.get("type") in _KINDS and member.group is not None:
+            if item.type in _KINDS and member.group is not None:
                 obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
                 obj = _updated(obj, world.cluster.stock)
                 keys = ("spec", "webhookdefinitions", index)
@@ -94,12 +92,12 @@ def webhooks(world: World) -> Iterator[Rendered]:
 
 
 def _configuration(
-    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: Mapping[str, Any]
+    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: WebhookDescription
 ) -> KubernetesObject:
-    csv, base = member.csv, item.get("generateName") or ""
-    digest = deep_hash("WebhookDescription", item)
+    csv, base = member.csv, item.name
+    digest = deep_hash("WebhookDescription", item.object)
     labels = filled(profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=base, hash=digest)
-    kind = _KINDS[item["type"]]
+    kind = _KINDS[item.type]
     obj: KubernetesObject = {
         "apiVersion": ADMISSION,
         "kind": kind,
@@ -119,40 +117,40 @@ def _updated(obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Kuber
     if len(mine) != len(_IDENTIFYING):
         return obj
     for identity, found in stock.items():
-        existing = found.object["metadata"]
-        known = existing.get("labels") or {}
+        existing, known = found.object["metadata"], labels_of(found.object)
         if identity.kind == obj["kind"] and identity.group == _ADMISSION_GROUP and mine <= known.items():
             return {**obj, "metadata": {**existing, "labels": dict(sorted({**known, **labels}.items()))}}
     return obj
 
 
 def _entry(
-    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: Mapping[str, Any]
+    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: WebhookDescription
 ) -> dict[str, Any]:
     """R-WH-4."""
     client: dict[str, Any] = {"service": _client_service(profile, member, item)}
-    if item.get("deploymentName") in serving_deployments(member.csv):
+    if item.deployment in serving_deployments(member.csv):
         client["caBundle"] = ""
-    entry: dict[str, Any] = {"name": item.get("generateName") or "", "clientConfig": client}
+    entry: dict[str, Any] = {"name": item.name, "clientConfig": client}
+    given = item.object
     for key in _COPIED:
-        if item.get(key) is not None:
-            entry[key] = item[key]
+        if given.get(key) is not None:
+            entry[key] = given[key]
     if selector is not None:
         entry["namespaceSelector"] = dict(selector)
-    if item.get("admissionReviewVersions"):
-        entry["admissionReviewVersions"] = item["admissionReviewVersions"]
-    if item["type"] == "MutatingAdmissionWebhook" and item.get("reinvocationPolicy"):
-        entry["reinvocationPolicy"] = item["reinvocationPolicy"]
+    if given.get("admissionReviewVersions"):
+        entry["admissionReviewVersions"] = given["admissionReviewVersions"]
+    if item.type == "MutatingAdmissionWebhook" and given.get("reinvocationPolicy"):
+        entry["reinvocationPolicy"] = given["reinvocationPolicy"]
     return entry
 
 
-def _client_service(profile: Profile, member: Member, item: Mapping[str, Any]) -> dict[str, Any]:
+def _client_service(profile: Profile, member: Member, item: WebhookDescription) -> dict[str, Any]:
     """Dots of the Deployment's name become dashes here, though its Service keeps them."""
-    deployment = (item.get("deploymentName") or "").replace(".", "-")
-    service = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment, {})["service"]}
-    if item.get("webhookPath"):
-        service["path"] = item["webhookPath"]
-    return service if profile.webhook_admission == "no port" else {**service, "port": container_port(item)}
+    deployment = item.deployment.replace(".", "-")
+    service: dict[str, Any] = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment)["service"]}
+    if item.object.get("webhookPath"):
+        service["path"] = item.object["webhookPath"]
+    return service if profile.webhook_admission == "no port" else {**service, "port": item.port}
 
 
 def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
@@ -173,11 +171,11 @@ def crds(world: World) -> Iterator[Rendered]:
     """All CRDs, with the conversion that webhooks bring (R-WH-8)."""
     conversions = dict(_conversions(world))
     for identity, found in world.cluster.stock.items():
-        if identity.kind != "CustomResourceDefinition":
+        if identity.kind != CRD_KIND:
             continue
         obj = {key: value for key, value in found.object.items() if key != "status"}
         if identity in conversions:
-            obj["spec"] = {**(obj.get("spec") or {}), "conversion": conversions[identity]}
+            obj["spec"] = {**spec_of(obj), "conversion": conversions[identity]}
         yield found._replace(object=obj)
 
 
@@ -186,34 +184,33 @@ def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
     for member, _ in reversed(list(world.installed())):
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:
-            names = item.get("conversionCRDs") or ()
-            if item.get("type") != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
+            if item.type != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
                 continue
-            for key in (Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name) for name in names):
-                if item.get("type") == CONVERSION:
+            for name in item.converted_crds:
+                key = Identity("apiextensions.k8s.io", CRD_KIND, "", name)
+                if item.type == CONVERSION:
                     yield key, _conversion(world.profile, member, item)
                 elif key in world.cluster.stock:
                     yield from _redirected(world, member, item, key)
 
 
-def _conversion(profile: Profile, member: Member, item: Mapping[str, Any]) -> dict[str, Any]:
+def _conversion(profile: Profile, member: Member, item: WebhookDescription) -> dict[str, Any]:
     service = _client_service(profile, member, item)
     service = {**service, "path": service.get("path") or "/"}
     webhook = {
         "clientConfig": {"service": service, "caBundle": ""},
-        "conversionReviewVersions": item.get("admissionReviewVersions") or [],
+        "conversionReviewVersions": texts(item.object.get("admissionReviewVersions")),
     }
     return {"strategy": "Webhook", "webhook": webhook}
 
 
 def _redirected(
-    world: World, member: Member, item: Mapping[str, Any], key: Identity
+    world: World, member: Member, item: WebhookDescription, key: Identity
 ) -> Iterator[tuple[Identity, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
-    conversion = (world.cluster.stock[key].object.get("spec") or {}).get("conversion") or {}
-    if conversion.get("strategy") == "Webhook":
-        webhook = conversion.get("webhook") or {}
-        client = webhook.get("clientConfig") or {}
+    crd = Crd(world.cluster.stock[key].object)
+    if crd.conversion.get("strategy") == "Webhook":
         ours = {name: _client_service(world.profile, member, item)[name] for name in ("namespace", "name")}
-        client = {**client, "service": {**(client.get("service") or {}), **ours}, "caBundle": ""}
-        yield key, {**conversion, "webhook": {**webhook, "clientConfig": client}}
+        service = {**mapping(crd.client_config.get("service")), **ours}
+        client = {**crd.client_config, "service": service, "caBundle": ""}
+        yield key, {**crd.conversion, "webhook": {**mapping(crd.conversion.get("webhook")), "clientConfig": client}}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from olmc.golang import gvk_hash, stable_group_uid
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.coerce import texts
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
 from olmc.model.operators import Csv, Group
@@ -73,8 +74,8 @@ def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
     if not template:
         return {}
     found: dict[str, str] = {}
-    for relation, value in (("required", "required"), ("owned", "provided")):
-        for api in csv.described_apis(relation):
+    for apis, value in ((csv.required_apis, "required"), ([owned.key for owned in csv.owned_apis], "provided")):
+        for api in apis:
             found[template.format(api=api, apihash=gvk_hash(*api))] = value
     return found
 
@@ -98,18 +99,18 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     """A CSV with finalizer, annotations, component labels and status (R-CSV-1, R-OG-10, R-COMP-3, R-CSV-29)."""
     obj = member.csv.object
     metadata = dict(obj["metadata"])
-    annotations = dict(metadata.get("annotations") or {})
+    annotations = dict(member.csv.annotations)
     if not member.csv.counts_as_copy:
         for group in cluster.groups_in(member.csv.namespace)[-1:]:
             annotations |= group_annotations(cluster.profile, group)
     if annotations:
         metadata["annotations"] = annotations
-    labels = {**(metadata.get("labels") or {}), **provided_labels(cluster.profile, member.csv)}
+    labels = {**member.csv.labels, **provided_labels(cluster.profile, member.csv)}
     labels = {**dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), ""), **labels}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if cluster.profile.csv_finalizer:
-        others = [each for each in metadata.get("finalizers") or () if each != cluster.profile.csv_finalizer]
+        others = [each for each in texts(metadata.get("finalizers")) if each != cluster.profile.csv_finalizer]
         metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
     final = {**obj, "metadata": metadata}
     return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final

@@ -22,6 +22,7 @@ from olmc.load.scopes import ignored_in_bundle
 from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.gvk import split_api_version
 from olmc.model.location import Location
+from olmc.model.objects import as_text
 from olmc.model.operators import CSV_KIND
 from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
@@ -258,7 +259,7 @@ def _check_owned_crds(bundle: Bundle, report: Report) -> None:
     for index, item in enumerate(owned if isinstance(owned, list) else ()):
         if not isinstance(item, Mapping):
             continue
-        name = str(item.get("name") or "")
+        name = as_text(item.get("name"))
         plural, dot, group = name.partition(".")
         api = f"{group}/{item.get('version')}/{item.get('kind')} ({plural})"
         if dot and api in provided:
@@ -275,7 +276,7 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
     """OLM decides by kind alone, so an object of another API with a core kind's name becomes that core object."""
     for file in bundle.files:
         obj = file.manifest.object
-        api, core = str(obj.get("apiVersion") or ""), CORE_KINDS.get(obj["kind"])
+        api, core = as_text(obj.get("apiVersion")), CORE_KINDS.get(obj["kind"])
         if core is None or api == core:
             continue
         is_sample = bool(api) and split_api_version(api)[0] != split_api_version(core)[0]

@@ -9,10 +9,9 @@ from typing import Any
 from olmc.gojson import DecodeError, decode
 from olmc.load.json_schema import Problem, problems, without_nulls
 from olmc.load.names import name_problems
-from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.objects import Identity, KubernetesObject, identity, metadata_of, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest
@@ -158,7 +157,7 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
 def is_copy_by_status(obj: KubernetesObject) -> bool:
     """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
     is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
-    return is_csv and mapping(obj.get("status")).get("reason") == "Copied" and not Csv(obj).counts_as_copy
+    return is_csv and status_of(obj).get("reason") == "Copied" and not Csv(obj).counts_as_copy
 
 
 def _is_list(obj: KubernetesObject) -> bool:
@@ -172,7 +171,7 @@ def _is_list(obj: KubernetesObject) -> bool:
 
 def _may_be_applied(item: dict[str, Any]) -> bool:
     """Whether an item of a list is an object, also one that has what it is from its list."""
-    return is_object(item) or "name" in mapping(item.get("metadata"))
+    return is_object(item) or "name" in metadata_of(item)
 
 
 def _stored(obj: KubernetesObject) -> KubernetesObject:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from olmc.load.json_schema import Keys, Problem, problems
 from olmc.load.manifests import is_object, is_sound
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import CatalogKey, KubernetesObject, spec_of
 from olmc.model.proposed import CatalogUpdates, ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
 from olmc.rules import v2alpha1 as rules
@@ -50,7 +51,7 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
     ]
     if not found:
         check = _operator_problems if kind == "Operator" else _install_problems
-        found = [Problem(keys, text) for keys, text in check(obj.get("spec") or {})]
+        found = [Problem(keys, text) for keys, text in check(spec_of(obj))]
     if obj["metadata"].get("namespace"):
         found.append(Problem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
     for problem in found:
@@ -79,7 +80,7 @@ def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
 
 def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     where = ("spec", "updates", "catalogSource")
-    ref = catalog.get("ref") or {}
+    ref = mapping(catalog.get("ref"))
     if not (ref.get("name") and ref.get("namespace")):
         yield where, "spec.updates.catalogSource.ref.name and .namespace must be set"
     if bool(catalog.get("package")) != bool(catalog.get("channel")):
@@ -89,27 +90,27 @@ def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
 
 
 def _operator(manifest: Manifest) -> Operator:
-    updates = (manifest.object.get("spec") or {}).get("updates") or {}
-    given = updates.get("catalogSource") or {}
+    updates = mapping(spec_of(manifest.object).get("updates"))
+    given = mapping(updates.get("catalogSource"))
     catalog = None
     if given:
         catalog = CatalogUpdates(
             CatalogKey(given["ref"]["name"], given["ref"]["namespace"]),
-            given.get("package") or "",
-            given.get("channel") or "",
-            given.get("entrypoint") or "",
+            text(given.get("package")),
+            text(given.get("channel")),
+            text(given.get("entrypoint")),
             given.get("approval") == "Manual",
         )
-    return Operator(manifest.object, manifest.source, catalog, updates.get("manifestImage") or "")
+    return Operator(manifest.object, manifest.source, catalog, text(updates.get("manifestImage")))
 
 
 def _install_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     """R-INSTALL-1, R-INSTALL-2, R-INSTALL-4."""
-    content = spec.get("content") or []
+    content = mappings(spec.get("content"))
     if not content:
         yield ("spec",), "spec.content: must specify at least one thing to install"
     seen = set()
-    for index, item in enumerate(spec.get("namespaces") or ()):
+    for index, item in enumerate(mappings(spec.get("namespaces"))):
         if item["from"] in seen:
             text = f'spec.namespaces[{index}].from: duplicate value "{item["from"]}"'
             yield ("spec", "namespaces", index, "from"), text
@@ -161,13 +162,13 @@ def _decoded(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
 
 
 def _install(manifest: Manifest) -> Install:
-    spec = manifest.object.get("spec") or {}
+    spec = spec_of(manifest.object)
     items = tuple(
         ContentItem(dict(item), item["manifestImage"])
         if item["type"] == "ManifestImage"
         else ContentItem(dict(item), objects=_decoded(item["raw"])[0])
         for item in spec["content"]
     )
-    namespaces = tuple((item["from"], item["to"]) for item in spec.get("namespaces") or ())
+    namespaces = tuple((item["from"], item["to"]) for item in mappings(spec.get("namespaces")))
     approved = spec.get("approval") == "Approved"
     return Install(manifest.object["metadata"]["name"], manifest.object, manifest.source, items, namespaces, approved)

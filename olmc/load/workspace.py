@@ -26,6 +26,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.file_headers import GENERATED, SCAFFOLDED
 from olmc.model.left_out import Reason
 from olmc.model.location import Location
+from olmc.model.objects import as_text, name_of, namespace_of, spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import Bundle, Inputs, Manifest, Unused, Workspace
 from olmc.rules import left_out as left_out_rules
@@ -279,8 +280,8 @@ def _implied_catalogs(
 ) -> dict[str, Catalog]:  # fmt: skip
     """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
-    specs = [m.object.get("spec") or {} for m in manifests if m.object["kind"] == "Subscription"]
-    wanted = {str(spec.get("source") or "") for spec in specs} - declared - catalogs.keys() - {""}
+    specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
+    wanted = {as_text(spec.get("source")) for spec in specs} - declared - catalogs.keys() - {""}
     listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
     alone = [bundle for name, bundle in bundles.items() if name not in listed]
     if not wanted or not alone:
@@ -301,11 +302,10 @@ def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict
             continue
         if spec.get("sourceType") not in ("configmap", "internal"):
             continue
-        namespace, name = (manifest.object["metadata"].get(key) or "" for key in ("namespace", "name"))
+        namespace, name = namespace_of(manifest.object), name_of(manifest.object)
         for other in manifests:
-            metadata = other.object["metadata"]
             wanted = (spec.get("configMap"), namespace)
-            if other.object["kind"] == "ConfigMap" and (metadata["name"], metadata.get("namespace") or "") == wanted:
+            if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == wanted:
                 from olmc.load.catalogs.configmaps import catalog_from_configmap
 
                 found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.gvk import GVK, split_api_version
 from olmc.model.location import Source
-from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Rendered
+from olmc.model.objects import (
+    CatalogKey,
+    Identity,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    labels_of,
+    name_of,
+    namespace_of,
+    spec_of,
+)
 from olmc.model.operators import Csv, Group, OwnedAPI
 from olmc.model.profile import Profile
 
@@ -132,8 +142,7 @@ class Subscription(NamedTuple):
 
     @property
     def name(self) -> Name:
-        metadata = self.object["metadata"]
-        return Name(metadata.get("namespace") or "", metadata["name"])
+        return Name(namespace_of(self.object), name_of(self.object))
 
     @property
     def resolved(self) -> Subscription:
@@ -143,16 +152,34 @@ class Subscription(NamedTuple):
         return self._replace(failure=None, unpacking=False, unpack_failure=None, told=told)
 
     @property
-    def spec(self) -> dict[str, Any]:
-        return self.object.get("spec") or {}
+    def labels(self) -> Mapping[str, str]:
+        return labels_of(self.object)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
 
     @property
     def package(self) -> str:
-        return str(self.spec.get("name") or "")
+        return as_text(self.spec.get("name"))
+
+    @property
+    def channel(self) -> str:
+        """The channel that it asks for, "" for the package's default channel."""
+        return as_text(self.spec.get("channel"))
+
+    @property
+    def starting_csv(self) -> str:
+        return as_text(self.spec.get("startingCSV"))
+
+    @property
+    def approval(self) -> str:
+        """How its InstallPlans are approved; anything but Manual means Automatic."""
+        return as_text(self.spec.get("installPlanApproval"))
 
     @property
     def catalog(self) -> CatalogKey:
-        return CatalogKey(str(self.spec.get("source") or ""), str(self.spec.get("sourceNamespace") or ""))
+        return CatalogKey(as_text(self.spec.get("source")), as_text(self.spec.get("sourceNamespace")))
 
 
 class Installation(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import split_api_version
 from olmc.model.location import Place
 
@@ -68,7 +70,60 @@ class Rendered(NamedTuple):
 def identity(obj: KubernetesObject) -> Identity:
     """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`), in texts whatever is
     written there: objects of a bundle are looked at before anybody refuses them."""
-    metadata = obj.get("metadata") or {}
+    metadata = metadata_of(obj)
     group, _ = split_api_version(obj.get("apiVersion"))
-    namespace, name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
-    return Identity(group, obj.get("kind") or "", namespace, name)
+    return Identity(group, obj.get("kind") or "", as_text(metadata.get("namespace")), as_text(metadata.get("name")))
+
+
+# In an object of a stranger each of these may be missing, null or of another type. Go's decoder would have refused the
+# last or read the others as empty, so here all of that is "nothing there", and nobody else has to ask.
+
+
+def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of an object, or of a pod template."""
+    return mapping(obj.get("metadata"))
+
+
+def spec_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec of an object, of a pod template or of a Deployment in an install strategy."""
+    return mapping(obj.get("spec"))
+
+
+def status_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status of an object."""
+    return mapping(obj.get("status"))
+
+
+def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """The labels of an object."""
+    return mapping(metadata_of(obj).get("labels"))
+
+
+def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """The annotations of an object."""
+    return mapping(metadata_of(obj).get("annotations"))
+
+
+def owner_references(obj: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The owner references of an object."""
+    return mappings(metadata_of(obj).get("ownerReferences"))
+
+
+def namespace_of(obj: Mapping[str, Any]) -> str:
+    """The namespace of an object, "" for one without."""
+    return as_text(metadata_of(obj).get("namespace"))
+
+
+def name_of(obj: Mapping[str, Any]) -> str:
+    """The name of an object, "" for one without."""
+    return as_text(metadata_of(obj).get("name"))
+
+
+def pod_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The pod spec of a Deployment, or of anything else with a template."""
+    return spec_of(mapping(spec_of(obj).get("template")))
+
+
+def as_text(value: Any) -> str:
+    """A scalar as text, "" for one that says nothing: a stranger's number stands for its digits."""
+    return str(value or "")

@@ -1,4 +1,9 @@
-"""The nouns of the olm-operator: APIs, CSVs, OperatorGroups."""
+"""The nouns of the olm-operator: APIs, CSVs with what they describe, OperatorGroups.
+
+Whoever reads a CSV or an OperatorGroup does so here. The accessors take anything that a stranger may have written: what
+has another type than it should have counts as not there, on which everybody relies. The classes that describe a part of
+a CSV have the names of OLM's Go types for it, cut short where OLM's repeat themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.gvk import GVK
-from olmc.model.location import Source
-from olmc.model.objects import KubernetesObject
+from olmc.model.location import Place, Source
+from olmc.model.objects import (
+    KubernetesObject,
+    annotations_of,
+    as_text,
+    labels_of,
+    metadata_of,
+    name_of,
+    namespace_of,
+    pod_of,
+    spec_of,
+)
 
 OLM_GROUP = "operators.coreos.com"
 CSV_KIND = "ClusterServiceVersion"
+CONVERSION = "ConversionWebhook"
+DEFAULT_PORT = 443
 
 Scope = Literal["plain", "global", "scoped"]
 
@@ -26,126 +44,284 @@ class OwnedAPI(NamedTuple):
     is_crd: bool
 
 
+class InstallMode(NamedTuple):
+    """A kind of OperatorGroup, such as AllNamespaces, and whether the operator supports it."""
+
+    type: str
+    supported: bool
+
+
+class CRDDescription(NamedTuple):
+    """A CRD that a CSV owns or requires."""
+
+    name: str
+    version: str
+    kind: str
+
+    @property
+    def plural(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def api(self) -> GVK:
+        return GVK(self.name.partition(".")[2], self.version, self.kind)
+
+
+class APIServiceDescription(NamedTuple):
+    """An API that a CSV owns or requires and that an APIService serves; `name` is the resource's plural.
+
+    `port` is that of the container behind it, `target_port` what its Service leads to instead, None for the same.
+    """
+
+    group: str
+    version: str
+    kind: str
+    name: str
+    deployment: str
+    port: int
+    target_port: int | str | None
+
+    @property
+    def api(self) -> GVK:
+        return GVK(self.group, self.version, self.kind)
+
+    @property
+    def service_name(self) -> str:
+        """The name of the APIService: `<version>.<group>`."""
+        return f"{self.version}.{self.group}"
+
+
+class WebhookDescription(NamedTuple):
+    """A webhook of a CSV; `port` and `target_port` as in APIServiceDescription."""
+
+    object: Mapping[str, Any]
+    type: str
+    name: str
+    deployment: str
+    port: int
+    target_port: int | str | None
+
+    @property
+    def rules(self) -> list[Mapping[str, Any]]:
+        return mappings(self.object.get("rules"))
+
+    @property
+    def converted_crds(self) -> list[str]:
+        """The names of the CRDs whose objects it converts."""
+        return texts(self.object.get("conversionCRDs"))
+
+
+class StrategyDeployment(NamedTuple):
+    """A Deployment of an install strategy: its name, the labels and the spec that OLM gives it."""
+
+    object: Mapping[str, Any]
+    name: str
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return mapping(self.object.get("label"))
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
+
+    @property
+    def pod(self) -> Mapping[str, Any]:
+        return pod_of(self.object)
+
+
+class StrategyPermissions(NamedTuple):
+    """What an install strategy permits a service account."""
+
+    object: Mapping[str, Any]
+    account: str
+    rules: list[Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Csv:
-    """A ClusterServiceVersion as the API server stores it; `object` is not to be changed.
+    """A ClusterServiceVersion; `object` is not to be changed.
 
-    `source` is where its text stands (the bundle's file, or a manifest of the workspace).
+    `source` is where its text stands (the bundle's file, or a manifest of the workspace). What it describes is decoded
+    once, on demand, in lists with an entry for each one that is written there, so that positions stay what they are.
     """
 
     object: KubernetesObject
     source: Source | None = None
 
     @property
+    def metadata(self) -> Mapping[str, Any]:
+        return metadata_of(self.object)
+
+    @property
     def name(self) -> str:
-        return str(self.object["metadata"].get("name") or "")
+        return text(self.metadata.get("name"))
 
     @property
     def namespace(self) -> str:
-        return str(self.object["metadata"].get("namespace") or "")
+        return namespace_of(self.object)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return labels_of(self.object)
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
-        return self.object.get("spec") or {}
+    def annotations(self) -> Mapping[str, str]:
+        # Validators look at CSVs that Go refuses; there a value may be no text, which reads as an empty one.
+        return {key: text(value) for key, value in annotations_of(self.object).items()}
+
+    @cached_property
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
+
+    def place(self, *keys: str | int) -> Place:
+        """The place of a value in its text."""
+        return Place(self.source or Source("", ""), keys)
 
     @property
     def counts_as_copy(self) -> bool:
         """Whether OLM takes it for a copy of a CSV in another namespace (R-COPY-1), which it then leaves alone."""
         home = self.annotations.get("olm.operatorNamespace")
-        return (home is not None and home != self.namespace) or "olm.copiedFrom" in (
-            self.object["metadata"].get("labels") or {}
-        )
+        return (home is not None and home != self.namespace) or "olm.copiedFrom" in self.labels
 
     @property
     def scope(self) -> Scope:
         """For descoping: plain without install modes, global with AllNamespaces alone, else scoped (R-DESCOPE-1)."""
-        modes = self.spec.get("installModes") or ()
-        if not modes:
+        if not self.install_modes:
             return "plain"
-        return "global" if {m.get("type") for m in modes if m.get("supported")} == {"AllNamespaces"} else "scoped"
+        return "global" if {m.type for m in self.install_modes if m.supported} == {"AllNamespaces"} else "scoped"
 
     @property
-    def annotations(self) -> dict[str, str]:
-        return self.object["metadata"].get("annotations") or {}
+    def version(self) -> str:
+        return as_text(self.spec.get("version"))
 
     @property
     def replaces(self) -> str:
-        return str(self.spec.get("replaces") or "")
+        return as_text(self.spec.get("replaces"))
+
+    @property
+    def min_kube_version(self) -> str:
+        return text(self.spec.get("minKubeVersion"))
+
+    @property
+    def install_modes(self) -> list[InstallMode]:
+        listed = mappings(self.spec.get("installModes"))
+        return [InstallMode(text(mode.get("type")), bool(mode.get("supported"))) for mode in listed]
+
+    @property
+    def native_apis(self) -> list[GVK]:
+        """The built-in APIs that it requires."""
+        return [
+            GVK(text(item.get("group")), text(item.get("version")), text(item.get("kind")))
+            for item in mappings(self.spec.get("nativeAPIs"))
+        ]
+
+    @property
+    def strategy_name(self) -> str:
+        return text(mapping(self.spec.get("install")).get("strategy"))
 
     @cached_property
-    def install(self) -> dict[str, Any]:
-        return (self.spec.get("install") or {}).get("spec") or {}
+    def strategy(self) -> Mapping[str, Any]:
+        """`spec.install.spec`: Deployments and permissions."""
+        return spec_of(mapping(self.spec.get("install")))
 
-    @property
-    def deployments(self) -> list[dict[str, Any]]:
-        return self.install.get("deployments") or []
+    @cached_property
+    def deployments(self) -> list[StrategyDeployment]:
+        listed = mappings(self.strategy.get("deployments"))
+        return [StrategyDeployment(item, text(item.get("name"))) for item in listed]
 
-    @property
-    def permissions(self) -> list[dict[str, Any]]:
-        return self.install.get("permissions") or []
+    @cached_property
+    def permissions(self) -> list[StrategyPermissions]:
+        return self._permissions("permissions")
 
-    @property
-    def cluster_permissions(self) -> list[dict[str, Any]]:
-        return self.install.get("clusterPermissions") or []
+    @cached_property
+    def cluster_permissions(self) -> list[StrategyPermissions]:
+        return self._permissions("clusterPermissions")
 
-    @property
-    def webhooks(self) -> list[dict[str, Any]]:
-        return self.spec.get("webhookdefinitions") or []
+    def _permissions(self, field: str) -> list[StrategyPermissions]:
+        return [
+            StrategyPermissions(item, text(item.get("serviceAccountName")), mappings(item.get("rules")))
+            for item in mappings(self.strategy.get(field))
+        ]
 
-    def crd_descriptions(self, relation: str) -> list[dict[str, Any]]:
-        """The CRD descriptions of `relation`: "owned" or "required"."""
-        return (self.spec.get("customresourcedefinitions") or {}).get(relation) or []
+    @cached_property
+    def webhooks(self) -> list[WebhookDescription]:
+        return [
+            WebhookDescription(item, text(item.get("type")), text(item.get("generateName")), *_serving(item))
+            for item in mappings(self.spec.get("webhookdefinitions"))
+        ]
 
-    def apiservice_descriptions(self, relation: str) -> list[dict[str, Any]]:
-        """The APIService descriptions of `relation`: "owned" or "required"."""
-        return (self.spec.get("apiservicedefinitions") or {}).get(relation) or []
+    @cached_property
+    def owned_crds(self) -> list[CRDDescription]:
+        return self._crds("owned")
+
+    @cached_property
+    def required_crds(self) -> list[CRDDescription]:
+        return self._crds("required")
+
+    def crd_descriptions(self, relation: str) -> list[Mapping[str, Any]]:
+        """What is written of the CRDs that are "owned" or "required"."""
+        return mappings(mapping(self.spec.get("customresourcedefinitions")).get(relation))
+
+    def _crds(self, relation: str) -> list[CRDDescription]:
+        return [
+            CRDDescription(text(item.get("name")), text(item.get("version")), text(item.get("kind")))
+            for item in self.crd_descriptions(relation)
+        ]
+
+    @cached_property
+    def owned_apiservices(self) -> list[APIServiceDescription]:
+        return self._apiservices("owned")
+
+    @cached_property
+    def required_apiservices(self) -> list[APIServiceDescription]:
+        return self._apiservices("required")
+
+    def _apiservices(self, relation: str) -> list[APIServiceDescription]:
+        return [
+            APIServiceDescription(
+                text(item.get("group")),
+                text(item.get("version")),
+                text(item.get("kind")),
+                text(item.get("name")),
+                *_serving(item),
+            )
+            for item in mappings(mapping(self.spec.get("apiservicedefinitions")).get(relation))
+        ]
 
     @cached_property
     def owned_apis(self) -> tuple[OwnedAPI, ...]:
         """The APIs that the CSV provides, CRDs first, in order; none when a CRD's name can't be read (R-OG-12)."""
         if not self.surface_is_readable:
             return ()
-        crds = []
-        for item in self.crd_descriptions("owned"):
-            plural, _, group = str(item.get("name") or "").partition(".")
-            key = GVK(group, item.get("version") or "", item.get("kind") or "")
-            crds.append(OwnedAPI(key, plural, item.get("name") or "", True))
-        services = [
-            OwnedAPI(
-                GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or ""),
-                item.get("name") or "",
-                f"{item.get('version') or ''}.{item.get('group') or ''}",
-                False,
-            )
-            for item in self.apiservice_descriptions("owned")
-        ]
+        crds = (OwnedAPI(item.api, item.plural, item.name, True) for item in self.owned_crds)
+        services = (OwnedAPI(item.api, item.name, item.service_name, False) for item in self.owned_apiservices)
         return (*crds, *services)
 
-    def described_apis(self, relation: str) -> tuple[GVK, ...]:
-        """The APIs of `relation` ("owned" or "required"), CRDs first, in order; none as with `owned_apis`."""
+    @property
+    def required_apis(self) -> tuple[GVK, ...]:
+        """The APIs that the CSV requires, CRDs first, in order; none as with `owned_apis`."""
         if not self.surface_is_readable:
             return ()
-        crds = ((str(item.get("name") or "").partition(".")[2], item) for item in self.crd_descriptions(relation))
-        services = ((item.get("group") or "", item) for item in self.apiservice_descriptions(relation))
-        described = (*crds, *services)
-        return tuple(GVK(group, item.get("version") or "", item.get("kind") or "") for group, item in described)
+        return (*(item.api for item in self.required_crds), *(item.api for item in self.required_apiservices))
 
     @cached_property
     def surface_is_readable(self) -> bool:
         """Whether every CRD name, owned or required, has a dot (R-OG-12)."""
-        both = self.crd_descriptions("owned") + self.crd_descriptions("required")
-        return all("." in str(item.get("name") or "") for item in both)
+        return all("." in item.name for item in (*self.owned_crds, *self.required_crds))
 
     @cached_property
     def service_account_names(self) -> tuple[str, ...]:
         """Distinct service accounts of permissions, then clusterPermissions, in order (R-SA-1)."""
-        entries = self.permissions + self.cluster_permissions
-        return tuple(dict.fromkeys(entry.get("serviceAccountName") or "" for entry in entries))
+        return tuple(dict.fromkeys(entry.account for entry in self.permissions + self.cluster_permissions))
 
 
-def apiservice_name(description: Mapping[str, Any]) -> str:
-    """The name of the APIService that a CSV's description stands for: `<version>.<group>`."""
-    return f"{description.get('version') or ''}.{description.get('group') or ''}"
+def _serving(item: Mapping[str, Any]) -> tuple[str, int, int | str | None]:
+    """The Deployment that serves an API or a webhook, its port and its target port (R-CERT-2)."""
+    # OLM tests for "greater than 0" wherever it needs the port, so that negative ones mean 443 as well.
+    port = item.get("containerPort")
+    served = port if isinstance(port, int) and port > 0 else DEFAULT_PORT
+    return text(item.get("deploymentName")), served, item.get("targetPort") or None
 
 
 class Group(NamedTuple):
@@ -164,15 +340,24 @@ class Group(NamedTuple):
 
     @property
     def name(self) -> str:
-        return str(self.object["metadata"].get("name") or "")
+        return name_of(self.object)
 
     @property
     def namespace(self) -> str:
-        return str(self.object["metadata"].get("namespace") or "")
+        return namespace_of(self.object)
 
     @property
-    def spec(self) -> dict[str, Any]:
-        return self.object.get("spec") or {}
+    def annotations(self) -> Mapping[str, str]:
+        return annotations_of(self.object)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
+
+    @property
+    def account(self) -> str:
+        """The service account that restricts what its members may do, "" for none."""
+        return text(self.spec.get("serviceAccountName"))
 
     @property
     def is_global(self) -> bool:
@@ -190,5 +375,5 @@ class Group(NamedTuple):
     @property
     def given_apis(self) -> str | None:
         """The annotation `olm.providedAPIs` as the input has it."""
-        value = (self.object["metadata"].get("annotations") or {}).get("olm.providedAPIs")
+        value = self.annotations.get("olm.providedAPIs")
         return None if value is None else str(value)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.location import Source
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, name_of
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
@@ -51,7 +51,7 @@ class Bundle(NamedTuple):
     @property
     def name(self) -> str:
         """The bundle's name: that of its CSV."""
-        return str((self.csv.object.get("metadata") or {}).get("name") or "")
+        return name_of(self.csv.object)
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from olmc.model.coerce import mapping
 from olmc.model.objects import Rendered
 from olmc.yaml import dump_one
 
@@ -26,6 +27,6 @@ def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
         if found.object["kind"] in _KEPT_KINDS:
             added[PRUNE] = "disabled"
         metadata = found.object["metadata"]
-        annotations = {**added, **(metadata.get("annotations") or {})}
+        annotations = {**added, **mapping(metadata.get("annotations"))}
         obj = {**found.object, "metadata": {**metadata, "annotations": annotations}}
         yield found._replace(object=obj) if added else found

@@ -65,7 +65,7 @@ def _followed(cluster: Cluster, operator: Operator) -> tuple[object, ...]:
 
 def channel_of(cluster: Cluster, subscription: Subscription) -> str:
     """The channel of a Subscription; the default channel of its package if it names none."""
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     source = cluster.catalogs.get(subscription.catalog)
     package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
     return channel or (package.default_channel if package else "")
@@ -93,11 +93,10 @@ def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Ope
         subscription.catalog,
         subscription.package,
         channel_of(cluster, subscription),
-        str(subscription.spec.get("startingCSV") or ""),
-        subscription.spec.get("installPlanApproval") == "Manual",
+        subscription.starting_csv,
+        subscription.approval == "Manual",
     )
-    given = subscription.spec.get("installPlanApproval")
-    return Operator(operator_object(name, updates, str(given or "")), subscription.source, updates)
+    return Operator(operator_object(name, updates, subscription.approval), subscription.source, updates)
 
 
 def operator_object(name: str, updates: CatalogUpdates, approval: str) -> KubernetesObject:

@@ -10,7 +10,7 @@ from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
 from olmc.model.diagnostic import Report
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import CatalogKey, KubernetesObject, metadata_of
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -101,7 +101,7 @@ def placed_steps(
     for step in bundle_steps(content, csv, catalog, profile):
         obj = _as_taken(step.object)
         if known.of(obj).namespaced and step.kind != CSV_KIND:
-            obj = {**obj, "metadata": {**(obj.get("metadata") or {}), "namespace": namespace}}
+            obj = {**obj, "metadata": {**metadata_of(obj), "namespace": namespace}}
         yield step._replace(object=obj)
 
 
@@ -229,7 +229,7 @@ def suggested_namespace(content: Content) -> str:
 def namespaces_of(contents: Iterable[Content], known: RestMapper) -> tuple[str, ...]:
     """The namespaces that the objects of bundles are in; `default` for those that name none."""
     found = {
-        str((obj.get("metadata") or {}).get("namespace") or DEFAULT)
+        str(metadata_of(obj).get("namespace") or DEFAULT)
         for content in contents
         for obj in objects_of(content)
         if known.of(obj).namespaced

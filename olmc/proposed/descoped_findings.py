@@ -12,7 +12,7 @@ from olmc.model.cluster import Cluster, key_of
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
-from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.objects import Identity, KubernetesObject, spec_of
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options
 from olmc.model.rbac import ACCOUNT, PolicyRule, Request, Subject
@@ -77,7 +77,7 @@ def _optional_roles(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnosti
     """R-DESCOPE-5: of several ClusterRoles of an account, all but the generated one are optional."""
     names = [_name(obj) for obj, _ in shipped if obj.get("kind") == "ClusterRole"]
     for account in csv.service_account_names:
-        generated = any((entry.get("serviceAccountName") or "") == account for entry in csv.permissions)
+        generated = any(entry.account == account for entry in csv.permissions)
         optional = sorted(
             name for name in names if name.startswith(f"{account}-") and not name.startswith(account + REQUIRED)
         )
@@ -108,7 +108,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
     crd = cluster.stock.get(Identity(APIEXTENSIONS, CRD, "", api.name))
-    return crd is None or any(map(_version_has_status, mappings(mapping(crd.object.get("spec")).get("versions"))))
+    return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 
 def _version_has_status(version: Mapping[str, Any]) -> bool:
@@ -123,7 +123,7 @@ def _may_update(rules: Sequence[PolicyRule], api: OwnedAPI, name: str = "") -> b
 
 
 def _granted_everywhere(csv: Csv) -> tuple[PolicyRule, ...]:
-    return tuple(rule for entry in csv.cluster_permissions for rule in decode_rules(entry.get("rules")))
+    return tuple(rule for entry in csv.cluster_permissions for rule in decode_rules(entry.rules))
 
 
 def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:

@@ -41,7 +41,7 @@ def required_role(profile: Profile, csv: Csv, account: str, rules: list[Mapping[
 def _rules_by_account(csv: Csv) -> dict[str, list[Mapping[str, Any]]]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for entry in csv.permissions:
-        found.setdefault(entry.get("serviceAccountName") or "", []).extend(entry.get("rules") or ())
+        found.setdefault(entry.account, []).extend(entry.rules)
     return found
 
 

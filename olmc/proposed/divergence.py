@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.coerce import mapping
+from olmc.model.objects import Identity, KubernetesObject, identity, metadata_of
 from olmc.model.operators import CSV_KIND
 
 _OWN = ("olm.", "operators.coreos.com/", "operatorframework.io/properties")
@@ -43,9 +44,9 @@ def _compared(obj: KubernetesObject) -> Iterator[tuple[str, Any]]:
     for key, value in obj.items():
         if key not in ("apiVersion", "kind", "status", "metadata"):
             yield key, value
-    metadata = obj.get("metadata") or {}
+    metadata = metadata_of(obj)
     fields = {
-        field: {name: text for name, text in (metadata.get(field) or {}).items() if not name.startswith(_OWN)}
+        field: {name: text for name, text in mapping(metadata.get(field)).items() if not name.startswith(_OWN)}
         for field in ("labels", "annotations")
     }
     yield "metadata", {field: texts for field, texts in fields.items() if texts}

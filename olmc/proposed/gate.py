@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import access, decode_binding, user, with_groups
 from olmc.kube.restmapper import RestMapper
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
-from olmc.model.operators import CSV_KIND
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, name_of, namespace_of, spec_of
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.proposed import Install
 from olmc.model.rbac import ACCOUNT, RBAC, RBAC_V1, Request, Subject
@@ -96,8 +96,8 @@ def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
 
 def service_account(install: Install, content: Resolved, setting: Setting) -> Account:
     """The account of the only OperatorGroup of the install namespace, else one of the Install's own (R-INSTALL-5)."""
-    groups = [g for g in setting.groups if (g["metadata"].get("namespace") or "") == content.namespace]
-    name = (groups[0].get("spec") or {}).get("serviceAccountName") if len(groups) == 1 else None
+    groups = [g for g in setting.groups if namespace_of(g) == content.namespace]
+    name = spec_of(groups[0]).get("serviceAccountName") if len(groups) == 1 else None
     if isinstance(name, str) and name:
         return Account(content.namespace, name, generated=False)
     return Account(setting.options.olm_namespace, install.name, generated=True)
@@ -113,13 +113,13 @@ def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
         if obj["kind"] == "Role":
             yield from _granted_by(obj.get("rules"), home)
         elif obj["kind"] == "ClusterRole":
-            for space in bound.get(str(obj["metadata"].get("name") or ""), {None}):
+            for space in bound.get(name_of(obj), {None}):
                 yield from _granted_by(obj.get("rules"), space)
         elif obj["kind"] == CSV_KIND:
-            strategy = ((obj.get("spec") or {}).get("install") or {}).get("spec") or {}
-            for key, space in (("permissions", home), ("clusterPermissions", None)):
-                for entry in strategy.get(key) or ():
-                    yield from _granted_by(entry.get("rules"), space)
+            csv = Csv(obj)
+            for entries, space in ((csv.permissions, home), (csv.cluster_permissions, None)):
+                for entry in entries:
+                    yield from _granted_by(entry.rules, space)
 
 
 def _bound(content: Resolved) -> dict[str, set[str | None]]:

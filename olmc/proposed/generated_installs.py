@@ -9,7 +9,7 @@ from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.catalogs.properties import properties_text
 from olmc.model.cluster import Cluster, Step
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import KubernetesObject, Provenance, Rendered, as_text, identity
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install
@@ -69,7 +69,7 @@ def install_for(
         name=name,
         object={"metadata": {"name": name, "labels": labels}},
         source=outcome.operator.source,
-        content=tuple(ContentItem(item, str(item.get("manifestImage") or "")) for item in items),
+        content=tuple(ContentItem(item, as_text(item.get("manifestImage"))) for item in items),
         namespaces=tuple(mapping.items()),
         approved=record is not None and record.approved,
         operator=outcome.operator.name,

@@ -14,7 +14,16 @@ from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.model.cluster import Name, Step
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    identity,
+    labels_of,
+    namespace_of,
+)
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.proposed import ContentItem, Install, Operator
@@ -51,7 +60,7 @@ def begin(workspace: Workspace, options: Options, report: Report) -> Begun:
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
     found = read_v2alpha1(workspace, report)
     keys = {component_key(operator.name, options) for operator in found.operators}
-    labelled = {i.name: i for i in found.installs if keys & set(i.object["metadata"].get("labels") or ())}
+    labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}
     written = [install for install in found.installs if install.name not in labelled]
     from_images = [
         _of_image(operator, found.workspace, labelled.get(operator.name), options)
@@ -69,7 +78,7 @@ def _installed_before(workspace: Workspace, operators: Iterable[Operator], optio
     """The CSVs of a workspace that Operators have installed already: they need no OperatorGroup now either."""
     keys = {component_key(each.name, options) for each in operators if each.catalog is not None or each.image}
     for manifest in workspace.manifests:
-        if manifest.object["kind"] == CSV_KIND and keys & set(manifest.object["metadata"].get("labels") or ()):
+        if manifest.object["kind"] == CSV_KIND and keys & set(labels_of(manifest.object)):
             yield csv_name(manifest.object)
 
 
@@ -117,12 +126,12 @@ def _applied(begun: Begun, install: Install, options: Options) -> Begun:
 
 def csv_name(csv: KubernetesObject) -> Name:
     """The namespace and name of a CSV."""
-    return Name(str(csv["metadata"].get("namespace") or ""), str(csv["metadata"]["name"]))
+    return Name(namespace_of(csv), str(csv["metadata"]["name"]))
 
 
 def component_labels(obj: KubernetesObject) -> dict[str, str]:
     """The labels of an object that make it a component of something."""
-    labels = obj["metadata"].get("labels") or {}
+    labels = labels_of(obj)
     return {key: value for key, value in labels.items() if key.startswith("operators.coreos.com/")}
 
 

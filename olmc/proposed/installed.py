@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
 from olmc.proposed.resources import INSTALLED, Listed
@@ -117,7 +117,7 @@ def _cells(
 ) -> tuple[str, ...]:
     """The cells of INSTALLED.columns (R-INST-7)."""
     csv = member.csv
-    version = str(csv.spec.get("version") or "")
+    version = csv.version
     channel, target, source = NONE, version, NONE
     if subscription is not None:
         channel = _channel(subscription, cluster, channels)
@@ -129,7 +129,7 @@ def _cells(
 
 def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[Name, str]) -> str:
     """What the Subscription asks for, else where the resolver found the bundle, else the package's default channel."""
-    asked = str(subscription.spec.get("channel") or "")
+    asked = subscription.channel
     resolved = channels.get(Name(subscription.name.namespace, subscription.installed), "")
     package = _package(subscription, cluster)
     return asked or resolved or (package.default_channel if package else "") or NONE
@@ -154,7 +154,7 @@ def _target(subscription: Subscription, cluster: Cluster) -> str:
     """The version of the CSV that the Subscription is going to install."""
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.current))
     if csv is not None:
-        return str(csv.spec.get("version") or "")
+        return csv.version
     package = _package(subscription, cluster)
     bundle = package.bundles.get(subscription.current) if package else None
     return bundle.version if bundle is not None and bundle.version else UNKNOWN
@@ -163,7 +163,7 @@ def _target(subscription: Subscription, cluster: Cluster) -> str:
 def _sanitised(csv: KubernetesObject) -> KubernetesObject:
     """A CSV as Installed shows it: without annotations that tell too much, and without managedFields (R-INST-6)."""
     metadata = csv["metadata"]
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _SENSITIVE}
+    annotations = {k: v for k, v in annotations_of(csv).items() if k not in _SENSITIVE}
     shown = {**metadata, "annotations": annotations} if annotations else _without(metadata, "annotations")
     return _without_managed_fields({**csv, "metadata": shown})
 
@@ -181,7 +181,7 @@ def _versions(workspace: Workspace | None) -> dict[str, int]:
     found = dict.fromkeys(TRACKED, 0)
     for manifest in workspace.manifests if workspace is not None else ():
         tracked = _KINDS.get(manifest.object["kind"])
-        version = str(manifest.object["metadata"].get("resourceVersion") or "")
+        version = as_text(manifest.object["metadata"].get("resourceVersion"))
         of_olm = manifest.object["apiVersion"].startswith(f"{OLM_GROUP}/")
         if tracked and of_olm and re.fullmatch("[0-9]{1,19}", version):
             found[tracked] = max(found[tracked], int(version))
@@ -235,7 +235,7 @@ def _labels(each: Installation) -> dict[str, str]:
     labels = {"operators.coreos.com/csv": _label_value(each.name)}
     if each.subscription is not None:
         labels["operators.coreos.com/sub"] = _label_value(each.subscription["metadata"]["name"])
-    own = each.csv["metadata"].get("labels") or {}
+    own = labels_of(each.csv)
     labels |= {key: value for key, value in own.items() if key.startswith(_PROJECTED)}
     return dict(sorted(labels.items()))
 

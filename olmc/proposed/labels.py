@@ -9,7 +9,17 @@ from typing import Any
 from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
 from olmc.model.coerce import text
 from olmc.model.gvk import gvk_of
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    metadata_of,
+    namespace_of,
+    owner_references,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.proposed.gate import Judged
 
@@ -26,18 +36,18 @@ def projected(
     """
     found: dict[Identity, set[str]] = defaultdict(set)
     for name, subscription in cluster.subscriptions.items():
-        mine = keys & set(subscription.object["metadata"].get("labels") or ())
+        mine = keys & set(subscription.labels)
         mine |= {adopted[name]} if name in adopted else set()
         if mine:
             for each in _from_subscription(cluster, subscription):
                 found[each] |= mine
     for plan in cluster.plans:
-        labels = (plan.given["metadata"].get("labels") or {}) if plan.given is not None else {}
+        labels = labels_of(plan.given) if plan.given is not None else {}
         for each in _from_plan(plan) if keys & set(labels) else ():
             found[each] |= keys & set(labels)
     for judged in installs:
         for each in _from_install(judged):
-            found[each] |= keys & set(judged.install.object["metadata"].get("labels") or ())
+            found[each] |= keys & set(labels_of(judged.install.object))
     return {each: frozenset(mine) for each, mine in found.items()}
 
 
@@ -58,7 +68,7 @@ def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator
 def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
     yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
     for step in plan.steps:
-        name = str((step.object.get("metadata") or {}).get("name") or step.name)
+        name = str(metadata_of(step.object).get("name") or step.name)
         yield from (Identity(step.gvk.group, step.kind, space, name) for space in (plan.namespace, ""))
 
 
@@ -77,19 +87,18 @@ def labelled(objects: Sequence[Rendered], labels: Labels, keys: frozenset[str]) 
 
 
 def _keys_of(found: Rendered, labels: Labels, keys: frozenset[str]) -> frozenset[str]:
-    return labels.get(found.identity, frozenset()) | (keys & set(found.object["metadata"].get("labels") or ()))
+    return labels.get(found.identity, frozenset()) | (keys & set(labels_of(found.object)))
 
 
 def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
     """The keys of the CSV that a Deployment or an APIService belongs to."""
     if found.identity.kind not in ("Deployment", "APIService"):
         return frozenset()
-    metadata = found.object["metadata"]
-    labels = metadata.get("labels") or {}
-    owners = [(labels.get("olm.owner.namespace") or "", labels.get("olm.owner") or "")]
+    labels = labels_of(found.object)
+    owners = [(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))]
     owners += [
-        (metadata.get("namespace") or "", ref.get("name") or "")
-        for ref in metadata.get("ownerReferences") or ()
+        (namespace_of(found.object), text(ref.get("name")))
+        for ref in owner_references(found.object)
         if ref.get("kind") == CSV_KIND
     ]
     none: frozenset[str] = frozenset()
@@ -97,8 +106,7 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
 
 
 def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
-    metadata: dict[str, Any] = found.object["metadata"]
-    old = metadata.get("labels") or {}
+    metadata, old = found.object["metadata"], labels_of(found.object)
     if keys <= old.keys():
         return found
     new = dict(sorted({**old, **dict.fromkeys(keys, "")}.items()))
@@ -109,7 +117,7 @@ def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
 
 def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
     """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
-    mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
+    mine = [found.object for found in objects if key in labels_of(found.object)]
     refs = [_reference(obj) for obj in mine if gvk_of(obj).group_kind != (OLM_GROUP, "Operator")]
     return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
 
@@ -119,7 +127,7 @@ def _reference(obj: KubernetesObject) -> dict[str, Any]:
     ref: dict[str, Any] = {"kind": obj["kind"]}
     if metadata.get("namespace"):
         ref["namespace"] = metadata["namespace"]
-    ref |= {"name": metadata["name"], "uid": str(metadata.get("uid") or ""), "apiVersion": obj["apiVersion"]}
+    ref |= {"name": metadata["name"], "uid": as_text(metadata.get("uid")), "apiVersion": obj["apiVersion"]}
     if metadata.get("resourceVersion"):
         ref["resourceVersion"] = metadata["resourceVersion"]
     conditions = abnormal(obj)

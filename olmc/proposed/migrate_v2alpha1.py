@@ -76,12 +76,7 @@ def _is_needless(cluster: Cluster, group: Group, moved: set[Name]) -> bool:
     A group that names a service account stays: Installs in its namespace use that account (R-INSTALL-5).
     """
     mine = {name for name in cluster.subscriptions if name.namespace == group.namespace}
-    return (
-        bool(mine)
-        and mine <= moved
-        and not cluster.csvs_in(group.namespace)
-        and not group.spec.get("serviceAccountName")
-    )
+    return bool(mine) and mine <= moved and not cluster.csvs_in(group.namespace) and not group.account
 
 
 def _as_operator(operator: KubernetesObject) -> Callable[[Source], str]:

@@ -11,7 +11,7 @@ from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, user, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.model.cluster import Cluster, Name
-from olmc.model.objects import CatalogKey
+from olmc.model.objects import CatalogKey, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import CatalogUpdates, Install, Operator
@@ -91,8 +91,8 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
 
 def _labelled(cluster: Cluster, key: str) -> str:
     """The name of the newest CSV that carries a component label."""
-    found = [csv for csv in cluster.csvs.values() if key in (csv.object["metadata"].get("labels") or {})]
-    found.sort(key=lambda csv: (tolerant_or_none(str(csv.spec.get("version") or "0.0.0")) or _ZERO, csv.name))
+    found = [csv for csv in cluster.csvs.values() if key in csv.labels]
+    found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
 
@@ -103,7 +103,7 @@ def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
     """The Install that an installed CSV came by: that of the workspace, else what the catalog still has of it."""
     given = scene.records.get(outcome.installed)
     key = component_key(outcome.operator.name, scene.options)
-    if given is not None and key in (given.object["metadata"].get("labels") or ()):
+    if given is not None and key in labels_of(given.object):
         content = resolved(given, scene.workspace, scene.options)
         if not (content.missing or content.problem):
             known = known_kinds(cluster, ())

@@ -10,8 +10,10 @@ from olmc.load.catalogs.content import csv_of
 from olmc.load.catalogs.graph import heads as head_names
 from olmc.model.catalog import Channel, Package
 from olmc.model.cluster import CatalogSource, Cluster
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostic import Report
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, as_text, labels_of, metadata_of, name_of, spec_of
+from olmc.model.operators import Csv
 from olmc.proposed.installed import UNKNOWN
 from olmc.proposed.resources import PACKAGE_MANIFESTS, Listed
 from olmc.rules import installed as rules
@@ -113,8 +115,8 @@ class _Head(NamedTuple):
     csv: KubernetesObject
 
     @property
-    def spec(self) -> dict[str, Any]:
-        return self.csv.get("spec") or {}
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.csv)
 
 
 def _heads(package: Package) -> list[_Head]:
@@ -137,13 +139,14 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> O
     names = [head.channel.name for head in found]
     default = package.default_channel if package.default_channel in names else names[0]
     main = next(head for head in found if head.channel.name == default)
-    spec = (source.manifest or {}).get("spec") or {}
+    given = source.manifest or {}
+    spec = spec_of(given)
     told = {(each.schema, each.name): each.message for each in package.deprecations}
     # Fields that Go writes without omitempty are there even when they are empty (R-CAT-802).
     status: dict[str, Any] = {
         "catalogSource": source.key.name,
-        "catalogSourceDisplayName": str(spec.get("displayName") or ""),
-        "catalogSourcePublisher": str(spec.get("publisher") or ""),
+        "catalogSourceDisplayName": as_text(spec.get("displayName")),
+        "catalogSourcePublisher": as_text(spec.get("publisher")),
         "catalogSourceNamespace": source.key.namespace,
         "provider": _link(main.spec.get("provider")),
         "packageName": package.name,
@@ -152,7 +155,7 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> O
         "defaultChannel": default,
     }
     metadata = {"name": package.name, "namespace": source.key.namespace, "labels": _labels(source, main)}
-    created = ((source.manifest or {}).get("metadata") or {}).get("creationTimestamp")
+    created = metadata_of(given).get("creationTimestamp")
     if created:
         metadata["creationTimestamp"] = created
     obj = {
@@ -162,9 +165,9 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> O
         "spec": {},
         "status": status,
     }
-    current = str(main.csv["metadata"].get("name") or "")
+    current = name_of(main.csv)
     cells = (package.name, status["catalogSourceDisplayName"], UNKNOWN, default, current)
-    icons = {head.channel.name: tuple(head.spec.get("icon") or ()) for head in found}
+    icons = {head.channel.name: tuple(mappings(head.spec.get("icon"))) for head in found}
     return Offer(source.key.name, Listed(obj, cells), icons)
 
 
@@ -172,7 +175,7 @@ def _channel(head: _Head, package: Package, told: Mapping[tuple[str, str], str])
     """R-CAT-804."""
     return {
         "name": head.channel.name,
-        "currentCSV": head.csv["metadata"].get("name") or "",
+        "currentCSV": name_of(head.csv),
         "currentCSVDesc": _description(head),
         **_deprecation(told.get(("olm.channel", head.channel.name))),
         "entries": _entries(head.channel, package, told) or None,
@@ -216,8 +219,8 @@ def _description(head: _Head) -> dict[str, Any]:
         "provider": _link(spec.get("provider")),
         "annotations": head.csv["metadata"].get("annotations"),
         "keywords": spec.get("keywords"),
-        "links": [_link(each) for each in spec.get("links") or ()],
-        "maintainers": [_fields(each, ("name", "email")) for each in spec.get("maintainers") or ()],
+        "links": [_link(each) for each in mappings(spec.get("links"))],
+        "maintainers": [_fields(each, ("name", "email")) for each in mappings(spec.get("maintainers"))],
         "maturity": spec.get("maturity"),
         "description": spec.get("description"),
         "installModes": spec.get("installModes"),
@@ -225,7 +228,7 @@ def _description(head: _Head) -> dict[str, Any]:
         "apiservicedefinitions": _apis(spec.get("apiservicedefinitions"), _API_FIELDS),
         "nativeApis": spec.get("nativeAPIs"),
         "minKubeVersion": spec.get("minKubeVersion"),
-        "relatedImages": _images(spec),
+        "relatedImages": _images(Csv(head.csv)),
     }
     return {key: value for key, value in fields.items() if value or key in _ALWAYS_WRITTEN}
 
@@ -242,19 +245,18 @@ def _apis(described: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[s
     """Owned and required APIs with nothing but their names and texts."""
     found = {}
     for relation in ("owned", "required"):
-        listed = (described or {}).get(relation) or ()
+        listed = mappings(mapping(described).get(relation))
         if listed:
             found[relation] = [{"name": "", "version": "", "kind": "", **_fields(each, names)} for each in listed]
     return found
 
 
-def _images(spec: Mapping[str, Any]) -> list[str]:
+def _images(csv: Csv) -> list[str]:
     """The images of the CSV's containers and its related images, each once, sorted."""
-    images = {each.get("image") or "" for each in spec.get("relatedImages") or ()}
-    for deployment in ((spec.get("install") or {}).get("spec") or {}).get("deployments") or ():
-        pod = (((deployment.get("spec") or {}).get("template") or {}).get("spec")) or {}
-        for container in (*(pod.get("containers") or ()), *(pod.get("initContainers") or ())):
-            images.add(container.get("image") or "")
+    images = {text(item.get("image")) for item in mappings(csv.spec.get("relatedImages"))}
+    for pod in (deployment.pod for deployment in csv.deployments):
+        for container in mappings(pod.get("containers")) + mappings(pod.get("initContainers")):
+            images.add(text(container.get("image")))
     return sorted(images - {""})
 
 
@@ -262,12 +264,12 @@ def _labels(source: CatalogSource, main: _Head) -> dict[str, str]:
     """R-CAT-808."""
     provider = _link(main.spec.get("provider"))
     labels = {
-        **(((source.manifest or {}).get("metadata") or {}).get("labels") or {}),
+        **labels_of(source.manifest or {}),
         "catalog": source.key.name,
         "catalog-namespace": source.key.namespace,
         "provider": provider.get("name", ""),
         "provider-url": provider.get("url", ""),
-        **(main.csv["metadata"].get("labels") or {}),
+        **labels_of(main.csv),
     }
     for prefix, label in _PLATFORM.items():
         if not any(key.startswith(prefix) for key in labels):

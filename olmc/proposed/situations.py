@@ -9,7 +9,7 @@ from olmc.generate.world import World
 from olmc.golang import component_label_key
 from olmc.model.cluster import Cluster, Member, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
-from olmc.model.objects import Rendered
+from olmc.model.objects import Rendered, status_of
 from olmc.profiles.ownership import COMPONENT_PREFIX
 from olmc.rules import descoped as rules
 from olmc.yaml import locate
@@ -70,8 +70,7 @@ class Installed(NamedTuple):
 
 def supports(member: Member, mode: str) -> bool:
     """Whether an operator supports an install mode."""
-    modes = member.csv.spec.get("installModes") or ()
-    return any(each.get("type") == mode and each.get("supported") for each in modes)
+    return any(each.type == mode and each.supported for each in member.csv.install_modes)
 
 
 def installs(cluster: Cluster) -> tuple[Installed, ...]:
@@ -95,7 +94,7 @@ def _situation(member: Member, all_of_package: Sequence[Member]) -> Situation:
         return "all-namespaces"
     if len(all_of_package) == 1:
         return "single"
-    versions = {str(each.csv.spec.get("version") or "") for each in all_of_package}
+    versions = {each.csv.version for each in all_of_package}
     return "same-version" if len(versions) == 1 else "different-versions"
 
 
@@ -143,5 +142,5 @@ def _renamed(found: Rendered, installed: Installed | None) -> Rendered:
             "reason": "NotDescoped",
             "message": "; ".join(installed.warnings),
         }
-        obj["status"] = {**(obj.get("status") or {}), "conditions": [condition]}
+        obj["status"] = {**status_of(obj), "conditions": [condition]}
     return found._replace(object=obj)

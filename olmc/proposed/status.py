@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.kube.crd import Crd
 from olmc.model.cluster import Cluster
-from olmc.model.objects import CatalogKey, KubernetesObject, Rendered
-from olmc.model.operators import Csv, apiservice_name
+from olmc.model.gvk import GVK
+from olmc.model.objects import CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
+from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.resolution import Present
 from olmc.proposed.labels import references
@@ -24,7 +26,7 @@ def operator_object(
     outcome: Outcome, key: str, objects: Sequence[Rendered], cluster: Cluster, diverging: bool, options: Options
 ) -> KubernetesObject:
     """An Operator with its status, in the state of `objects`, which are labelled."""
-    mine = [found.object for found in objects if key in (found.object["metadata"].get("labels") or {})]
+    mine = [found.object for found in objects if key in labels_of(found.object)]
     status: dict[str, Any] = {}
     metadata = metadata_of(mine, (found.object for found in objects))
     if metadata:
@@ -42,7 +44,7 @@ def operator_object(
     refs = references(objects, key)
     status["components"] = {"matchLabels": {key: ""}, **({"refs": refs} if refs else {})}
     given = {name: value for name, value in outcome.operator.object.items() if name != "status"}
-    return {**given, "spec": given.get("spec") or {}, "status": status}
+    return {**given, "spec": spec_of(given), "status": status}
 
 
 def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> dict[str, Any]:
@@ -50,52 +52,43 @@ def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[Kubern
     csvs = [
         obj
         for obj in components
-        if obj["kind"] == "ClusterServiceVersion" and (obj.get("status") or {}).get("phase") == "Succeeded"
+        if obj["kind"] == "ClusterServiceVersion" and status_of(obj).get("phase") == "Succeeded"
     ]
     if not csvs:
         return {}
     newest = Csv(max(csvs, key=_age))
     singulars = dict(_singulars(objects))
     found = {
-        "displayName": newest.spec.get("displayName") or "",
-        "description": newest.spec.get("description") or "",
-        "version": str(newest.spec.get("version") or ""),
+        "displayName": as_text(newest.spec.get("displayName")),
+        "description": as_text(newest.spec.get("description")),
+        "version": newest.version,
     }
     apis = {"provides": _apis(newest, "owned", singulars), "requires": _apis(newest, "required", singulars)}
     return {**found, "apis": {name: listed for name, listed in apis.items() if listed}}
 
 
 def _age(csv: KubernetesObject) -> tuple[Any, str, str]:
-    version = tolerant_or_none(str((csv.get("spec") or {}).get("version") or "0.0.0")) or _OLDEST
-    return version, str(csv["metadata"].get("creationTimestamp") or ""), str(csv["metadata"]["name"])
+    version = tolerant_or_none(Csv(csv).version or "0.0.0") or _OLDEST
+    return version, as_text(csv["metadata"].get("creationTimestamp")), str(csv["metadata"]["name"])
 
 
 def _singulars(objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
     for obj in objects:
         if obj["kind"] == "CustomResourceDefinition":
-            yield obj["metadata"]["name"], str(((obj.get("spec") or {}).get("names") or {}).get("singular") or "")
+            yield obj["metadata"]["name"], Crd(obj).singular
 
 
 def _apis(csv: Csv, relation: str, singulars: Mapping[str, str]) -> list[dict[str, str]]:
-    found = []
-    for item in csv.crd_descriptions(relation):
-        plural, _, group = str(item.get("name") or "").partition(".")
-        found.append(_api(item, group, plural, singulars.get(str(item.get("name") or ""), "")))
-    for item in csv.apiservice_descriptions(relation):
-        group = apiservice_name(item).partition(".")[2]
-        found.append(_api(item, group, str(item.get("name") or ""), ""))
+    crds, services = csv.owned_crds, csv.owned_apiservices
+    if relation == "required":
+        crds, services = csv.required_crds, csv.required_apiservices
+    found = [_api(item.api, item.plural, singulars.get(item.name, "")) for item in crds]
+    found += [_api(item.api, item.name, "") for item in services]
     return sorted(found, key=lambda api: (api["group"], api["kind"], api["version"]))
 
 
-def _api(item: Mapping[str, Any], group: str, plural: str, singular: str) -> dict[str, str]:
-    kind = str(item.get("kind") or "")
-    return {
-        "group": group,
-        "version": str(item.get("version") or ""),
-        "kind": kind,
-        "plural": plural,
-        "singular": singular or kind.lower(),
-    }
+def _api(api: GVK, plural: str, singular: str) -> dict[str, str]:
+    return {**api._asdict(), "plural": plural, "singular": singular or api.kind.lower()}
 
 
 def updates_available(outcome: Outcome, cluster: Cluster, options: Options) -> list[dict[str, str]]:
@@ -103,7 +96,7 @@ def updates_available(outcome: Outcome, cluster: Cluster, options: Options) -> l
     csv = next((csv for name, csv in sorted(cluster.csvs.items()) if name.name == outcome.installed), None)
     if csv is None or outcome.operator.catalog is None:
         return []
-    installed = item_of_present(Present(csv.name, str(csv.spec.get("version") or ""), ()), csv.namespace)
+    installed = item_of_present(Present(csv.name, csv.version, ()), csv.namespace)
     found: set[tuple[CatalogKey, str]] = set()
     for key, source in cluster.catalogs.items():
         if source.problem or not may_use(cluster, key, options):

@@ -10,7 +10,16 @@ from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Place, Source
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Provenance,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    owner_references,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.proposed import Operator
@@ -165,7 +174,7 @@ def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) ->
     owners: dict[Name, str] = {}
     for found in objects:
         if found.identity.kind == CSV_KIND:
-            mine = [operators[key] for key in found.object["metadata"].get("labels") or () if key in operators]
+            mine = [operators[key] for key in labels_of(found.object) if key in operators]
             if mine:
                 owners[Name(found.identity.namespace, found.identity.name)] = min(mine)
     copies = {
@@ -178,7 +187,7 @@ def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) ->
 
 
 def _original(found: Rendered) -> Name | None:
-    home = (found.object["metadata"].get("labels") or {}).get(COPIED_FROM)
+    home = labels_of(found.object).get(COPIED_FROM)
     return Name(home, found.identity.name) if found.identity.kind == CSV_KIND and home else None
 
 
@@ -187,10 +196,10 @@ def _copy_name(found: Rendered) -> Name | None:
 
 
 def _owned_by_operator(found: Rendered, copies: Mapping[Name, str]) -> Rendered:
-    refs = found.object["metadata"].get("ownerReferences") or []
+    refs = owner_references(found.object)
     new = []
     for ref in refs:
-        owner = copies.get(Name(found.identity.namespace, str(ref.get("name") or "")))
+        owner = copies.get(Name(found.identity.namespace, as_text(ref.get("name"))))
         if ref.get("kind") == CSV_KIND and owner is not None:
             ref = owner_reference(V2ALPHA1, "Operator", owner)
         new.append(ref)

@@ -116,8 +116,8 @@ def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscript
 def _first_entries(cluster: Cluster, subscription: Subscription) -> Sequence[Candidate]:
     """The entry that the Subscription starts with, else the heads of its channel."""
     source = cluster.catalogs.get(subscription.catalog)
-    channel = str(subscription.spec.get("channel") or "")
-    starting = subscription.spec.get("startingCSV")
+    channel = subscription.channel
+    starting = subscription.starting_csv
     entries = [
         entry
         for entry in (source.entries if source else ())

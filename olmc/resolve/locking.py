@@ -83,7 +83,7 @@ def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
     """
     subscription = cluster.subscriptions[name]
     csv = cluster.csvs.get(Name(name.namespace, subscription.current))
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     source = cluster.catalogs.get(subscription.catalog)
     fitting = [
         entry
@@ -92,7 +92,7 @@ def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
         and channel in ("", entry.channel)
     ]
     if not fitting and csv is not None:
-        version = str(csv.spec.get("version") or "")
+        version = csv.version
         return Candidate(csv.name, subscription.package, channel, subscription.catalog, version, ())
     return next((entry for entry in fitting if entry.default_channel), fitting[0] if fitting else None)
 

@@ -76,7 +76,7 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
     if not s.plan and s.generated_by:
-        s = s._replace(plan=s.generated_by, state="UpgradePending", current=str(s.spec.get("startingCSV") or ""))
+        s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
         return s
     if Name(s.name.namespace, s.current) in cluster.csvs:
@@ -149,7 +149,7 @@ def _next_plan(
     generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
     reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
     suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
-    manual = any(s.spec.get("installPlanApproval") == MANUAL for s in mine.values())
+    manual = any(s.approval == MANUAL for s in mine.values())
     return InstallPlan(
         namespace=namespace,
         name=reused.name if reused else f"install-{suffix}",
@@ -210,7 +210,7 @@ def _follows(s: Subscription, pick: Pick, options: Options) -> bool:
     """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
     has installed (D17)."""
     candidate = pick.candidate
-    channel = s.spec.get("channel") or candidate.channel
+    channel = s.channel or candidate.channel
     from_elsewhere = options.legacy_precedence and bool(s.installed) and pick.replaces == s.installed
     return (
         s.package == candidate.package

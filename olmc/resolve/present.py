@@ -23,21 +23,14 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
     text = csv.annotations.get(PROPERTIES)
     if text is not None:
         return _annotated(csv.name, text)
-    for item in (*csv.crd_descriptions("owned"), *csv.crd_descriptions("required")):
-        name = str(item.get("name") or "")
-        if "." not in name:
-            raise UnreadablePropertiesError(f"error parsing crd name: {name}")
+    for item in (*csv.owned_crds, *csv.required_crds):
+        if "." not in item.name:
+            raise UnreadablePropertiesError(f"error parsing crd name: {item.name}")
     found = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
-    for item in csv.crd_descriptions("required"):
-        group = str(item["name"]).partition(".")[2]
-        key = GVK(group, item.get("version") or "", item.get("kind") or "")
-        found.append(Property("olm.gvk.required", _gvk(key)))
-    for item in csv.apiservice_descriptions("required"):
-        key = GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
-        found.append(Property("olm.gvk.required", _gvk(key)))
+    found += [Property("olm.gvk.required", _gvk(api)) for api in csv.required_apis]
     if len(packages) == 1:
-        version = str(csv.spec.get("version") or "")
-        value = {"packageName": next(iter(packages)), "version": "" if version == "0.0.0" else version}
+        version = "" if csv.version == "0.0.0" else csv.version
+        value = {"packageName": next(iter(packages)), "version": version}
         found.append(Property("olm.package", value))
     return tuple(found)
 

@@ -43,9 +43,9 @@ def wish_of(s: Subscription) -> Wish:
     return Wish(
         name=s.name.name,
         package=s.package,
-        channel=str(s.spec.get("channel") or ""),
+        channel=s.channel,
         catalog=s.catalog,
-        starting=str(s.spec.get("startingCSV") or ""),
+        starting=s.starting_csv,
         installed=s.installed,
         current=s.current,
     )
@@ -57,7 +57,7 @@ def present_of(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) ->
     member = cluster.members.get(Name(csv.namespace, csv.name))
     return Present(
         name=csv.name,
-        version=str(csv.spec.get("version") or ""),
+        version=csv.version,
         properties=csv_properties(csv, packages),
         replaces=csv.replaces,
         phase=member.phase if member else "",

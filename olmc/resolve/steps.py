@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.gojson import DecodeError, decode, decode_hint
 from olmc.golang import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
 from olmc.model.cluster import Step
 from olmc.model.location import Source
-from olmc.model.objects import CatalogKey, KubernetesObject
-from olmc.model.operators import CSV_KIND
+from olmc.model.objects import CatalogKey, KubernetesObject, annotations_of, as_text, metadata_of, spec_of
+from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.profile import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.model.workspace import Bundle, Manifest
@@ -73,19 +73,20 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
         csv = decode(CSV_KIND, obj)
     except DecodeError as error:
         raise UndecodableCSVError(Undecodable(content, str(error), error.path, decode_hint(error))) from error
-    name = (csv.get("metadata") or {}).get("name")
+    decoded = Csv(csv)
+    name = decoded.name
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."
         raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True))
-    if ((csv.get("spec") or {}).get("install") or {}).get("strategy") != "deployment":
+    if decoded.strategy_name != "deployment":
         text = f"could not assert strategy implementation as deployment for CSV {name}"
         hint = "Write strategy: deployment, the only strategy that there is."
         raise UndecodableCSVError(Undecodable(content, text, ("spec", "install", "strategy"), hint))
-    metadata = dict(csv.get("metadata") or {})
+    metadata = dict(metadata_of(csv))
     metadata["namespace"] = namespace
     if profile.csv_annotation_properties:
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), profile.csv_annotation_properties: properties}
-    spec = {**(csv.get("spec") or {})}
+        metadata["annotations"] = {**annotations_of(csv), profile.csv_annotation_properties: properties}
+    spec = {**spec_of(csv)}
     if not profile.csv_cleanup:
         spec.pop("cleanup", None)
     spec.pop("replaces", None)
@@ -104,7 +105,7 @@ def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, p
     steps = [Step(name, catalog, csv["apiVersion"], csv["kind"], name, csv, content.csv.source)]
     for _, manifest in sorted(content.others, key=lambda pair: _NOT_IN_KEYS.sub("-", pair[0])):
         steps.append(_file_step(name, catalog, manifest))
-    steps += strategy_steps(csv, catalog, content.csv.source, profile)
+    steps += strategy_steps(Csv(csv), catalog, content.csv.source, profile)
     if content.inline:
         return tuple(steps)
     first: dict[tuple[str, str], Step] = {}
@@ -121,85 +122,64 @@ def partitioned(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 def _file_step(csv: str, catalog: CatalogKey, manifest: Manifest) -> Step:
     obj = manifest.object
-    metadata = obj.get("metadata") if isinstance(obj.get("metadata"), Mapping) else {}
-    name = str((metadata or {}).get("name") or (metadata or {}).get("generateName") or "")
-    return Step(csv, catalog, str(obj.get("apiVersion") or ""), str(obj["kind"]), name, obj, manifest.source)
+    metadata = metadata_of(obj)
+    name = as_text(metadata.get("name") or metadata.get("generateName"))
+    return Step(csv, catalog, as_text(obj.get("apiVersion")), str(obj["kind"]), name, obj, manifest.source)
 
 
-def strategy_steps(
-    csv: KubernetesObject, catalog: CatalogKey, source: Source | None, profile: Profile
-) -> Iterator[Step]:
+def strategy_steps(csv: Csv, catalog: CatalogKey, source: Source | None, profile: Profile) -> Iterator[Step]:
     """ServiceAccounts and RBAC of the install strategy, by service account in order of appearance (R-CAT-625 …)."""
-    install = ((csv.get("spec") or {}).get("install") or {}).get("spec") or {}
-    name = csv["metadata"]["name"]
-    permissions = install.get("permissions") or []
-    cluster_permissions = install.get("clusterPermissions") or []
-    accounts = dict.fromkeys(entry.get("serviceAccountName") or "" for entry in permissions + cluster_permissions)
-    for account in accounts:
-        is_owned = profile.rbac_owner_cluster["account"] or any(
-            (entry.get("serviceAccountName") or "") == account for entry in permissions
-        )
+    for account in csv.service_account_names:
+        local = [entry for entry in csv.permissions if entry.account == account]
+        everywhere = [entry for entry in csv.cluster_permissions if entry.account == account]
         is_written = account != "default" or profile.rbac_sa_default
+        is_owned = profile.rbac_owner_cluster["account"] or bool(local)
         objects = [_service_account(csv, account, is_owned)] if is_written else []
-        objects += [
-            obj
-            for entry in permissions
-            if (entry.get("serviceAccountName") or "") == account
-            for obj in _role_pair(csv, entry, profile)
-        ]
-        objects += [
-            obj
-            for entry in cluster_permissions
-            if (entry.get("serviceAccountName") or "") == account
-            for obj in _cluster_role_pair(csv, entry, profile)
-        ]
+        objects += [obj for entry in local for obj in _role_pair(csv, entry, profile)]
+        objects += [obj for entry in everywhere for obj in _cluster_role_pair(csv, entry, profile)]
         order = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
         for obj in sorted(objects, key=lambda o: order.index(o["kind"])):
             yield Step(
-                name, catalog, obj["apiVersion"], obj["kind"], obj["metadata"]["name"], obj, source, derived=True
+                csv.name, catalog, obj["apiVersion"], obj["kind"], obj["metadata"]["name"], obj, source, derived=True
             )
 
 
-def _reference(csv: KubernetesObject) -> dict[str, Any]:
-    return csv_reference(csv["metadata"]["name"], api_version=csv["apiVersion"])
+def _reference(csv: Csv) -> dict[str, Any]:
+    return csv_reference(csv.name, api_version=csv.object["apiVersion"])
 
 
-def _service_account(csv: KubernetesObject, account: str, is_owned: bool) -> KubernetesObject:
+def _service_account(csv: Csv, account: str, is_owned: bool) -> KubernetesObject:
     """R-SA-1."""
-    metadata = {"name": account, "namespace": csv["metadata"]["namespace"]}
+    metadata: dict[str, Any] = {"name": account, "namespace": csv.namespace}
     metadata |= {"ownerReferences": [_reference(csv)]} if is_owned else {}
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
-def _role_pair(csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile) -> Iterator[KubernetesObject]:
+def _role_pair(csv: Csv, entry: StrategyPermissions, profile: Profile) -> Iterator[KubernetesObject]:
     """R-SA-2, R-SA-3."""
-    owner, namespace = csv["metadata"]["name"], csv["metadata"]["namespace"]
-    name = role_name(profile, owner, namespace, dict(entry))
+    name = role_name(profile, csv.name, csv.namespace, dict(entry.object))
     for obj in _pair("Role", name, csv, entry, profile):
-        metadata = {"name": obj["metadata"]["name"], "namespace": namespace, **obj["metadata"]}
+        metadata = {"name": obj["metadata"]["name"], "namespace": csv.namespace, **obj["metadata"]}
         yield {**obj, "metadata": {**metadata, "ownerReferences": [_reference(csv)]}}
 
 
-def _cluster_role_pair(csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile) -> Iterator[KubernetesObject]:
+def _cluster_role_pair(csv: Csv, entry: StrategyPermissions, profile: Profile) -> Iterator[KubernetesObject]:
     """R-SA-4, R-SA-5."""
-    name = cluster_role_name(profile, csv["metadata"]["name"], csv["metadata"]["namespace"], dict(entry))
+    name = cluster_role_name(profile, csv.name, csv.namespace, dict(entry.object))
     refs = [_reference(csv)] if profile.rbac_owner_cluster["reference"] else []
     for obj in _pair("ClusterRole", name, csv, entry, profile):
         yield {**obj, "metadata": {**obj["metadata"], "ownerReferences": refs}} if refs else obj
 
 
-def _pair(
-    kind: str, name: str, csv: KubernetesObject, entry: Mapping[str, Any], profile: Profile
-) -> Iterator[KubernetesObject]:
+def _pair(kind: str, name: str, csv: Csv, entry: StrategyPermissions, profile: Profile) -> Iterator[KubernetesObject]:
     """A Role or ClusterRole, as `kind` says, and its binding, with the labels that lead to the CSV."""
-    owner, namespace = csv["metadata"]["name"], csv["metadata"]["namespace"]
-    account = entry.get("serviceAccountName") or ""
-    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
-    bound = binding_name(profile, f"{kind}Binding", name, namespace, account)
-    labels = owner_labels(profile, owner, namespace)
+    subjects = [{"kind": "ServiceAccount", "name": entry.account, "namespace": csv.namespace}]
+    bound = binding_name(profile, f"{kind}Binding", name, csv.namespace, entry.account)
+    labels = owner_labels(profile, csv.name, csv.namespace)
+    rules = entry.object.get("rules")  # absent ones and none at all have different hashes
     hashed = PERMISSIONS_HASH in profile.rbac_labels_extra
     for made, its_name, digest, body in (
-        (kind, name, content_hash_rules(entry.get("rules")), {"rules": entry.get("rules")}),
+        (kind, name, content_hash_rules(rules), {"rules": rules}),
         (f"{kind}Binding", bound, binding_hash(kind, name, subjects), _binding(kind, name, subjects)),
     ):
         metadata = with_labels({"name": its_name}, {**labels, **({PERMISSIONS_HASH: digest} if hashed else {})})

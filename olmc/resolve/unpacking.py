@@ -12,7 +12,7 @@ _DURATIONS = (
 
 def unreadable_duration(group: Group) -> tuple[str, str]:
     """The annotation whose duration keeps OLM from resolving the group's namespace, and OLM's text; "" if none does."""
-    annotations = group.object["metadata"].get("annotations") or {}
+    annotations = group.annotations
     for what, key in _DURATIONS:
         if key not in annotations:
             continue

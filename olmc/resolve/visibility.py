@@ -11,7 +11,7 @@ EXCLUDE_GLOBAL = "olm.operatorframework.io/exclude-global-namespace-resolution"
 def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tuple[CatalogSource, ...]:
     """The catalogs that a namespace sees: its own, and the global ones unless its group leaves them out (R-CAT-502)."""
     groups = cluster.groups_in(namespace)
-    annotations = groups[0].object["metadata"].get("annotations") or {} if groups else {}
+    annotations = groups[0].annotations if groups else {}
     namespaces = {namespace}
     if annotations.get(EXCLUDE_GLOBAL) != "true":
         namespaces.add(options.global_catalog_namespace)

@@ -106,7 +106,7 @@ def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
     subscription = cluster.subscriptions[name]
     if csv and csv == subscription.installed:
         return
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     follows = f"Subscription {name} follows channel {channel}" if channel else f"Subscription {name} names no channel"
     has = f", and has {subscription.installed} installed" if subscription.installed else ", and has nothing installed"
     yield Line(0, follows + has, at(subscription.source))
@@ -173,7 +173,7 @@ def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
 
 def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
     for csv in cluster.csvs.values():
-        for index, item in enumerate(csv.crd_descriptions("required")):
-            if item.get("name") == name:
+        for index, item in enumerate(csv.required_crds):
+            if item.name == name:
                 place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
                 yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)

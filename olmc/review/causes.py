@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from olmc.model.cluster import Cluster, Name, key_of
 from olmc.model.location import Location
-from olmc.model.objects import Origin, Rendered
+from olmc.model.objects import KubernetesObject, Origin, Rendered, annotations_of, labels_of, owner_references
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.profiles.ownership import ALONGSIDE, COPIED_FROM
 from olmc.resolve.explain import Line, reasons
@@ -51,7 +50,7 @@ def asked_for(csv: Csv, settled: Settled) -> Iterator[Line]:
 
 def _subscription_line(name: Name, cluster: Cluster) -> Line:
     subscription = cluster.subscriptions[name]
-    channel = f"channel {subscription.spec['channel']}" if subscription.spec.get("channel") else "any channel"
+    channel = f"channel {subscription.channel}" if subscription.channel else "any channel"
     catalog = f"catalog {subscription.catalog.name} in {subscription.catalog.namespace}"
     text = f"Subscription {name} follows package {subscription.package}, {channel} of {catalog}"
     return Line(0, text, at(subscription.source))
@@ -70,36 +69,36 @@ def _reasons(csv: Csv, settled: Settled) -> Iterator[str]:
 
 def behind(found: Rendered, cluster: Cluster) -> tuple[Name, ...]:
     """The CSVs that an object is there for, sorted; those of a CSV itself are none."""
-    key, metadata = found.identity, found.object.get("metadata") or {}
+    key = found.identity
     if key.kind == CSV_KIND:
-        home = (metadata.get("labels") or {}).get(COPIED_FROM)
+        home = labels_of(found.object).get(COPIED_FROM)
         return (Name(str(home), key.name),) if Name(str(home), key.name) in cluster.csvs else ()
-    names = {*_owners(key.namespace, metadata), *_installers(metadata)}
+    names = {*_owners(key.namespace, found.object), *_installers(found.object)}
     place = found.provenance.place
     if not names and place is not None:
         names = {name for name, csv in cluster.csvs.items() if csv.source is not None and csv.source == place.source}
     return tuple(sorted(name for name in names if name in cluster.csvs))
 
 
-def _owners(namespace: str, metadata: Mapping[str, Any]) -> Iterator[Name]:
-    for reference in metadata.get("ownerReferences") or ():
+def _owners(namespace: str, obj: KubernetesObject) -> Iterator[Name]:
+    for reference in owner_references(obj):
         if reference.get("kind") == CSV_KIND:
             yield Name(namespace, str(reference.get("name")))
-    labels = metadata.get("labels") or {}
+    labels = labels_of(obj)
     if "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND:  # the documents have no kind
         home = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
         yield Name(str(home), str(labels.get("olm.owner")))
 
 
-def _installers(metadata: Mapping[str, Any]) -> Iterator[Name]:
-    for key, value in (metadata.get("annotations") or {}).items():
+def _installers(obj: KubernetesObject) -> Iterator[Name]:
+    for key, value in annotations_of(obj).items():
         if key.startswith(ALONGSIDE) and isinstance(value, str):
             namespace, _, name = value.partition("/")
             yield Name(namespace, name)
 
 
 def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
-    labels = (found.object.get("metadata") or {}).get("labels") or {}
+    labels = labels_of(found.object)
     if labels.get("olm.owner.kind") != "OperatorGroup":
         return _group_of_unlabelled(found, cluster)
     name = Name(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))

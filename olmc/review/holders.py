@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Name
-from olmc.model.objects import Rendered
+from olmc.model.objects import Rendered, labels_of
+from olmc.model.operators import Csv
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
@@ -112,17 +113,14 @@ def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
     """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
     found: dict[Subject, dict[Name, None]] = defaultdict(dict)
     for one in objects:
-        key, labels = one.identity, (one.object.get("metadata") or {}).get("labels") or {}
+        key, labels = one.identity, labels_of(one.object)
         if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
-            for account in _accounts(one.object):
+            for account in _accounts(Csv(one.object)):
                 found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
     return {subject: tuple(sorted(names)) for subject, names in found.items()}
 
 
-def _accounts(csv: Mapping[str, Any]) -> Iterator[str]:
-    install = ((csv.get("spec") or {}).get("install") or {}).get("spec") or {}
-    for entry in (*(install.get("permissions") or ()), *(install.get("clusterPermissions") or ())):
-        yield str(entry.get("serviceAccountName") or "")
-    for deployment in install.get("deployments") or ():
-        pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+def _accounts(csv: Csv) -> Iterator[str]:
+    yield from csv.service_account_names
+    for pod in (deployment.pod for deployment in csv.deployments):
         yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

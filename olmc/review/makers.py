@@ -79,9 +79,9 @@ def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | 
     kinds = {kind.kind for kind in wanted.kinds}
     if "Deployment" in kinds:
         for index, deployment in enumerate(csv.deployments):
-            if deployment.get("name") == wanted.name:
+            if deployment.name == wanted.name:
                 return [at(csv.source, "spec", "install", "spec", "deployments", index)]
-    for step in strategy_steps(csv.object, _NO_CATALOG, csv.source, profile):
+    for step in strategy_steps(csv, _NO_CATALOG, csv.source, profile):
         if step.kind in kinds and step.name == wanted.name:
             return [at(csv.source, "spec", "install", "spec")]
     return []

@@ -68,20 +68,15 @@ def _count(name: str, kind: str, text: str, value: int) -> Metric:
 
 
 def _labels(name: Name, member: Member, **more: str) -> Labels:
-    version = str(member.csv.spec.get("version") or "0.0.0")
+    version = member.csv.version or "0.0.0"
     found = {"name": name.name, "namespace": name.namespace, "version": version, **more}
     return tuple(sorted(found.items()))
 
 
 def _subscription_labels(subscription: Subscription, *, legacy: bool) -> Labels:
-    spec = subscription.spec
-    found = {
-        "channel": str(spec.get("channel") or ""),
-        "installed": subscription.installed,
-        "name": subscription.name.name,
-    }
+    found = {"channel": subscription.channel, "installed": subscription.installed, "name": subscription.name.name}
     if not legacy:
-        found |= {"approval": str(spec.get("installPlanApproval") or ""), "package": subscription.package}
+        found |= {"approval": subscription.approval, "package": subscription.package}
     return tuple(sorted(found.items()))
 
 

@@ -12,6 +12,7 @@ from olmc.load.files import read_text
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
+from olmc.model.objects import spec_of
 from olmc.model.suggestions import closest, did_you_mean
 from olmc.rules import load as rules
 from olmc.yaml import locate
@@ -69,5 +70,5 @@ def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:
         for identity, rendered in cluster.stock.items():
             yield identity.kind
             if identity.kind == "CustomResourceDefinition":
-                names = (rendered.object.get("spec") or {}).get("names") or {}
+                names = spec_of(rendered.object).get("names") or {}
                 yield str(names.get("kind") or identity.kind)

@@ -9,8 +9,8 @@ from olmc.golang import binding_name, cluster_role_name, role_name
 from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location, Place
-from olmc.model.objects import Origin, Rendered
-from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.objects import Origin, Rendered, metadata_of
+from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.profile import Profile
 from olmc.model.rbac import PolicyRule
 from olmc.profiles.ownership import COPIED_FROM
@@ -69,17 +69,16 @@ def _refined(found: Rendered, cluster: Cluster) -> Place | None:
     return place
 
 
-def _names(profile: Profile, csv: Csv, entry: Mapping[str, Any]) -> Iterator[str]:
+def _names(profile: Profile, csv: Csv, entry: StrategyPermissions) -> Iterator[str]:
     """What the RBAC of an entry of permissions can be called: its role, cluster-wide or not, and the binding."""
-    account = str(entry.get("serviceAccountName") or "")
     for kind, named in (("Role", role_name), ("ClusterRole", cluster_role_name)):
-        role = named(profile, csv.name, csv.namespace, dict(entry))
+        role = named(profile, csv.name, csv.namespace, dict(entry.object))
         yield role
-        yield binding_name(profile, f"{kind}Binding", role, csv.namespace, account)
+        yield binding_name(profile, f"{kind}Binding", role, csv.namespace, entry.account)
 
 
 def _is_owned(obj: Mapping[str, Any]) -> bool:
-    labels = (obj.get("metadata") or {}).get("labels")
+    labels = metadata_of(obj).get("labels")
     return isinstance(labels, Mapping) and "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND
 
 

@@ -58,7 +58,7 @@ def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> s
     entries = tuple(channel_entries(cluster, subscription))
     fitting = [entry for entry in entries if version in (entry.name, entry.version)]
     if not fitting:
-        where = f"channel {subscription.spec.get('channel') or '(default)'} of catalog {subscription.catalog.name}"
+        where = f"channel {subscription.channel or '(default)'} of catalog {subscription.catalog.name}"
         known = [entry.version for entry in entries] + [entry.name for entry in entries]
         raise _error(subscription, package, version, f"{where} has no such entry", known, version)
     hindrance = obstacle(cluster, subscription, entries, fitting[0].name)
@@ -72,7 +72,7 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
     if not subscription.installed:
         return ""
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
-    version = str(csv.spec.get("version") or "") if csv else ""
+    version = csv.version if csv else ""
     try:
         way = stops(entries, Present(subscription.installed, version, ()))
     except ChannelError as error:
@@ -88,7 +88,7 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
 def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
     """What the catalog of a Subscription serves in the channel that it follows."""
     source = cluster.catalogs.get(subscription.catalog)
-    channel = str(subscription.spec.get("channel") or "")
+    channel = subscription.channel
     for entry in source.entries if source else ():
         fits = entry.channel == channel if channel else entry.default_channel
         if entry.package == subscription.package and fits:

@@ -101,7 +101,7 @@ def hops(settled: Settled) -> Iterator[Hop]:
         why = "can't be resolved" if subscription.failure else "not resolved"
         if subscription.installed and not subscription.failure:
             why = "nothing to upgrade to"
-        channel = str(subscription.spec.get("channel") or "")
+        channel = subscription.channel
         yield Hop(name.namespace, subscription.package, installed, installed, channel, why)
 
 

@@ -108,7 +108,7 @@ def _subscribed(subscription: Subscription, hindered: tuple[Line, ...], settled:
         subscription=name.name,
         csv=csv if member is not None else "",
         version=_version(member),
-        channel=str(subscription.spec.get("channel") or ""),
+        channel=subscription.channel,
         phase=member.phase if member is not None else "",
         reason=member.reason if member is not None else _reason(subscription, cluster),
         upgrade=upgrade,
@@ -176,7 +176,7 @@ def _is_broken(member: Member | None) -> bool:
 
 
 def _version(member: Member | None) -> str:
-    return str(member.csv.spec.get("version") or "") if member is not None else ""
+    return member.csv.version if member is not None else ""
 
 
 def _upgrade(subscription: Subscription, settled: Settled) -> tuple[str, str]:

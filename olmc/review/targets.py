@@ -11,7 +11,7 @@ from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.gvk import GroupKind
 from olmc.model.left_out import LeftObject, LeftOut
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.suggestions import did_you_mean
 from olmc.model.workspace import Bundle, Manifest
@@ -116,7 +116,7 @@ def objects_left_out(scene: Scene) -> Iterator[LeftObject]:
 
 def is_copy(found: Rendered) -> bool:
     """Whether an object is OLM's copy of a CSV or Role in another namespace."""
-    return COPIED_FROM in ((found.object.get("metadata") or {}).get("labels") or {})
+    return COPIED_FROM in labels_of(found.object)
 
 
 def _is_csv(name: str, scene: Scene) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from olmc.load.manifests import is_applied
 from olmc.model.catalog import Catalog
-from olmc.model.coerce import mapping, text
+from olmc.model.coerce import text
 from olmc.model.left_out import Reason
+from olmc.model.objects import spec_of
 from olmc.model.workspace import Unused, Workspace
 from olmc.settle.rest import Settled
 
@@ -29,7 +30,7 @@ def uninstalled(workspace: Workspace, settled: Settled) -> Iterator[Unused]:
     written, implied = (_listed(each) for each in _catalogs(workspace))
     wanted = {bundle.package for name, bundle in workspace.bundles.items() if name in arrived}
     wanted |= {
-        text(mapping(manifest.object.get("spec")).get("name"))
+        text(spec_of(manifest.object).get("name"))
         for manifest in workspace.manifests
         if manifest.object["kind"] == "Subscription"
     }

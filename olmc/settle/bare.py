@@ -8,8 +8,10 @@ from olmc.gojson import unmarshal
 from olmc.load.catalogs.properties import properties_text
 from olmc.load.catalogs.rendering import bundle_properties, loose
 from olmc.model.cluster import Step
-from olmc.model.coerce import mappings, text
+from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostic import Report
+from olmc.model.objects import name_of, spec_of
+from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest, Workspace
 from olmc.profiles.resolve import profile_of
@@ -51,7 +53,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         for name in (namespace,)
         if name != "default"
     ]
-    if not (options.descoped and options.watch is None and not _modes(bundle)):
+    if not (options.descoped and options.watch is None and not Csv(bundle.csv.object).install_modes):
         objects.append(
             {
                 "apiVersion": "operators.coreos.com/v1",
@@ -61,8 +63,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
             }
         )
     properties = properties_text(bundle_properties(loose(bundle), report))
-    spec = bundle.csv.object.get("spec")
-    replaces = str(spec.get("replaces") or "") if isinstance(spec, dict) else ""
+    replaces = Csv(bundle.csv.object).replaces
     steps: tuple[Step, ...] = ()
     try:
         content, profile = bundle_content(bundle), profile_of(options.olm_version)
@@ -77,33 +78,28 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
 
 
 def _suggested(bundle: Bundle) -> str:
-    annotations = bundle.csv.object["metadata"].get("annotations")
-    if not isinstance(annotations, dict):
-        return ""
-    name = annotations.get(SUGGESTED)
-    if isinstance(name, str) and name:
-        return name
+    annotations = Csv(bundle.csv.object).annotations
+    if annotations.get(SUGGESTED):
+        return annotations[SUGGESTED]
     try:
         template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
-        return str(template.get("metadata", {}).get("name") or "")
-    except (ValueError, AttributeError, TypeError):
+    except ValueError:
         return ""
+    return name_of(mapping(template))
 
 
 def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
-    supported = {text(mode.get("type")) for mode in mappings(_modes(bundle)) if mode.get("supported") is True}
+    supported = {
+        text(mode.get("type"))
+        for mode in mappings(spec_of(bundle.csv.object).get("installModes"))
+        if mode.get("supported") is True
+    }
     if "AllNamespaces" in supported or not supported:
         return ()
     if "OwnNamespace" in supported:
         return (namespace,)
     report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
     return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")
-
-
-def _modes(bundle: Bundle) -> list[Any]:
-    spec = bundle.csv.object.get("spec")
-    modes = spec.get("installModes") if isinstance(spec, dict) else ()
-    return modes if isinstance(modes, list) else []

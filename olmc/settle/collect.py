@@ -3,11 +3,11 @@ APIs (R-CSV-13, R-CSV-24, R-CAT-752)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from olmc.model.cluster import Cluster, Name
-from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import Csv, apiservice_name
+from olmc.model.objects import Identity, Rendered, labels_of, owner_references
+from olmc.model.operators import Csv
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import COPIED_FROM, owner_labels
 from olmc.settle.crds import without_installers
@@ -60,7 +60,7 @@ def _successor(name: Name, cluster: Cluster) -> Name | None:
 def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
     csvs = {key: value for key, value in cluster.csvs.items() if key != name}
     members = {key: value for key, value in cluster.members.items() if key != name}
-    served = {apiservice_name(item) for each in csvs.values() for item in each.apiservice_descriptions("owned")}
+    served = {item.service_name for each in csvs.values() for item in each.owned_apiservices}
     stock: dict[Identity, Rendered] = {}
     for key, rendered in cluster.stock.items():
         adopted = key.kind == "APIService" and key.name in served
@@ -72,24 +72,25 @@ def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
 
 def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profile) -> Rendered | None:
     """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
-    metadata = rendered.object["metadata"]
-    labels = metadata.get("labels") or {}
+    labels = labels_of(rendered.object)
     if key.kind in _LABELLED:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
         return None if is_own else rendered
     if key.kind == "CustomResourceDefinition":
         return rendered._replace(object=without_installers(rendered.object, gone))
-    refs = metadata.get("ownerReferences") or []
+    refs = owner_references(rendered.object)
     home = labels.get(COPIED_FROM) or key.namespace  # a copy of the CSV goes with it, and what belongs to the copy
     left = [ref for ref in refs if not _refers_to(ref, home, gone)]
     if len(left) == len(refs):
         return rendered
     if not left:
         return None
-    return rendered._replace(object={**rendered.object, "metadata": {**metadata, "ownerReferences": left}})
+    return rendered._replace(
+        object={**rendered.object, "metadata": {**rendered.object["metadata"], "ownerReferences": left}}
+    )
 
 
-def _refers_to(ref: dict[str, object], home: str, gone: Name) -> bool:
+def _refers_to(ref: Mapping[str, object], home: str, gone: Name) -> bool:
     """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
     return ref.get("kind") in _OWNERS and ref.get("name") == gone.name and home == gone.namespace
 
@@ -98,5 +99,5 @@ def deleted_deployments(cluster: Cluster) -> Iterator[Identity]:
     """Whatever has the name of a Deployment of a CSV that must not provide its APIs, whoever made it (R-CSV-13)."""
     for name, member in cluster.members.items():
         if member.reason in NOT_PROVIDING:
-            for item in member.csv.deployments:
-                yield Identity("apps", "Deployment", name.namespace, item.get("name") or "")
+            for deployment in member.csv.deployments:
+                yield Identity("apps", "Deployment", name.namespace, deployment.name)

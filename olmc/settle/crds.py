@@ -7,11 +7,13 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import fnv64a_hex
+from olmc.kube.crd import Crd
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
+from olmc.model.coerce import mapping
 from olmc.model.gvk import split_api_version
-from olmc.model.objects import KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, Rendered, annotations_of, labels_of, name_of, spec_of
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
 
 
@@ -32,30 +34,31 @@ def updated_crd(
     which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
     """
     crd = _decoded(given)
-    name = crd["metadata"].get("name") or ""
-    if existing is not None:
+    name = name_of(crd)
+    before = None if existing is None else Crd(existing.object)
+    if before is not None:
         judge = _legacy_problems if legacy else _update_problems
-        problem = next(judge(name, crd, existing.object, cluster, csv), "")
+        problem = next(judge(name, Crd(crd), before, cluster, csv), "")
     else:
         problem = ""
     if problem:
         raise CRDError(problem)
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
-    annotations = {**(crd["metadata"].get("annotations") or {})}
+    annotations = {**annotations_of(crd)}
     for source in (crd, existing.object if existing else {}):
-        for key, value in ((source.get("metadata") or {}).get("annotations") or {}).items():
+        for key, value in annotations_of(source).items():
             if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
                 annotations[key] = value
     if cluster.profile.crd_annotation_alongside:
         annotations[cluster.profile.crd_annotation_alongside + fnv64a_hex(str(csv))] = str(csv)
-    labels = {**(crd["metadata"].get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    labels = {**labels_of(crd), **managed_labels(cluster.profile.csv_label_managed)}
     metadata = with_labels(crd["metadata"], labels)
     metadata |= {"annotations": annotations} if annotations else {}
     metadata.pop("namespace", None)
-    stored = _stored_versions(crd, existing.object if existing else None)
+    stored = _stored_versions(Crd(crd), before)
     if legacy:
-        stored = [version for version in stored if version in _version_names(crd)]
+        stored = [version for version in stored if version in _version_names(Crd(crd))]
     kept = {key: value for key, value in crd.items() if key != "status"}
     return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
 
@@ -76,11 +79,11 @@ def _is_v1(crd: KubernetesObject) -> bool:
 
 def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> None:
     """Raises CRDError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
-    name = str(crd["metadata"].get("name") or "")
+    name = name_of(crd)
     if existing is None:
         errors, doing = creation_errors(crd), ""
     else:
-        before = {**as_v1(existing.object), "status": {"storedVersions": _stored_versions(existing.object, None)}}
+        before = {**as_v1(existing.object), "status": {"storedVersions": Crd(existing.object).stored_versions}}
         errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
     if legacy:  # OLM takes the versions that are gone out of the status
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
@@ -96,26 +99,22 @@ def _installer_exists(value: str, cluster: Cluster) -> bool:
 
 def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
     """A CRD without the trace of a CSV that is gone; one that nobody else installed keeps the trace."""
-    annotations = crd["metadata"].get("annotations") or {}
+    annotations = annotations_of(crd)
     if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
         return crd
     kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(gone))}
     return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
 
 
-def _version_names(crd: KubernetesObject, *, served: bool = False) -> list[str]:
-    """The names of a CRD's versions, of all or of those that are served."""
-    versions = (crd.get("spec") or {}).get("versions") or ()
-    return [item.get("name") for item in versions if item.get("served") or not served]
+def _version_names(crd: Crd) -> list[str]:
+    return [version.name for version in crd.versions]
 
 
-def _update_problems(
-    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster, _: Name
-) -> Iterator[str]:
+def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Name) -> Iterator[str]:
     """R-CAT-723: existing objects against the new schema, then stored versions."""
     yield from _resource_problems(name, new, old, cluster)
     versions = _version_names(new)
-    for version in _stored_versions(old, None):
+    for version in old.stored_versions:
         if version not in versions:
             yield (
                 f'risk of data loss updating "{name}": new CRD removes version {version} that is listed as a stored '
@@ -123,54 +122,48 @@ def _update_problems(
             )
 
 
-def _legacy_problems(
-    name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster, csv: Name
-) -> Iterator[str]:
+def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: Name) -> Iterator[str]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
     others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
-    owners = [each for each in others if any(item.get("name") == name for item in each.crd_descriptions("owned"))]
+    owners = [each for each in others if any(item.name == name for item in each.owned_crds)]
     if len(owners) <= 1:
         return
     kept = _version_names(new)
-    for version in _version_names(old, served=True):
+    for version in old.served_versions:
         if version not in kept:
             yield f"not allowing CRD ({name}) update with unincluded version {version}"
     yield from _resource_problems(name, new, old, cluster)
 
 
-def _stored_versions(crd: KubernetesObject, before: KubernetesObject | None) -> list[str]:
-    """The versions that objects may be stored in: those known so far, and the storage version (R-CAT-724)."""
-    known = list((crd.get("status") or {}).get("storedVersions") or ()) if before is None else []
-    if before is not None:
-        known = _stored_versions(before, None)
-    versions = (crd.get("spec") or {}).get("versions") or ()
-    current = [item.get("name") for item in versions if item.get("storage")]
-    return [*known, *(version for version in current if version not in known)]
+def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
+    """The versions that objects may be stored in once a CRD is written over the one before (R-CAT-724)."""
+    if before is None:
+        return crd.stored_versions
+    known = before.stored_versions
+    return [*known, *(version.name for version in crd.versions if version.storage and version.name not in known)]
 
 
-def _resource_problems(name: str, new: KubernetesObject, old: KubernetesObject, cluster: Cluster) -> Iterator[str]:
-    spec = new.get("spec") or {}
-    if ((spec.get("conversion") or {}).get("strategy")) == "Webhook":
+def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[str]:
+    if new.conversion.get("strategy") == "Webhook":
         return
-    group, kind = spec.get("group"), (spec.get("names") or {}).get("kind")
+    group, kind = new.group, new.kind
     objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
     from olmc.kube.schema_validation import violations  # few CRDs have instances, and imports take their time
 
-    served_before = _version_names(old, served=True)
-    for version in spec.get("versions") or ():
-        if not version.get("served") or version.get("name") not in served_before:
+    served_before = old.served_versions
+    for version in new.versions:
+        if not version.served or version.name not in served_before:
             continue
-        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         for obj in objects:
-            problem = violations(schema, obj)
+            problem = violations(version.schema, obj)
             if problem:
                 metadata = obj["metadata"]
                 where = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
                 yield (
                     f'error validating existing CRs against new CRD\'s schema for "{name}": error validating '
-                    f'{group}/{version.get("name")}, Kind={kind} "{where}": updated validation is too restrictive: '
+                    f'{group}/{version.name}, Kind={kind} "{where}": updated validation is too restrictive: '
                     f"{problem}"
                 )
 
@@ -179,7 +172,7 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
     """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD without its status."""
     if _is_v1(crd):
         return {key: value for key, value in crd.items() if key != "status"}
-    old = crd.get("spec") or {}
+    old = spec_of(crd)
     moved = ("version", "versions", "validation", "subresources", "additionalPrinterColumns", "conversion")
     spec = {key: value for key, value in old.items() if key not in moved}
     versions = old.get("versions") or [{"name": old.get("version"), "served": True, "storage": True}]
@@ -187,7 +180,7 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
     spec.pop("preserveUnknownFields", None)
     if old.get("preserveUnknownFields") is not False:
         spec["preserveUnknownFields"] = True
-    spec["conversion"] = _v1_conversion(old.get("conversion") or {})
+    spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
     metadata = crd.get("metadata") or {}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
 

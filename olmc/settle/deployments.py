@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from olmc.kube.deployment_validation import creation_errors, update_errors
 from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Member
-from olmc.model.coerce import mapping
-from olmc.model.objects import Identity, KubernetesObject
-from olmc.model.operators import Csv
+from olmc.model.coerce import mapping, mappings
+from olmc.model.objects import Identity, KubernetesObject, annotations_of, metadata_of, spec_of
+from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import csv_reference, group_annotations, managed_labels, owner_labels
@@ -22,31 +22,31 @@ CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 
 
 def written_deployment(
-    cluster: Cluster, options: Options, csv: Csv, item: Mapping[str, Any], *, replaced: bool = False
+    cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, *, replaced: bool = False
 ) -> KubernetesObject:
     """The Deployment that OLM writes for an entry of a CSV's install strategy, put together in OLM's order.
 
     Missing are only the label with the hash of its specification, which is taken of what the order leaves, and what
     the API server fills in. `replaced`: the CSV is being replaced.
     """
-    name, namespace, profile = item.get("name") or "", csv.namespace, cluster.profile
+    name, namespace, profile = item.name, csv.namespace, cluster.profile
     serving = name in serving_deployments(csv)
-    spec = item.get("spec") or {}
+    spec = item.spec
     if serving:
         spec = with_certificates(spec, name, csv, profile)
-    template = dict(spec.get("template") or {})
+    template = dict(mapping(spec.get("template")))
     annotations = template_annotations(profile, template, _csv_annotations(cluster, csv), serving=serving)
     if serving:
         annotations["olmcahash"] = UNKNOWN_CA_HASH
-    template["metadata"] = {**(template.get("metadata") or {}), "annotations": dict(sorted(annotations.items()))}
+    template["metadata"] = {**metadata_of(template), "annotations": dict(sorted(annotations.items()))}
     labels = {
-        **((item.get("label") or {}) if profile.deploy_label_custom else {}),
+        **(item.labels if profile.deploy_label_custom else {}),
         **managed_labels(profile.deploy_label_managed),
         **owner_labels(profile, csv.name, namespace),
     }
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     config = subscription_config(cluster, csv, replaced=replaced)
-    pod, extra = with_config(template.get("spec") or {}, config, cluster, options)
+    pod, extra = with_config(spec_of(template), config, cluster, options)
     if extra:
         metadata["annotations"] = dict(sorted(extra.items()))
         merged = {**extra, **template["metadata"]["annotations"]}
@@ -72,9 +72,9 @@ def template_annotations(
     profile: Profile, template: Mapping[str, Any], projected: Mapping[str, str], *, serving: bool
 ) -> dict[str, str]:
     """The annotations of a pod template: its own, unless a certificate's hash replaces them, and those of the CSV."""
-    own = mapping(mapping(template.get("metadata")).get("annotations"))
+    own = annotations_of(template)
     if serving and profile.deploy_template_olmcahash == "replaces":
-        own = {}
+        return dict(projected)
     return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
 
 
@@ -83,7 +83,7 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
     if not profile.deploy_env_operator_condition_name:
         return dict(pod)
     new = [{"name": CONDITION_NAME, "value": csv}]
-    containers = [{**c, "env": merged_env(c.get("env") or [], new)} for c in pod.get("containers") or ()]
+    containers = [{**c, "env": merged_env(mappings(c.get("env")), new)} for c in mappings(pod.get("containers"))]
     return {**pod, "containers": containers} if containers else dict(pod)
 
 
@@ -119,8 +119,8 @@ def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable
     for member in members:
         installation = member.installation
         if member.csv.namespace == csv.namespace and member.csv.name != csv.name and installation is not None:
-            for item in member.csv.deployments[: installation.deployments]:
-                if (item.get("name") or "") == name:
-                    return {"metadata": {"name": name}, "spec": item.get("spec") or {}}
+            for deployment in member.csv.deployments[: installation.deployments]:
+                if deployment.name == name:
+                    return {"metadata": {"name": name}, "spec": deployment.spec}
     found = cluster.stock.get(Identity("apps", "Deployment", csv.namespace, name))
     return found.object if found is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
+from olmc.model.coerce import mappings
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Origin
@@ -229,7 +230,7 @@ def _without_token(member: Member, group: Group, cluster: Cluster, options: Opti
         namespace=group.namespace,
         phase=member.phase,
         problem=_lacks_token(group, cluster, options),
-        account=group.spec["serviceAccountName"],
+        account=group.account,
     )
 
 
@@ -259,7 +260,7 @@ def unmet(member: Member) -> Iterator[str]:
     for item in member.lacking:
         if item["status"] not in ("Present", "DeploymentFound"):
             yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
-            for dependent in item.get("dependents") or ():
+            for dependent in mappings(item.get("dependents")):
                 if dependent["status"] == "NotSatisfied":
                     yield f"  {dependent['message']}"
 

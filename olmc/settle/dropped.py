@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from olmc.gojson import unknown_keys
 from olmc.kube.selectors import is_empty
 from olmc.load.json_schema import Keys, unlisted
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.operators import CONVERSION
 from olmc.model.profile import Profile
 from olmc.model.suggestions import closest, did_you_mean
 from olmc.resources import schema
-from olmc.settle.known import CONVERSION, unknown_config
+from olmc.settle.known import unknown_config
 
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
 """The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas."""
@@ -164,7 +165,7 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
     where = ".".join(str(key) for key in keys)
     kind = obj["kind"]
     if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
-        spec: dict[str, Any] = obj.get("spec") or {}
+        spec = spec_of(obj)
         everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
         return _EVERYTHING if everything else ""
     return _WITHOUT.get((kind, where), "")

@@ -89,10 +89,15 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Group
 
 
 def _account(group: Group) -> dict[str, str] | None:
-    name = group.spec.get("serviceAccountName")
-    if not name:
+    if not group.account:
         return None
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "name": name, "namespace": group.namespace, "uid": ""}
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "name": group.account,
+        "namespace": group.namespace,
+        "uid": "",
+    }
 
 
 def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) -> tuple[Cluster, int, str, bool, Keys]:
@@ -126,7 +131,7 @@ def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
 def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
-    if not group.spec.get("serviceAccountName") or step.kind == CRD:
+    if not group.account or step.kind == CRD:
         return ""
     if step.kind not in _CORE and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
         return ""  # which OLM notices before it writes
@@ -140,11 +145,11 @@ def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> st
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
     scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
     key = Identity(RBAC, step.kind, scope, step.name)
-    if not group.spec.get("serviceAccountName") or key not in after.stock or key in before.stock:
+    if not group.account or key not in after.stock or key in before.stock:
         return ""
     refusal = escalation_refusal(access(before.stock), _subject(group), key, after.stock[key].object, before.stock)
     return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
 
 
 def _subject(group: Group) -> Subject:
-    return Subject(ACCOUNT, group.namespace, group.spec["serviceAccountName"])
+    return Subject(ACCOUNT, group.namespace, group.account)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.model.cluster import InstallPlan, Step
-from olmc.model.objects import Identity, Origin, Rendered
+from olmc.model.objects import Identity, Origin, Rendered, owner_references
 from olmc.model.operators import Csv
 
 _CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"
@@ -63,8 +63,7 @@ def _at_that_time(
 def _account_before(makers: set[str], found: Rendered) -> Rendered | None:
     """A ServiceAccount as it was before the CSVs `makers` came to own it; None if nobody else owns it, since it was
     made for them."""
-    metadata = found.object["metadata"]
-    others = [ref for ref in metadata.get("ownerReferences") or () if ref.get("name") not in makers]
+    others = [ref for ref in owner_references(found.object) if ref.get("name") not in makers]
     if not others:
         return None
-    return found._replace(object={**found.object, "metadata": {**metadata, "ownerReferences": others}})
+    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": others}})

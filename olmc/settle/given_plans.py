@@ -10,7 +10,7 @@ from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import CatalogKey, KubernetesObject, as_text, metadata_of, namespace_of, spec_of, status_of
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 
@@ -29,20 +29,20 @@ class _MissingContentError(Exception):
 
 def plan_of(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start, without its steps."""
-    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
+    spec, status = spec_of(obj), status_of(obj)
     generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
     return InstallPlan(
-        namespace=obj["metadata"].get("namespace") or "",
+        namespace=namespace_of(obj),
         name=obj["metadata"]["name"],
         generation=generation if isinstance(generation, int) else 0,
-        approval=str(spec.get("approval") or ""),
+        approval=as_text(spec.get("approval")),
         approved=bool(spec.get("approved")),
         csvs=tuple(str(name) for name in names) if isinstance(names, list) else (),
         steps=(),
         lookups=(),
         owners=(),
-        phase=str(status.get("phase") or ""),
-        message=str(status.get("message") or ""),
+        phase=as_text(status.get("phase")),
+        message=as_text(status.get("message")),
         condition=installed_condition(status),
         given=obj,
     )
@@ -52,7 +52,7 @@ def installed_condition(status: Mapping[str, Any]) -> tuple[str, str, str] | Non
     """Status, reason and message of an InstallPlan's condition Installed."""
     for item in mappings(status.get("conditions")):
         if item.get("type") == "Installed":
-            return str(item.get("status") or ""), str(item.get("reason") or ""), str(item.get("message") or "")
+            return as_text(item.get("status")), as_text(item.get("reason")), as_text(item.get("message"))
     return None
 
 
@@ -66,7 +66,7 @@ def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
     """Kind and name of what a given plan says that it has written."""
     for resource, status in _entries(plan):
         if status in _WRITTEN:
-            yield _kind(resource), str(resource.get("name") or "")
+            yield _kind(resource), as_text(resource.get("name"))
 
 
 def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
@@ -88,17 +88,17 @@ def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> In
 
 
 def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:
-    return mappings(mapping((plan.given or {}).get("status")).get("plan"))
+    return mappings(status_of(plan.given or {}).get("plan"))
 
 
 def _entries(plan: InstallPlan) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The resource and the status of every step of a given plan."""
     for item in _items(plan):
-        yield mapping(item.get("resource")), str(item.get("status") or "")
+        yield mapping(item.get("resource")), as_text(item.get("status"))
 
 
 def _kind(resource: Mapping[str, Any]) -> str:
-    kind = str(resource.get("kind") or "")
+    kind = as_text(resource.get("kind"))
     return "Secret" if kind == "BundleSecret" else kind
 
 
@@ -106,7 +106,7 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
     """The steps of a given plan; raises _MissingContentError."""
     unpacked: dict[str, dict[tuple[str, str], Step]] = {}
     for item in _items(plan):
-        resolving, resource = str(item.get("resolving") or ""), mapping(item.get("resource"))
+        resolving, resource = as_text(item.get("resolving")), mapping(item.get("resource"))
         manifest = _manifest(resource)
         if not _is_reference(manifest):
             yield _inline(resolving, resource, manifest)
@@ -114,7 +114,7 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
         if resolving not in unpacked:
             steps = _unpacked(plan, resolving, manifest, workspace, cluster)
             unpacked[resolving] = {(step.kind, step.name): step for step in steps}
-        key = (_kind(resource), str(resource.get("name") or ""))
+        key = (_kind(resource), as_text(resource.get("name")))
         if key not in unpacked[resolving]:
             raise _MissingContentError
         yield unpacked[resolving][key]
@@ -122,7 +122,7 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
 
 def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        manifest = unmarshal(str(resource.get("manifest") or ""))
+        manifest = unmarshal(as_text(resource.get("manifest")))
     except ValueError as error:
         raise _MissingContentError from error
     if not isinstance(manifest, dict):
@@ -140,11 +140,11 @@ def _unpacked(
 ) -> tuple[Step, ...]:
     from olmc.resolve.steps import UndecodableCSVError, bundle_steps, csv_object  # few workspaces have such plans
 
-    key = CatalogKey(str(reference["catalogSourceName"]), str(reference.get("catalogSourceNamespace") or ""))
+    key = CatalogKey(str(reference["catalogSourceName"]), as_text(reference.get("catalogSourceNamespace")))
     content = _content(plan, csv, key, workspace, cluster)
     if content is None:
         raise _MissingContentError
-    replaces, properties = str(reference.get("replaces") or ""), str(reference.get("properties") or "")
+    replaces, properties = as_text(reference.get("replaces")), as_text(reference.get("properties"))
     try:
         made = csv_object(content, plan.namespace, replaces, properties, cluster.profile)
     except UndecodableCSVError as error:
@@ -162,7 +162,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     found = content_of(workspace, cluster, candidate) if candidate else None
     if found is not None:
         return found
-    lookups = mappings(mapping((plan.given or {}).get("status")).get("bundleLookups"))
+    lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None
@@ -170,13 +170,13 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
 
 def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
     """A step whose manifest is the object; what OLM makes itself has no kind there (R-CAT-620, R-CAT-628)."""
-    api = GVK(str(resource.get("group") or ""), str(resource.get("version") or ""), _kind(resource))
+    api = GVK(as_text(resource.get("group")), as_text(resource.get("version")), _kind(resource))
     api_version, kind = api.api_version, api.kind
     derived = "kind" not in manifest
     obj = {"apiVersion": api_version, "kind": kind, **manifest}
     if kind in ("ClusterServiceVersion", "Subscription"):
         obj.pop("status", None)
     if derived and not BUILTIN.mapping(api.group_kind).namespaced:
-        obj["metadata"] = {name: value for name, value in mapping(obj.get("metadata")).items() if name != "namespace"}
-    key = CatalogKey(str(resource.get("sourceName") or ""), str(resource.get("sourceNamespace") or ""))
-    return Step(resolving, key, api_version, kind, str(resource.get("name") or ""), obj, None, derived=derived)
+        obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
+    key = CatalogKey(as_text(resource.get("sourceName")), as_text(resource.get("sourceNamespace")))
+    return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
+from olmc.model.coerce import mapping, texts
 from olmc.model.diagnostic import Report
 from olmc.model.gvk import GVK
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import Identity, KubernetesObject, Rendered, spec_of
 from olmc.model.operators import Csv, Group
 from olmc.model.profile import Profile
 from olmc.model.workspace import Manifest
@@ -22,7 +23,7 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     """The OperatorGroup as the API server stores it: unknown fields dropped, defaults set (R-OG-2, R-OG-3)."""
     obj = manifest.object
     name = obj["metadata"]["name"]
-    given = obj.get("spec") or {}
+    given = spec_of(obj)
     spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
     selector = spec.get("selector")
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
@@ -56,14 +57,14 @@ def with_targets(
 ) -> Group:
     """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
-    account = spec.get("serviceAccountName")
+    account = group.account
     if account and not account_exists(stock, group.namespace, account):
         return Group(group.object, group.source, (), f"ServiceAccount {account} not found", account)
-    selector = spec.get("selector") or {}
+    selector = mapping(spec.get("selector"))
     wrong = problem(selector)
     if wrong:
         return Group(group.object, group.source, (), wrong)
-    listed = spec.get("targetNamespaces") or []
+    listed = texts(spec.get("targetNamespaces"))
     if "" in listed:
         text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
         return Group(group.object, group.source, (), text)

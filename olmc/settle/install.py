@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.kube.crd import Crd
 from olmc.kube.field_errors import invalid_text
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.model.cluster import Cluster, Installation, Member, Name
-from olmc.model.coerce import mapping
+from olmc.model.coerce import mapping, texts
 from olmc.model.objects import Identity, KubernetesObject, Rendered
-from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
+from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, Group, WebhookDescription
 from olmc.model.options import Options
 from olmc.model.profile import Profile
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.profiles.ownership import group_annotations
 from olmc.settle.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.settle.groups import account_exists
-from olmc.settle.known import CONVERSION
 from olmc.settle.membership import Failure
 from olmc.settle.requirements import APIEXTENSIONS, owned_by_others, predecessors
 from olmc.settle.serving import apiservice_descriptions, serving_deployments, serving_descriptions
@@ -47,13 +47,11 @@ def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | 
 
     Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
     """
-    strategy = (csv.spec.get("install") or {}).get("strategy")
-    if strategy != "deployment":
+    if csv.strategy_name != "deployment":
         return "InvalidInstallStrategy", "install strategy invalid: unrecognized install strategy"
     for entry in csv.permissions + csv.cluster_permissions:
-        account = entry.get("serviceAccountName") or ""
-        usable = account_exists(stock, csv.namespace, account) and not owned_by_others(csv, account, stock)
-        for rule in decode_rules(entry.get("rules")) if usable else ():
+        usable = account_exists(stock, csv.namespace, entry.account)
+        for rule in decode_rules(entry.rules) if usable and not owned_by_others(csv, entry.account, stock) else ():
             problem = _rule_problem(rule)
             if problem:
                 return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"
@@ -73,11 +71,10 @@ def webhook_failure(csv: Csv) -> Failure | None:
     """R-CSV-15d, R-CSV-15e: repeated names, and rules that OLM does not let a webhook have (R-WH-2)."""
     seen: set[str] = set()
     for webhook in csv.webhooks:
-        name = webhook.get("generateName") or ""
-        if name in seen:
+        if webhook.name in seen:
             return "InvalidWebhookDescription", "CSV contains repeated WebhookDescription name"
-        seen.add(name)
-        for rule in webhook.get("rules") or ():
+        seen.add(webhook.name)
+        for rule in webhook.rules:
             problem = _webhook_rule_problem(rule)
             if problem:
                 return "InvalidWebhookDescription", problem
@@ -85,7 +82,7 @@ def webhook_failure(csv: Csv) -> Failure | None:
 
 
 def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
-    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
+    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
     if "*" in groups:
         return "webhook rules cannot include all groups"
     if OLM_GROUP in groups:
@@ -100,9 +97,9 @@ def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
 def owner_conflict(csv: Csv, csvs: Mapping[Name, Csv]) -> Failure | None:
     """R-CSV-15f: another CSV of the namespace, outside of the replacement chain, owns one of the CRDs."""
     chain = _chain(csv, csvs)
-    owned = {item.get("name") for item in csv.crd_descriptions("owned")}
+    owned = {item.name for item in csv.owned_crds}
     others = (other for name, other in csvs.items() if name.namespace == csv.namespace and other.name not in chain)
-    if any(owned & {item.get("name") for item in other.crd_descriptions("owned")} for other in others):
+    if any(owned & {item.name for item in other.owned_crds} for other in others):
         return "OwnerConflict", "conflicting CRD owner in namespace"
     return None
 
@@ -145,7 +142,7 @@ def install(
         return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
     written: dict[str, KubernetesObject] = {}
     for index, item in enumerate(csv.deployments):
-        made, name = written_deployment(cluster, options, csv, item), item.get("name") or ""
+        made, name = written_deployment(cluster, options, csv, item), item.name
         refused = refusal(made, written.get(name) or existing_deployment(name, csv, cluster, members.values()))
         written[name] = made
         if refused is not None:
@@ -178,8 +175,8 @@ def _unexpected_annotations(csv: Csv, group: Group, profile: Profile) -> Iterato
     expected = {**csv.annotations, **group_annotations(profile, group)}
     serving = serving_deployments(csv)
     for deployment in csv.deployments:
-        template = mapping(mapping(deployment.get("spec")).get("template"))
-        there = template_annotations(profile, template, expected, serving=deployment.get("name") in serving)
+        template = mapping(deployment.spec.get("template"))
+        there = template_annotations(profile, template, expected, serving=deployment.name in serving)
         for key in sorted(expected):
             if there[key] != expected[key]:
                 found = f"Expected {key}:{expected[key]}, found {key}:{there[key]}"
@@ -197,11 +194,9 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
             yield f"{prefix}metadata.name: Invalid value: {service}: must be no more than 63 characters"
         ports: dict[int, object] = {}
         for item in serving_descriptions(csv):
-            if item.get("deploymentName") == name:
-                port = item.get("containerPort") or 443
-                target = item.get("targetPort") or port
-                if ports.setdefault(port, target) != target:
-                    yield f'{prefix}spec.ports[1].name: Duplicate value: "{port}"'
+            target = item.target_port or item.port
+            if item.deployment == name and ports.setdefault(item.port, target) != target:
+                yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
 
 
 def _failed(text: str, installation: Installation | None) -> Outcome:
@@ -216,13 +211,13 @@ def _recovers(csv: Csv, problem: str) -> bool:
 
 def _is_never_ready(csv: Csv) -> bool:
     """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
-    names = {item.get("name") for item in csv.deployments}
-    return any(webhook.get("deploymentName") not in names for webhook in csv.webhooks)
+    names = {deployment.name for deployment in csv.deployments}
+    return any(webhook.deployment not in names for webhook in csv.webhooks)
 
 
 def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
-    account = group.spec.get("serviceAccountName")
+    account = group.account
     if not account or not csv.deployments:
         return ""
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
@@ -231,51 +226,50 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
 def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:
     """The first error among API services, then webhooks, and how many webhooks were written before it (R-WH-9)."""
     for item in apiservice_descriptions(csv):
-        name = apiservice_name(item)
-        if name in foreign:
-            return f"pre-existing APIService {name} is not adoptable", 0
+        if item.service_name in foreign:
+            return f"pre-existing APIService {item.service_name} is not adoptable", 0
     for index, webhook in enumerate(csv.webhooks):
         problem = _configuration_problem(webhook)
         if problem:
             return problem, index
-        if webhook.get("type") == CONVERSION:
+        if webhook.type == CONVERSION:
             problem = next(_conversion_problems(csv, webhook, stock), "")
             if problem:
                 return problem, index
     return "", len(csv.webhooks)
 
 
-def _configuration_problem(webhook: Mapping[str, Any]) -> str:
+def _configuration_problem(webhook: WebhookDescription) -> str:
     """Why the API server refuses the configuration that OLM makes of a webhook, "" if it takes it (R-WH-4)."""
     kinds = {"ValidatingAdmissionWebhook": "Validating", "MutatingAdmissionWebhook": "Mutating"}
-    kind = kinds.get(webhook.get("type") or "")
+    kind = kinds.get(webhook.type)
     if kind is None:
         return ""
     from olmc.kube.field_path import Path  # few operators have webhooks, and imports take their time
     from olmc.kube.webhook_validation import webhook_errors
 
-    service = {"path": webhook["webhookPath"]} if webhook.get("webhookPath") is not None else {}
-    entry = {**webhook, "name": webhook.get("generateName"), "clientConfig": {"service": service}}
+    path = webhook.object.get("webhookPath")
+    service = {} if path is None else {"path": path}
+    entry = {**webhook.object, "name": webhook.name, "clientConfig": {"service": service}}
     errors = list(webhook_errors(entry, Path("webhooks[0]"), mutating=kind == "Mutating"))
     full = f"{kind}WebhookConfiguration"
-    return invalid_text(full, "admissionregistration.k8s.io", f"{entry['name'] or ''}-", errors) if errors else ""
+    return invalid_text(full, "admissionregistration.k8s.io", f"{webhook.name}-", errors) if errors else ""
 
 
-def _conversion_problems(csv: Csv, webhook: Mapping[str, Any], stock: Mapping[Identity, Rendered]) -> Iterator[str]:
+def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[Identity, Rendered]) -> Iterator[str]:
     """R-WH-7, R-WH-8."""
-    for mode in csv.spec.get("installModes") or ():
-        if (mode.get("type") == "AllNamespaces") != bool(mode.get("supported")):
+    for mode in csv.install_modes:
+        if (mode.type == "AllNamespaces") != mode.supported:
             yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
-    names = webhook.get("conversionCRDs") or ()
-    if not names:
+    if not webhook.converted_crds:
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
-    owned = {item.get("name") for item in csv.crd_descriptions("owned")}
-    for name in names:
+    owned = {item.name for item in csv.owned_crds}
+    for name in webhook.converted_crds:
         crd = stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
             yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"
         elif name not in owned:
             yield f"csv {csv.name} does not own CRD {name}"
-        elif (crd.object.get("spec") or {}).get("preserveUnknownFields"):
+        elif Crd(crd.object).preserves_unknown_fields:
             yield ("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")

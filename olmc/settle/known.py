@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from olmc.model.coerce import mapping
-from olmc.model.objects import KubernetesObject
+from olmc.model.coerce import mapping, mappings
+from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.operators import CONVERSION
 from olmc.model.profile import Profile
-
-CONVERSION = "ConversionWebhook"
 
 
 def known_part(csv: KubernetesObject, profile: Profile) -> KubernetesObject:
     """A CSV without the field and the webhooks that mean nothing to the profile's OLM; `csv` itself if it knows all."""
-    spec: dict[str, Any] = csv.get("spec") or {}
+    spec = spec_of(csv)
     if not profile.csv_cleanup and "cleanup" in spec:
         spec = {key: value for key, value in spec.items() if key != "cleanup"}
         csv = {**csv, "spec": spec}
-    webhooks = spec.get("webhookdefinitions") or []
+    webhooks = mappings(spec.get("webhookdefinitions"))
     if profile.webhook_conversion == CONVERSION or not webhooks:
         return csv
     kept = [item for item in webhooks if profile.webhook_admission and item.get("type") != CONVERSION]
@@ -27,7 +26,7 @@ def known_part(csv: KubernetesObject, profile: Profile) -> KubernetesObject:
 
 def unknown_config(subscription: KubernetesObject, profile: Profile) -> list[str]:
     """The fields of a Subscription's config that the CRD of the profile's OLM does not have, in their order."""
-    config, known = mapping(mapping(subscription.get("spec")).get("config")), profile.subscription_config
+    config, known = mapping(spec_of(subscription).get("config")), profile.subscription_config
     return [str(key) for key in config if known is not None and key not in known]
 
 

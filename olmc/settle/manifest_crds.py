@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, metadata_of, spec_of, status_of
 from olmc.model.workspace import Manifest
 from olmc.rules import load as rules
 from olmc.yaml import locate
@@ -40,9 +39,9 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
 
 
 def _is_whole(crd: KubernetesObject) -> bool:
-    spec = mapping(crd.get("spec"))
+    spec = spec_of(crd)
     return all(spec.get(field) for field in _WHOLE)
 
 
 def _was_in_a_cluster(crd: KubernetesObject) -> bool:
-    return bool(mapping(crd.get("metadata")).get("uid") or mapping(crd.get("status")))
+    return bool(metadata_of(crd).get("uid") or status_of(crd))

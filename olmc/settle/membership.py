@@ -35,12 +35,12 @@ def install_mode_failure(csv: Csv, group: Group) -> Failure | None:
     if not group.targets:
         return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
     modes: dict[str, bool] = {}
-    listed = csv.spec.get("installModes") or []
+    listed = csv.install_modes
     for mode in listed:
-        if mode.get("type") in modes:
-            shown = " ".join(f"{{{m.get('type')} {'true' if m.get('supported') else 'false'}}}" for m in listed)
+        if mode.type in modes:
+            shown = " ".join(f"{{{m.type} {'true' if m.supported else 'false'}}}" for m in listed)
             return "InvalidInstallModes", f"InstallMode list contains duplicates, cannot make set: [{shown}]"
-        modes[mode.get("type")] = bool(mode.get("supported"))
+        modes[mode.type] = mode.supported
     problem = _unsupported(csv.namespace, group.targets, modes)
     return ("UnsupportedOperatorGroup", problem) if problem else None
 

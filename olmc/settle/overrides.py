@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.gojson import decode
 from olmc.model.cluster import Cluster, Subscription
-from olmc.model.coerce import mapping
+from olmc.model.coerce import mapping, mappings
 from olmc.model.objects import Identity
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -26,7 +26,7 @@ def used_config(subscription: Subscription | None, profile: Profile) -> Config:
     if subscription is None:
         return {}
     applied = {field.removesuffix(WIPING) for field in profile.deploy_config_applied}
-    given = subscription.spec.get("config") or {}
+    given = mapping(subscription.spec.get("config"))
     config = decode("SubscriptionConfig", given) or {}
     config = {key: value for key, value in config.items() if key in applied}
     # Go drops an empty map when it writes one, but the stored Subscription still has it.
@@ -40,7 +40,7 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     The latter come from the Proxy object `cluster`, or the options; not at all if the config sets one of the names
     (R-DEP-7).
     """
-    given, kind = list(config.get("env") or ()), cluster.profile.deploy_env_proxy
+    given, kind = mappings(config.get("env")), cluster.profile.deploy_env_proxy
     if not kind or any(item.get("name") in PROXY_NAMES for item in given):
         return given
     found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))

@@ -9,8 +9,8 @@ from olmc.kube.rbac_access import Access, access
 from olmc.model.cluster import Cluster, Member, Name, key_of
 from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
-from olmc.model.objects import Identity
-from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
+from olmc.model.objects import Identity, labels_of
+from olmc.model.operators import OLM_GROUP, Csv, Group
 from olmc.model.options import Options
 from olmc.profiles.ownership import owner_labels
 from olmc.settle.descoped import needs_no_group, no_group
@@ -70,10 +70,9 @@ def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, 
     for name, member in members.items():
         if member.installation is None or not member.installation.deployments:
             continue
-        for item in member.csv.apiservice_descriptions("owned"):
-            key = apiservice_name(item)
-            known = found.get(key, ServedAPI(frozenset(), frozenset()))
-            found[key] = ServedAPI(known.kinds | {item.get("kind") or ""}, known.owners | {name})
+        for item in member.csv.owned_apiservices:
+            known = found.get(item.service_name, ServedAPI(frozenset(), frozenset()))
+            found[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
     for identity in cluster.stock:
         if identity.kind == "APIService" and identity.name not in found:
             found[identity.name] = ServedAPI(frozenset(), frozenset())
@@ -251,13 +250,12 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
     mine = _adopted_from(csv, members)
     owners = [owner_labels(cluster.profile, one.name, one.namespace) for one in mine]
-    for item in csv.apiservice_descriptions("owned"):
-        name = apiservice_name(item)
-        found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
-        labels = (found.object["metadata"].get("labels") or {}) if found else {}
+    for item in csv.owned_apiservices:
+        found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", item.service_name))
+        labels = labels_of(found.object) if found else {}
         foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
         rivals = (member for other, member in members.items() if other not in mine)
-        if foreign or any(_serves(rival, name) for rival in rivals):
+        if foreign or any(_serves(rival, item.service_name) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
     return None
 
@@ -265,7 +263,7 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]
 def _serves(member: Member, name: str) -> bool:
     if member.installation is None or not member.installation.deployments:
         return False
-    return name in map(apiservice_name, member.csv.apiservice_descriptions("owned"))
+    return name in {item.service_name for item in member.csv.owned_apiservices}
 
 
 def _successor(csv: Csv, cluster: Cluster) -> str:

@@ -10,7 +10,7 @@ from olmc.kube.field_errors import Keys, aggregated, invalid_text
 from olmc.kube.object_meta import metadata_errors
 from olmc.model.coerce import mappings
 from olmc.model.gvk import gvk_of
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, name_of
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
 _DOING = {
@@ -39,7 +39,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal
     errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
     if not errors:
         return None
-    name = str(obj["metadata"].get("name") or "")
+    name = name_of(obj)
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
     group = gvk_of(obj).group
     told = doing if existing is None else doing.replace("creating", "updating")

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode
 from olmc.golang import role_name
+from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Name
-from olmc.model.gvk import GVK
-from olmc.model.objects import Identity, Rendered
-from olmc.model.operators import OLM_GROUP, Csv, apiservice_name
+from olmc.model.coerce import mappings
+from olmc.model.objects import Identity, Rendered, annotations_of, labels_of, owner_references
+from olmc.model.operators import OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.profile import Profile
 from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.profiles.ownership import ALONGSIDE, PERMISSIONS_HASH
@@ -64,7 +65,7 @@ def _status(group: str, version: str, kind: str, name: str, status: str, message
 
 def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     """R-REQ-2."""
-    wanted = csv.spec.get("minKubeVersion")
+    wanted = csv.min_kube_version
     if not wanted:
         return
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
@@ -84,8 +85,8 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
 
 def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
     """R-REQ-3; of several descriptions of one CRD the last decides, and owned ones win over required ones."""
-    wanted = {item.get("name") or "": item for item in csv.crd_descriptions("required")}
-    owned = {item.get("name") or "": item for item in csv.crd_descriptions("owned")}
+    wanted = {item.name: item for item in csv.required_crds}
+    owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**wanted, **owned}.items()):
         identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
         found = world.stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
@@ -96,7 +97,7 @@ def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
         if others:
             text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
             yield False, _status(*identity, "PresentNotSatisfied", text)
-        elif not _serves(found, item.get("version") or ""):
+        elif item.version not in Crd(found.object).served_versions:
             yield False, _status(*identity, "NotPresent", "CRD version not served")
         else:
             yield True, _status(*identity, "Present", "CRD is present and Established condition is true")
@@ -104,7 +105,7 @@ def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
 
 def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
     """The predecessors of `csv` that a CRD was installed with, unless it was installed with `csv` itself."""
-    annotations = crd.object["metadata"].get("annotations") or {}
+    annotations = annotations_of(crd.object)
     installers = {value for key, value in annotations.items() if key.startswith(ALONGSIDE)}
     if str(Name(csv.namespace, csv.name)) in installers:
         return ()
@@ -122,45 +123,35 @@ def predecessors(csv: Csv, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _serves(crd: Rendered, version: str) -> bool:
-    versions = (crd.object.get("spec") or {}).get("versions") or ()
-    return any(item.get("name") == version and item.get("served") for item in versions)
-
-
-def apiservices_by_name(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def apiservices_by_name(descriptions: Iterable[APIServiceDescription]) -> dict[str, APIServiceDescription]:
     """API service descriptions by `<version>.<group>`, in that order; of several kinds of one the last counts."""
-    found = {apiservice_name(item): item for item in descriptions}
+    found = {item.service_name: item for item in descriptions}
     return dict(sorted(found.items()))
 
 
 def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
     """R-REQ-4."""
-    owned = apiservices_by_name(csv.apiservice_descriptions("owned"))
-    for name, item in apiservices_by_name(csv.apiservice_descriptions("required")).items():
+    owned = apiservices_by_name(csv.owned_apiservices)
+    for name, item in apiservices_by_name(csv.required_apiservices).items():
         if name not in owned:
-            present = item.get("kind") in world.apiservices.get(name, ()) or _api_of(item).path in world.extra_apis
+            present = item.kind in world.apiservices.get(name, ()) or item.api.path in world.extra_apis
             status = "Present" if present else "NotPresent"
             yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
 def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
     """R-REQ-5."""
-    deployments = {item.get("name") for item in csv.deployments}
-    for name, item in apiservices_by_name(csv.apiservice_descriptions("owned")).items():
-        found = item.get("deploymentName") in deployments
+    deployments = {deployment.name for deployment in csv.deployments}
+    for name, item in apiservices_by_name(csv.owned_apiservices).items():
+        found = item.deployment in deployments
         status = "DeploymentFound" if found else "DeploymentNotFound"
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
-def _api_of(item: Mapping[str, Any]) -> GVK:
-    return GVK(item.get("group") or "", item.get("version") or "", item.get("kind") or "")
-
-
 def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    native = csv.spec.get("nativeAPIs") or ()
-    mapper = rest_mapper(found.object for found in world.stock.values() if native)
-    for api in map(_api_of, native):
+    mapper = rest_mapper(found.object for found in world.stock.values() if csv.native_apis)
+    for api in csv.native_apis:
         known = mapper.serves_kind(api, world.extra_apis, world.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
@@ -175,18 +166,18 @@ def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Sta
     statuses: dict[str, tuple[bool, Status]] = {}
     for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
-            account = entry.get("serviceAccountName") or ""
-            if scope and _made_by_olm(csv, account, entry.get("rules"), world):
+            if scope and _made_by_olm(csv, entry, world):
                 continue
-            known_ok, known = statuses.get(account, (True, {}))
-            ok, status = _service_account(csv, account, entry.get("rules") or [], scope, world, known)
-            statuses[account] = (known_ok and ok, status)
+            known_ok, known = statuses.get(entry.account, (True, {}))
+            ok, status = _service_account(csv, entry, scope, world, known)
+            statuses[entry.account] = (known_ok and ok, status)
     yield from statuses.values()
 
 
 def _service_account(
-    csv: Csv, account: str, rules: Sequence[Mapping[str, Any]], scope: str, world: Surroundings, known: Status
+    csv: Csv, entry: StrategyPermissions, scope: str, world: Surroundings, known: Status
 ) -> tuple[bool, Status]:
+    account = entry.account
     base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
     if not account_exists(world.stock, csv.namespace, account):
         return False, {**base, "status": "NotPresent", "message": "Service account does not exist"}
@@ -194,9 +185,9 @@ def _service_account(
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
     granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
-    dependents = list(base.get("dependents") or ())
+    dependents = mappings(base.get("dependents"))
     met = True
-    for rule in rules:
+    for rule in entry.rules:
         satisfied = rule_satisfied(granted, decode_rule(rule))
         met = met and satisfied
         text = encode("PolicyRule", rule).decode()
@@ -218,31 +209,31 @@ def _service_account(
 def owned_by_others(csv: Csv, account: str, stock: Mapping[Identity, Rendered]) -> bool:
     """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
     found = stock.get(Identity("", "ServiceAccount", csv.namespace, account))
-    refs = (found.object["metadata"].get("ownerReferences") or ()) if found else ()
+    refs = owner_references(found.object) if found else ()
     owners = [ref.get("name") for ref in refs if ref.get("kind") == "ClusterServiceVersion"]
     return bool(owners) and csv.name not in owners
 
 
-def _made_by_olm(csv: Csv, account: str, rules: Any, world: Surroundings) -> bool:
+def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: Surroundings) -> bool:
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
-    name = role_name(world.profile, csv.name, csv.namespace, {"serviceAccountName": account, "rules": rules})
+    name = role_name(world.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
         found = world.stock.get(Identity(RBAC, kind, csv.namespace, name))
-        labels = (found.object["metadata"].get("labels") or {}) if found else {}
+        labels = labels_of(found.object) if found else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
     return True
 
 
 def permission_entries_satisfied(
-    csv: Csv, entries: Sequence[Mapping[str, Any]], scope: str, world: Surroundings
+    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, world: Surroundings
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     for entry in entries:
-        account = entry.get("serviceAccountName") or ""
-        if not account_exists(world.stock, csv.namespace, account) or owned_by_others(csv, account, world.stock):
+        usable = account_exists(world.stock, csv.namespace, entry.account)
+        if not usable or owned_by_others(csv, entry.account, world.stock):
             return False
-        granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
-        if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.get("rules"))):
+        granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
+        if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.rules)):
             return False
     return True

@@ -10,7 +10,7 @@ from olmc.golang import component_label_key
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Step
 from olmc.model.diagnostic import Report
-from olmc.model.objects import CatalogKey, Identity
+from olmc.model.objects import CatalogKey, Identity, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -136,8 +136,7 @@ def picks(settled: Settled) -> Iterator[tuple[str, Pick]]:
 
 
 def _namespace_of(step: Step) -> str:
-    metadata = step.object.get("metadata") or {}
-    return str(metadata.get("namespace") or "")
+    return namespace_of(step.object)
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
@@ -173,7 +172,7 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
     vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:
-        return tuple(strategy_steps(csv.object, catalog, csv.source, profile))
+        return tuple(strategy_steps(csv, catalog, csv.source, profile))
     return bundle_steps(bundle_content(bundle), csv.object, catalog, profile)[1:]
 
 
@@ -221,7 +220,7 @@ def _component_labels(member: Member, profile: Profile, options: Options) -> fro
     """
     if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
         return frozenset()
-    labels = member.csv.object["metadata"].get("labels") or {}
+    labels = member.csv.labels
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))
 
 
@@ -230,7 +229,7 @@ def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
 
 
 def _owned_crds(member: Member, cluster: Cluster) -> list[Identity]:
-    names = {item.get("name") or "" for item in member.csv.crd_descriptions("owned")}
+    names = {item.name for item in member.csv.owned_crds}
     return [_crd(name) for name in sorted(names) if _crd(name) in cluster.stock]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from olmc.kube.builtin_kinds import versions_of
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.gvk import gvk_of
+from olmc.model.objects import spec_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -53,7 +54,7 @@ def _fields(manifest: Manifest, profile: Profile) -> Iterator[Diagnostic]:
 def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
     """An approval of a Subscription that OLM takes for Automatic although it does not say so (R-CAT-602)."""
     obj = manifest.object
-    text = (obj.get("spec") or {}).get("installPlanApproval") if obj["kind"] == "Subscription" else ""
+    text = spec_of(obj).get("installPlanApproval") if obj["kind"] == "Subscription" else ""
     if text and text not in _APPROVALS:
         meant = closest(text, _APPROVALS) or "Manual or Automatic"
         place = locate(manifest.source, ("spec", "installPlanApproval"))

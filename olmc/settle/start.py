@@ -13,7 +13,21 @@ from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Report
 from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place, Source
-from olmc.model.objects import CatalogKey, Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import (
+    CatalogKey,
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    annotations_of,
+    as_text,
+    identity,
+    labels_of,
+    namespace_of,
+    spec_of,
+    status_of,
+)
 from olmc.model.operators import OLM_GROUP, Csv, Group
 from olmc.model.options import Options
 from olmc.model.profile import Profile
@@ -72,7 +86,7 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
         plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
         seeded={key_of(group): _seeded(group, csvs) for group in groups},
-        members={key_of(csv): _pictured(csv, mapping(obj.get("status"))) for csv, obj in arrived},
+        members={key_of(csv): _pictured(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -103,7 +117,7 @@ def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[GVK] | None:
 
 def _pictured(csv: Csv, status: Mapping[str, Any]) -> Member:
     """A CSV as it was when its manifest was taken from a cluster."""
-    phase, reason, message = (str(status.get(key) or "") for key in ("phase", "reason", "message"))
+    phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
     return Member(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
 
 
@@ -134,14 +148,14 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
 
 
 def _is_copy(obj: KubernetesObject) -> bool:
-    return mapping(obj.get("status")).get("reason") == "Copied" or Csv(obj).counts_as_copy
+    return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
 def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
     for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
-        labels = csv.object["metadata"].get("labels") or {}
-        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace") or ""
+        labels = csv.labels
+        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
@@ -156,27 +170,27 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     """A Subscription with the status that it has, without the fields of its config that its CRD does not know; None if
     the API server refuses it."""
     obj = manifest.object
-    config = mapping(obj.get("spec")).get("config")
+    config = spec_of(obj).get("config")
     try:
         decode("SubscriptionConfig", config or {})
     except DecodeError as error:
         keys = ("spec", "config", *error.path)
         _refuse(manifest, keys, str(error), report)
         return None
-    status = mapping(obj.get("status"))
-    annotations = obj["metadata"].get("annotations") or {}
+    status = status_of(obj)
+    annotations = annotations_of(obj)
     generation = status.get("installPlanGeneration")
     told = _told(status)
     kept = with_known_config(obj, profile)
     return Subscription(
         {key: value for key, value in kept.items() if key != "status"},
         manifest.source,
-        current=str(status.get("currentCSV") or ""),
-        installed=str(status.get("installedCSV") or ""),
-        state=str(status.get("state") or ""),
-        plan=str(mapping(status.get("installPlanRef")).get("name") or ""),
+        current=as_text(status.get("currentCSV")),
+        installed=as_text(status.get("installedCSV")),
+        state=as_text(status.get("state")),
+        plan=as_text(mapping(status.get("installPlanRef")).get("name")),
         generation=generation if isinstance(generation, int) else 0,
-        generated_by=annotations.get("olm.generated-by") or "",
+        generated_by=annotations.get("olm.generated-by", ""),
         failure=told.get("ResolutionFailed"),
         unpacking="BundleUnpacking" in told,
         unpack_failure=told.get("BundleUnpackFailed"),
@@ -188,7 +202,7 @@ def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The types of a Subscription's conditions in their order, with reason and message; of those that tell a failure,
     only those that hold."""
     return {
-        str(item.get("type") or ""): (str(item.get("reason") or ""), str(item.get("message") or ""))
+        as_text(item.get("type")): (as_text(item.get("reason")), as_text(item.get("message")))
         for item in mappings(status.get("conditions"))
         if item.get("status") == "True" or item.get("type") == "CatalogSourcesUnhealthy"
     }
@@ -201,7 +215,7 @@ def _namespaces(
     found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
     for key, rendered in stock.items():
         if (key.group, key.kind) == ("", "Namespace"):
-            found[key.name] = dict(rendered.object["metadata"].get("labels") or {})
+            found[key.name] = dict(labels_of(rendered.object))
     for manifest in manifests:
         name = manifest.object["metadata"].get("namespace")
         if name and name not in found:
@@ -219,9 +233,9 @@ def _catalogs(
     served: set[str] = set()
     for manifest in manifests:
         obj = manifest.object
-        key = CatalogKey(obj["metadata"]["name"], obj["metadata"].get("namespace") or "")
-        spec = mapping(obj.get("spec"))
-        address = str(spec.get("address") or "")
+        key = CatalogKey(obj["metadata"]["name"], namespace_of(obj))
+        spec = spec_of(obj)
+        address = as_text(spec.get("address"))
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
         name = next((name for name in names if name in workspace.catalogs), "")
         served.add(name)

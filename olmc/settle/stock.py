@@ -11,8 +11,21 @@ from olmc.golang import default_csv, list_map_conflicts, random_suffix
 from olmc.kube.field_errors import Keys
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, Name, Step, Subscription
+from olmc.model.coerce import mapping, mappings
 from olmc.model.location import Place
-from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    annotations_of,
+    identity,
+    labels_of,
+    metadata_of,
+    owner_references,
+    spec_of,
+)
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
@@ -81,7 +94,7 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
         text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
     obj = known_part(default_csv(step.object), cluster.profile)
-    labels = {**(obj["metadata"].get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
     return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
 
@@ -148,10 +161,10 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         typed = _typed(step)
     except DecodeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
-    metadata = dict(typed.get("metadata") or {})
+    metadata = dict(metadata_of(typed))
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
-    labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    labels = {**mapping(metadata.get("labels")), **managed_labels(cluster.profile.csv_label_managed)}
     if step.kind.startswith("Cluster") and not step.derived:
         labels["olm.owner"] = step.resolving
     metadata = with_labels(metadata, labels)
@@ -160,7 +173,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
     else:
         metadata["namespace"] = target.namespace
     if step.kind in _OWNED:
-        refs = [ref for ref in metadata.get("ownerReferences") or () if ref.get("name") != step.resolving]
+        refs = [ref for ref in mappings(metadata.get("ownerReferences")) if ref.get("name") != step.resolving]
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))
@@ -204,11 +217,10 @@ def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject
     existing = cluster.stock.get(identity(obj))
     if existing is None:
         return obj
-    old, new = existing.object["metadata"], obj["metadata"]
-    owners = [*(old.get("ownerReferences") or ())]
-    owners += [ref for ref in new.get("ownerReferences") or () if ref not in owners]
-    annotations = {**(old.get("annotations") or {}), **(new.get("annotations") or {})}
-    metadata = {**new, **({"annotations": annotations} if annotations else {})}
+    owners = owner_references(existing.object)
+    owners += [ref for ref in owner_references(obj) if ref not in owners]
+    annotations = {**annotations_of(existing.object), **annotations_of(obj)}
+    metadata = {**obj["metadata"], **({"annotations": annotations} if annotations else {})}
     if owners:
         metadata["ownerReferences"] = owners
     secrets = existing.object.get("secrets")
@@ -217,8 +229,8 @@ def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject
 
 def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
     """A Secret as the API server stores it: `stringData` is moved, encoded, into `data`."""
-    data = dict(obj.get("data") or {})
-    for key, value in (obj.get("stringData") or {}).items():
+    data = dict(mapping(obj.get("data")))
+    for key, value in mapping(obj.get("stringData")).items():
         data[key] = base64.b64encode(str(value).encode()).decode()
     rest = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
     return {**rest, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
@@ -226,8 +238,8 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
 
 def _stored_service(obj: KubernetesObject) -> KubernetesObject:
     """A Service as the API server stores it: a target port of 0, which Go writes where none is given, is the port."""
-    spec = obj.get("spec") or {}
-    ports = [{**port, "targetPort": port.get("targetPort") or port.get("port")} for port in spec.get("ports") or ()]
+    spec = spec_of(obj)
+    ports = [{**port, "targetPort": port.get("targetPort") or port.get("port")} for port in mappings(spec.get("ports"))]
     return {**obj, "spec": {**spec, **({"ports": ports} if ports else {})}}
 
 
@@ -241,13 +253,13 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
         raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
-    labels = {**(metadata.get("labels") or {}), **managed_labels(cluster.profile.csv_label_managed)}
+    labels = {**mapping(metadata.get("labels")), **managed_labels(cluster.profile.csv_label_managed)}
     if not mapper_of(cluster).mapping(step.gvk.group_kind).namespaced:
         labels |= owner_labels(cluster.profile, step.resolving, target.namespace)
         metadata.pop("namespace", None)
     else:
         metadata["namespace"] = target.namespace
-        metadata["ownerReferences"] = [*(metadata.get("ownerReferences") or ()), csv_reference(step.resolving)]
+        metadata["ownerReferences"] = [*mappings(metadata.get("ownerReferences")), csv_reference(step.resolving)]
     metadata = with_labels(metadata, labels)
     obj = {**body, "metadata": metadata}
     existing = cluster.stock.get(identity(obj))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import Cluster, Subscription
+from olmc.model.coerce import mapping, mappings
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.settle.overrides import WIPING, Config, injected_variables, used_config, with_variables
@@ -44,18 +45,19 @@ def with_config(
     made = dict(pod)
     env = injected_variables(config, cluster, options)
     if env:
-        made = _each_container(made, lambda c: {**c, "env": with_variables(c.get("env") or [], env, cluster.profile)})
-    sources = config.get("envFrom") or []
+        made = _each_container(
+            made, lambda c: {**c, "env": with_variables(mappings(c.get("env")), env, cluster.profile)}
+        )
+    sources = mappings(config.get("envFrom"))
     if sources:
-        made = _each_container(made, lambda c: {**c, "envFrom": _united(c.get("envFrom") or [], sources)})
-    for volume in config.get("volumes") or ():
-        made["volumes"] = _named(made.get("volumes") or [], volume)
-    for mount in config.get("volumeMounts") or ():
+        made = _each_container(made, lambda c: {**c, "envFrom": _united(mappings(c.get("envFrom")), sources)})
+    for volume in mappings(config.get("volumes")):
+        made["volumes"] = _named(mappings(made.get("volumes")), volume)
+    for mount in mappings(config.get("volumeMounts")):
         made = _each_container(made, _with_mount(mount))
-    tolerations = config.get("tolerations") or []
+    tolerations = mappings(config.get("tolerations"))
     if tolerations:
-        have = made.get("tolerations") or []
-        made["tolerations"] = have + [item for item in tolerations if item not in have]
+        made["tolerations"] = _united(mappings(made.get("tolerations")), tolerations)
     if config.get("resources") is not None:
         made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
     elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
@@ -66,15 +68,15 @@ def with_config(
             del made["nodeSelector"]
     if config.get("affinity") is not None:
         made = _with_affinity(made, config["affinity"])
-    return made, dict(config.get("annotations") or {})
+    return made, dict(mapping(config.get("annotations")))
 
 
-def _with_mount(mount: Mapping[str, Any]) -> Callable[[Pod], Pod]:
-    return lambda container: {**container, "volumeMounts": _named(container.get("volumeMounts") or [], mount)}
+def _with_mount(mount: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Pod]:
+    return lambda container: {**container, "volumeMounts": _named(mappings(container.get("volumeMounts")), mount)}
 
 
-def _each_container(pod: Pod, change: Callable[[Pod], Pod]) -> Pod:
-    return {**pod, "containers": [change(container) for container in pod.get("containers") or ()]}
+def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
+    return {**pod, "containers": [change(container) for container in mappings(pod.get("containers"))]}
 
 
 def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
@@ -94,7 +96,7 @@ def _named(have: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[An
 def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
     """Row 8 of R-DEP-6; an empty podAntiAffinity removes all of the affinity."""
     rest = {key: value for key, value in pod.items() if key != "affinity"}
-    current = pod.get("affinity") or {}
+    current = mapping(pod.get("affinity"))
     if not override:
         return rest
     if not current:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from olmc.model.coerce import mapping
 from olmc.model.kube_version import minor_of
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import Identity, Rendered, annotations_of
 from olmc.model.operators import Group
 from olmc.model.profile import Profile
 
@@ -18,7 +17,7 @@ _WITHOUT_SECRETS = 24
 
 def missing_token(group: Group, stock: Mapping[Identity, Rendered], kube_version: str, profile: Profile) -> str:
     """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
-    account = group.spec.get("serviceAccountName")
+    account = group.account
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
         return ""
     if any(_is_token(found, group.namespace, account) for found in stock.values()):
@@ -31,4 +30,4 @@ def _is_token(found: Rendered, namespace: str, account: str) -> bool:
     obj = found.object
     if obj["kind"] != "Secret" or obj.get("type") != _TOKEN or obj["metadata"].get("namespace") != namespace:
         return False
-    return mapping(obj["metadata"].get("annotations")).get(_ACCOUNT) == account
+    return annotations_of(obj).get(_ACCOUNT) == account

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.objects import spec_of
 from olmc.model.resolution import Candidate, Question
 from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.model.workspace import Bundle
@@ -67,7 +68,7 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Clust
     if empty is None:
         return diagnostic
     name = empty.key.name
-    spec = (empty.manifest or {}).get("spec") or {}
+    spec = spec_of(empty.manifest or {})
     if spec.get("sourceType") in ("configmap", "internal") and spec.get("configMap"):
         hint = f"Add the ConfigMap {empty.key.namespace}/{spec['configMap']}, which holds the catalog."
         return diagnostic._replace(location=at(empty.source, "spec", "configMap") or diagnostic.location, hint=hint)

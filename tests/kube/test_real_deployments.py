@@ -62,7 +62,7 @@ def test_deployments_of_published_operators(corpus: list[Path]) -> None:
     as_published, as_written, judged = {}, {}, 0
     for bundle, csv in published(corpus):
         for item in csv.deployments:
-            name, spec = item["name"], item["spec"]
+            name, spec = item.name, item.spec
             errors = creation_errors(_deployment(name, spec))
             judged += 1
             if errors:

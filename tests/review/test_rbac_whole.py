@@ -34,8 +34,8 @@ def wanted(member: Member) -> Iterator[tuple[Subject, str, PolicyRule]]:
     csv = member.csv
     for namespace, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
-            subject = Subject(ACCOUNT, csv.namespace, entry.get("serviceAccountName") or "")
-            for rule in decode_rules(entry.get("rules")):
+            subject = Subject(ACCOUNT, csv.namespace, entry.account)
+            for rule in decode_rules(entry.rules):
                 yield from ((subject, namespace, part) for part in normalized(rule) if not (namespace and part.urls))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from olmc.model.coerce import mapping, mappings, text
+from olmc.kube.crd import CRD_KIND, V1, V1BETA1, Crd
 from olmc.model.objects import KubernetesObject
-
-_CRD_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
+from olmc.model.operators import CSV_KIND, CRDDescription, Csv
 
 
 class APIKey(NamedTuple):
@@ -26,16 +25,17 @@ class APIKey(NamedTuple):
         return f"{self.group}/{self.version}/{self.kind} ({self.plural})"
 
 
-def csv_among(objects: Iterable[KubernetesObject]) -> KubernetesObject | None:
-    """The first ClusterServiceVersion."""
-    return next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)
+def csv_among(objects: Iterable[KubernetesObject]) -> Csv:
+    """The first ClusterServiceVersion, one that says nothing if there is none."""
+    return Csv(next((obj for obj in objects if obj.get("kind") == CSV_KIND), {}))
 
 
 def provided_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     """The APIs that a bundle's CRDs and the APIServices of its CSV provide, each once, in order."""
     objects = tuple(objects)
-    found = [api for obj in objects if obj.get("kind") == "CustomResourceDefinition" for api in crd_apis(obj)]
-    found += _api_services(csv_among(objects), "owned")
+    found = [api for obj in objects if obj.get("kind") == CRD_KIND for api in crd_apis(obj)]
+    csv = csv_among(objects)
+    found += [APIKey(*item.api, item.name) for item in csv.owned_apiservices]
     return tuple(dict.fromkeys(found))
 
 
@@ -45,45 +45,28 @@ def required_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     Raises ValueError with OLM's text for the name of a CRD without a dot.
     """
     csv = csv_among(objects)
-    found = list(described_crds(csv, "required"))
-    found += _api_services(csv, "required")
+    found = list(described_crds(csv.required_crds))
+    found += [APIKey(*item.api, item.name) for item in csv.required_apiservices]
     return tuple(dict.fromkeys(found))
 
 
 def crd_apis(crd: KubernetesObject) -> list[APIKey]:
     """The APIs of a CRD, one a version, served or not."""
-    if crd.get("apiVersion") not in _CRD_VERSIONS:
+    if crd.get("apiVersion") not in (V1, V1BETA1):
         return []
-    spec = mapping(crd.get("spec"))
-    names = mapping(spec.get("names"))
-    versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
-    if crd["apiVersion"] == _CRD_VERSIONS[1] and spec.get("version"):
-        versions.append(text(spec["version"]))
-    group, kind, plural = text(spec.get("group")), text(names.get("kind")), text(names.get("plural"))
-    return list(dict.fromkeys(APIKey(group, version, kind, plural) for version in versions))
+    found = Crd(crd)
+    versions = [version.name for version in found.versions]
+    if crd["apiVersion"] == V1BETA1 and found.only_version:
+        versions.append(found.only_version)
+    return list(dict.fromkeys(APIKey(found.group, version, found.kind, found.plural) for version in versions))
 
 
-def described_crds(csv: KubernetesObject | None, relation: str) -> Iterator[APIKey]:
-    """The CRDs that a CSV describes as "owned" or "required".
+def described_crds(descriptions: Iterable[CRDDescription]) -> Iterator[APIKey]:
+    """The CRDs that a CSV describes.
 
     Raises ValueError with OLM's text for a name without a dot.
     """
-    for item in _descriptions(csv, "customresourcedefinitions", relation):
-        name = text(item.get("name"))
-        plural, dot, group = name.partition(".")
-        if not dot:
-            raise ValueError(f"couldn't parse plural.group from crd name: {name}")
-        yield APIKey(group, text(item.get("version")), text(item.get("kind")), plural)
-
-
-def _api_services(csv: KubernetesObject | None, relation: str) -> list[APIKey]:
-    fields = ("group", "version", "kind", "name")
-    return [
-        APIKey(*(text(item.get(field)) for field in fields))
-        for item in _descriptions(csv, "apiservicedefinitions", relation)
-    ]
-
-
-def _descriptions(csv: KubernetesObject | None, field: str, relation: str) -> list[Mapping[str, Any]]:
-    spec = mapping(csv.get("spec")) if csv is not None else {}
-    return mappings(mapping(spec.get(field)).get(relation))
+    for item in descriptions:
+        if "." not in item.name:
+            raise ValueError(f"couldn't parse plural.group from crd name: {item.name}")
+        yield APIKey(*item.api, item.plural)

@@ -17,6 +17,7 @@ from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Place, Source
 from olmc.model.objects import KubernetesObject
+from olmc.model.operators import Csv
 from olmc.rules import catalogs as rules
 from olmc.yaml import read
 
@@ -131,7 +132,7 @@ def _owned_crds(csv: KubernetesObject, work: _Work) -> list[KubernetesObject]:
     """The CRDs that a CSV owns in the order in which it lists them, each once (D9)."""
     found: list[KubernetesObject] = []
     try:
-        for api in described_crds(csv, "owned"):
+        for api in described_crds(Csv(csv).owned_crds):
             crd = work.crds.get(api)
             if crd is None:
                 work.refuse(CSVS, f"couldn't find owned CRD in crd list {api}: {_NO_CAUSE}")

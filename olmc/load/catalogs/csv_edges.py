@@ -10,6 +10,7 @@ from olmc.load.catalogs.database_versions import by_version, compare, versioned
 from olmc.load.catalogs.rendering import LooseBundle
 from olmc.load.catalogs.troubles import below
 from olmc.model.location import Place
+from olmc.model.objects import as_text
 
 SUBSTITUTES_FOR = "olm.substitutesFor"
 
@@ -38,7 +39,7 @@ class _SubstituteError(ValueError):
 
 def base_of(bundle: LooseBundle) -> str:
     """The name of the bundle that this one substitutes for, "" for none."""
-    return str(bundle.annotations.get(SUBSTITUTES_FOR) or "")
+    return as_text(bundle.annotations.get(SUBSTITUTES_FOR))
 
 
 def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], list[Problem]]:
@@ -59,7 +60,7 @@ def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], l
 
 def _declared(bundle: LooseBundle) -> Edges:
     skips = bundle.spec.get("skips")
-    return Edges(str(bundle.spec.get("replaces") or ""), tuple(map(str, skips)) if isinstance(skips, list) else ())
+    return Edges(as_text(bundle.spec.get("replaces")), tuple(map(str, skips)) if isinstance(skips, list) else ())
 
 
 def _beside(own: Edges, name: str, chain: Sequence[str]) -> Edges:

@@ -15,6 +15,7 @@ from olmc.load.catalogs.troubles import below
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
+from olmc.model.objects import as_text
 
 DEPRECATED = "olm.deprecated"
 
@@ -38,7 +39,7 @@ def package_manifest(value: Any, place: Place | None) -> PackageManifest:
 
 def skip_range(bundle: LooseBundle) -> str:
     """The annotation `olm.skipRange` of a CSV (R-CAT-142)."""
-    return str(bundle.annotations.get("olm.skipRange") or "")
+    return as_text(bundle.annotations.get("olm.skipRange"))
 
 
 def is_deprecated(bundle: LooseBundle) -> bool:

@@ -18,7 +18,7 @@ from olmc.load.manifests import applied_objects
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.operators import CSV_KIND
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Indexing
 from olmc.model.workspace import Manifest
 from olmc.rules import catalogs as rules
@@ -116,7 +116,7 @@ def bundle_troubles(bundle: LooseBundle, rule: Rule, indexing: Indexing) -> Iter
 def _missing_crds(bundle: LooseBundle) -> list[str]:
     """OLM's text for the first owned CRD that the bundle doesn't bring along (R-CAT-101)."""
     provided = provided_apis(bundle.objects)
-    for api in described_crds(bundle.csv, "owned"):
+    for api in described_crds(Csv(bundle.csv).owned_crds):
         if api not in provided:
             return [f"couldn't find {api} in bundle. found: {_as_map(map(str, provided))}"]
     return []

@@ -10,10 +10,11 @@ from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.apis import APIKey, provided_apis, required_apis
 from olmc.load.catalogs.troubles import Trouble, below, tell
 from olmc.model.catalog import Property
-from olmc.model.coerce import mapping, text
+from olmc.model.coerce import mappings, text
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, annotations_of, as_text, name_of, spec_of
+from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 from olmc.rules import catalogs as rules
 
@@ -39,25 +40,19 @@ class LooseBundle(NamedTuple):
     location: Place | None = None
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The CSV's metadata."""
-        metadata = self.csv.get("metadata")
-        return metadata if isinstance(metadata, dict) else {}
-
-    @property
     def name(self) -> str:
         """The bundle's name: that of its CSV."""
-        return str(self.metadata.get("name") or "")
+        return name_of(self.csv)
 
     @property
     def spec(self) -> Mapping[str, Any]:
         """The CSV's spec."""
-        return mapping(self.csv.get("spec"))
+        return spec_of(self.csv)
 
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The CSV's annotations."""
-        return mapping(self.metadata.get("annotations"))
+        return annotations_of(self.csv)
 
     @property
     def version(self) -> str:
@@ -121,7 +116,7 @@ def derived_properties(bundle: LooseBundle, report: Report) -> list[Property]:
 
 def _item(value: Mapping[str, Any]) -> Property:
     item = match_keys(value, _ITEM)
-    return Property(str(item.get("type") or ""), props.canonical(item.get("value")))
+    return Property(as_text(item.get("type")), props.canonical(item.get("value")))
 
 
 def _package_property(package: str, version: str, release: str) -> Property:
@@ -198,26 +193,20 @@ def _sorted(properties: Iterable[Property]) -> tuple[Property, ...]:
 def related_images(bundle: LooseBundle) -> tuple[str, ...]:
     """The images that a bundle needs: those its CSV lists, its own, those of its containers (R-CAT-111)."""
     listed = bundle.spec.get("relatedImages")
-    images = [str(each.get("image") or "") for each in _list(listed) if isinstance(each, dict)]
+    images = [as_text(each.get("image")) for each in _list(listed) if isinstance(each, dict)]
     more = [bundle.image] if bundle.image else []
-    install = bundle.spec.get("install")
-    if isinstance(install, dict) and install.get("strategy") == "deployment":
-        more += _container_images(install.get("spec"))
+    csv = Csv(bundle.csv)
+    if csv.strategy_name == "deployment":
+        more += _container_images(csv)
     images += [image for image in dict.fromkeys(more) if image not in images]
     return tuple(sorted(images))
 
 
-def _container_images(strategy: Any) -> Iterator[str]:
-    deployments = strategy.get("deployments") if isinstance(strategy, dict) else None
-    for deployment in _list(deployments):
-        pod: Any = deployment
-        for key in ("spec", "template", "spec"):
-            pod = pod.get(key) if isinstance(pod, dict) else None
-        for field in ("containers", "initContainers"):
-            containers = pod.get(field) if isinstance(pod, dict) else None
-            for container in _list(containers):
-                if isinstance(container, dict) and isinstance(container.get("image"), str):
-                    yield container["image"]
+def _container_images(csv: Csv) -> Iterator[str]:
+    for pod in (deployment.pod for deployment in csv.deployments):
+        for container in mappings(pod.get("containers")) + mappings(pod.get("initContainers")):
+            if isinstance(container.get("image"), str):
+                yield container["image"]
 
 
 def _list(value: Any) -> list[Any]:

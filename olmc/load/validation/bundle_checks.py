@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmc.kube.crd import Crd
 from olmc.load.catalogs.image_references import pull_spec_problem
 from olmc.load.catalogs.rendering import loose, release_of
 from olmc.load.validation.folders import MAX_SIZE, BundleFolder
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding, result_text
-from olmc.load.validation.views import CsvView
-from olmc.model.coerce import mapping, mappings, text
+from olmc.load.validation.views import containers, csv_of
+from olmc.model.coerce import mappings, text
 from olmc.model.gvk import GVK
 from olmc.model.location import Place
+from olmc.model.objects import metadata_of
+from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.rules import validation as rules
 from olmc.semver import tolerant_or_none
@@ -24,14 +27,14 @@ _UNIT = 1000
 
 def bundle_findings(bundle: Bundle) -> Iterator[Finding]:
     """What is wrong with a bundle as a whole, except for its size."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     yield from _crd_findings(bundle, csv)
     yield from _service_account_findings(bundle, csv)
     yield from _release_findings(bundle, csv)
     yield from _image_findings(csv)
 
 
-def _crd_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
+def _crd_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
     provided: dict[GVK, Place] = {}
     for file in bundle.files:
         for api, place in _crd_apis(file):
@@ -40,9 +43,8 @@ def _crd_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
                 yield Finding(rules.BUNDLE_CRDS, result_text(told, value=str(api)), place)
             provided[api] = place
     owned_kinds = set()
-    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        name = text(item.get("name"))
-        api = GVK(name.partition(".")[2] or name, text(item.get("version")), text(item.get("kind")))
+    for index, item in enumerate(csv.owned_crds):
+        api = GVK(item.api.group or item.name, item.version, item.kind)
         if provided.pop(api, None) is not None:
             owned_kinds.add((api.group, api.kind))
         else:
@@ -61,20 +63,18 @@ def _crd_apis(file: BundleFile) -> Iterator[tuple[GVK, Place]]:
     version = obj.get("apiVersion")
     if obj.get("kind") != CRD_KIND or version not in (CRD_V1, CRD_V1BETA1):
         return
-    spec = mapping(obj.get("spec"))
-    group, kind = text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
-    versions = mappings(spec.get("versions"))
-    for index, each in enumerate(versions):
-        yield GVK(group, text(each.get("name")), kind), Place(source, ("spec", "versions", index))
-    if not versions and version == CRD_V1BETA1:
-        yield GVK(group, text(spec.get("version")), kind), Place(source, ("spec", "version"))
+    crd = Crd(obj)
+    for index, each in enumerate(crd.versions):
+        yield GVK(crd.group, each.name, crd.kind), Place(source, ("spec", "versions", index))
+    if not crd.versions and version == CRD_V1BETA1:
+        yield GVK(crd.group, crd.only_version, crd.kind), Place(source, ("spec", "version"))
 
 
-def _service_account_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
-    used = {text(container.pod.get("serviceAccountName")) for container in csv.containers}
+def _service_account_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
+    used = {text(container.pod.get("serviceAccountName")) for container in containers(csv)}
     for file in bundle.files:
         obj = file.manifest.object
-        name = text(mapping(obj.get("metadata")).get("name"))
+        name = text(metadata_of(obj).get("name"))
         if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "ServiceAccount") and name in used:
             told = (
                 f"invalid service account found in bundle. This service account {name} in your bundle is not valid, "
@@ -86,7 +86,7 @@ def _service_account_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]
             yield Finding(rules.SERVICE_ACCOUNT, result_text(told, value=name), place)
 
 
-def _release_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
+def _release_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
     try:
         release = release_of(loose(bundle))
     except ValueError:
@@ -100,7 +100,7 @@ def _release_findings(bundle: Bundle, csv: CsvView) -> Iterator[Finding]:
         yield Finding(rules.RELEASE_NAME, result_text(told, value=csv.name), place)
 
 
-def _image_findings(csv: CsvView) -> Iterator[Finding]:
+def _image_findings(csv: Csv) -> Iterator[Finding]:
     for index, item in enumerate(mappings(csv.spec.get("relatedImages"))):
         image = text(item.get("image"))
         problem = pull_spec_problem(image) if image else ""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.gojson import decode_error, decode_hint
+from olmc.kube.crd import Crd
 from olmc.kube.field_errors import aggregated
 from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
@@ -17,11 +18,10 @@ from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type
 from olmc.load.validation.loading_checks import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.load.validation.result import Finding
-from olmc.load.validation.views import CsvView
-from olmc.model.coerce import mapping, mappings, text
+from olmc.model.coerce import text
 from olmc.model.location import Location, Place, Source
-from olmc.model.operators import CSV_KIND
-from olmc.model.workspace import Manifest
+from olmc.model.objects import metadata_of
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.rules import validation as rules
 from olmc.strconv import quoted
 
@@ -46,7 +46,7 @@ def content_findings(folder: BundleFolder) -> Iterator[Finding]:
         yield from _file_findings(file, kind)
     csv = next((file for file in files if file.kind == CSV_KIND), None)
     if csv is not None and csv.source is not None:
-        view = CsvView(Manifest(csv.value, csv.source))
+        view = Csv(csv.value, csv.source)
         yield from _api_findings(view, files)
         yield from _release_findings(view)
 
@@ -67,7 +67,7 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     else:
         errors = metadata_errors(file.value)
         if errors:
-            name = text(mapping(file.value.get("metadata")).get("name"))
+            name = text(metadata_of(file.value).get("name"))
             told = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
             yield Finding(rules.OBJECT_METADATA, told, Place(file.source, errors[0].keys))
 
@@ -91,12 +91,12 @@ class _DefinitionKey(NamedTuple):
         return f"{self.name}/{self.version}"
 
 
-def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding]:
+def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
     """Whether the CSV owns what the bundle has, and the other way round."""
     provided = {api: Place(file.source) for file in files if file.source is not None for api in _crd_versions(file)}
     bundle = quoted(csv.name)
-    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        api = _DefinitionKey(*(text(item.get(field)) for field in ("name", "version", "kind")))
+    for index, item in enumerate(csv.owned_crds):
+        api = _DefinitionKey(item.name, item.version, item.kind)
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)
@@ -108,16 +108,16 @@ def _api_findings(csv: CsvView, files: Sequence[FolderFile]) -> Iterator[Finding
 def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
     if file.kind != CRD_KIND:
         return
-    spec = mapping(file.value.get("spec"))
-    versions = [text(each.get("name")) for each in mappings(spec.get("versions"))]
-    if file.value.get("apiVersion") == CRD_V1BETA1 and text(spec.get("version")):
-        versions = [text(spec.get("version"))]
-    name = text(mapping(file.value.get("metadata")).get("name"))
+    crd = Crd(file.value)
+    versions = [version.name for version in crd.versions]
+    if file.value.get("apiVersion") == CRD_V1BETA1 and crd.only_version:
+        versions = [crd.only_version]
+    name = text(metadata_of(file.value).get("name"))
     for version in versions:
-        yield _DefinitionKey(name, version, text(mapping(spec.get("names")).get("kind")))
+        yield _DefinitionKey(name, version, crd.kind)
 
 
-def _release_findings(csv: CsvView) -> Iterator[Finding]:
+def _release_findings(csv: Csv) -> Iterator[Finding]:
     release, substituted = csv.spec.get("release"), csv.annotations.get(SUBSTITUTES_FOR)
     if release and substituted:
         told = (

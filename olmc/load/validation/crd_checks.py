@@ -24,7 +24,7 @@ from olmc.load.validation.names import dns1035_label_problems, in_characters, su
 from olmc.load.validation.result import Finding, result_text
 from olmc.model.coerce import mapping, mappings, text
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 
@@ -52,7 +52,7 @@ def crd_findings(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _errors(crd: KubernetesObject) -> Iterator[FieldError]:
-    spec = _defaulted(mapping(crd.get("spec")), is_v1=crd.get("apiVersion") == CRD_V1)
+    spec = _defaulted(spec_of(crd), is_v1=crd.get("apiVersion") == CRD_V1)
     wanted = f"{text(spec.names.get('plural'))}.{spec.group}"
 
     def name_problems(name: str) -> list[str]:

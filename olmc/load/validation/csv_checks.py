@@ -8,9 +8,11 @@ from olmc.golang import is_label_value
 from olmc.load.validation.examples import example_findings
 from olmc.load.validation.names import subdomain_problems
 from olmc.load.validation.result import Finding, about, result_text
-from olmc.load.validation.views import CsvView
-from olmc.model.coerce import mapping, mappings, text
+from olmc.load.validation.views import csv_of
+from olmc.model.coerce import text
 from olmc.model.location import Place
+from olmc.model.objects import annotations_of, metadata_of
+from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 from olmc.semver import VersionError, parse_strict
@@ -38,7 +40,7 @@ _ALL_NAMESPACES = "AllNamespaces"
 
 def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterator[Finding]:
     """What is wrong with a CSV, in the order of the rules; with descoping, install modes are optional."""
-    csv = CsvView(manifest)
+    csv = csv_of(manifest)
     yield from _name_findings(csv)
     yield from example_findings(csv)
     if csv.spec.get("installModes") or not modes_optional:
@@ -49,7 +51,7 @@ def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterato
     yield from _kind_findings(csv)
 
 
-def _name_findings(csv: CsvView) -> Iterator[Finding]:
+def _name_findings(csv: Csv) -> Iterator[Finding]:
     named = (("metadata.name", csv.name), ("spec.replaces", text(csv.spec.get("replaces"))))
     for field, name in named:
         problems = [*subdomain_problems(name), *is_label_value(name)]
@@ -58,15 +60,15 @@ def _name_findings(csv: CsvView) -> Iterator[Finding]:
             yield Finding(rules.CSV_NAME, told, csv.place(*field.split(".")))
 
 
-def _install_mode_findings(csv: CsvView) -> Iterator[Finding]:
+def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
     place = csv.place("spec", "installModes")
-    modes = [(text(mode.get("type")), bool(mode.get("supported"))) for mode in mappings(csv.spec.get("installModes"))]
+    modes = csv.install_modes
     if not modes:
         yield Finding(rules.INSTALL_MODES, about(csv.name, "install modes not found"), place)
         return
     only_all = all(supported == (mode == _ALL_NAMESPACES) for mode, supported in modes)
-    for index, webhook in enumerate(mappings(csv.spec.get("webhookdefinitions"))):
-        if webhook.get("conversionCRDs") and not only_all:
+    for index, webhook in enumerate(csv.webhooks):
+        if webhook.object.get("conversionCRDs") and not only_all:
             told = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
             where = csv.place("spec", "webhookdefinitions", index, "conversionCRDs")
             yield Finding(rules.INSTALL_MODES, about(csv.name, told), where)
@@ -74,9 +76,9 @@ def _install_mode_findings(csv: CsvView) -> Iterator[Finding]:
         yield Finding(rules.INSTALL_MODES, about(csv.name, "none of InstallModeTypes are supported"), place)
 
 
-def min_kube_version_findings(csv: CsvView) -> Iterator[Finding]:
+def min_kube_version_findings(csv: Csv) -> Iterator[Finding]:
     """What is wrong with spec.minKubeVersion (R-CAT-213)."""
-    version = text(csv.spec.get("minKubeVersion"))
+    version = csv.min_kube_version
     place = csv.place("spec", "minKubeVersion")
     if not version.strip(SPACES):
         yield Finding(rules.NO_MIN_KUBE_VERSION, about(csv.name, NO_MIN_KUBE_VERSION), place)
@@ -88,14 +90,14 @@ def min_kube_version_findings(csv: CsvView) -> Iterator[Finding]:
         yield Finding(rules.BAD_MIN_KUBE_VERSION, told, place)
 
 
-def _field_findings(csv: CsvView) -> Iterator[Finding]:
+def _field_findings(csv: Csv) -> Iterator[Finding]:
     """Required fields, by the names of Go's fields; a structure that is empty counts as missing."""
     for field, what, place in _missing_fields(csv):
         yield Finding(rules.REQUIRED_FIELD, result_text("required field missing", field=field, value=what), place)
 
 
-def _missing_fields(csv: CsvView) -> Iterator[tuple[str, str, Place]]:
-    obj, spec, strategy = csv.manifest.object, csv.spec, csv.strategy
+def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
+    obj, spec, strategy = csv.object, csv.spec, csv.strategy
     if not obj.get("apiVersion") and not obj.get("kind"):
         yield "TypeMeta", "struct", csv.place()
     if not any(csv.metadata.values()):
@@ -103,7 +105,7 @@ def _missing_fields(csv: CsvView) -> Iterator[tuple[str, str, Place]]:
     if not any(spec.values()):
         yield "Spec", "struct", csv.place("spec")
         return
-    name = text(mapping(spec.get("install")).get("strategy"))
+    name = csv.strategy_name
     if not name and not any(strategy.values()):
         yield "Spec.InstallStrategy", "struct", csv.place("spec", "install")
     else:
@@ -116,7 +118,7 @@ def _missing_fields(csv: CsvView) -> Iterator[tuple[str, str, Place]]:
         yield "Spec.DisplayName", "field", csv.place("spec", "displayName")
 
 
-def _annotation_findings(csv: CsvView) -> Iterator[Finding]:
+def _annotation_findings(csv: Csv) -> Iterator[Finding]:
     yield from miscased_annotations(csv.annotations, csv.name, csv.place("metadata", "annotations"))
     if PROPERTIES in csv.annotations:
         told = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
@@ -135,13 +137,11 @@ def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place
 
 def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:
     """What is wrong with an OperatorGroup: the case of its annotations is all that the tools look at."""
-    metadata = mapping(manifest.object.get("metadata"))
-    annotations = {key: text(value) for key, value in mapping(metadata.get("annotations")).items()}
-    place = Place(manifest.source, ("metadata", "annotations"))
-    yield from miscased_annotations(annotations, text(metadata.get("name")), place)
+    name, place = text(metadata_of(manifest.object).get("name")), Place(manifest.source, ("metadata", "annotations"))
+    yield from miscased_annotations(annotations_of(manifest.object), name, place)
 
 
-def _kind_findings(csv: CsvView) -> Iterator[Finding]:
+def _kind_findings(csv: Csv) -> Iterator[Finding]:
     for field in ("apiVersion", "kind"):
-        if not csv.manifest.object.get(field):
+        if not csv.object.get(field):
             yield Finding(rules.REQUIRED_FIELD, about(csv.name, f"'{field}' is missing"), csv.place(field))

@@ -8,16 +8,16 @@ from typing import Any
 from olmc.gojson import encode_plain, mismatch_text, unmarshal
 from olmc.load.validation.json_offsets import invalid_offset
 from olmc.load.validation.result import Finding, about, result_text
-from olmc.load.validation.views import CsvView
 from olmc.model.coerce import text
 from olmc.model.gvk import GVK, gvk_of
 from olmc.model.location import Place
+from olmc.model.operators import Csv
 from olmc.rules import validation as rules
 
 _KEYS = ("alm-examples", "olm.examples")
 
 
-def example_findings(csv: CsvView) -> Iterator[Finding]:
+def example_findings(csv: Csv) -> Iterator[Finding]:
     """What is wrong with the examples of a CSV, and which of its APIs have none."""
     key = next((each for each in _KEYS if each in csv.annotations), "")
     if not csv.annotations or not key:
@@ -78,24 +78,20 @@ def _api(item: dict[str, Any]) -> GVK:
     return GVK("", "", "") if "/" in api.group else api
 
 
-def _nameless(csv: CsvView) -> Iterator[Finding]:
-    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        name = text(item.get("name"))
-        if "." not in name:
-            told = result_text(f"couldn't parse plural.group from crd name: {name}")
+def _nameless(csv: Csv) -> Iterator[Finding]:
+    for index, item in enumerate(csv.owned_crds):
+        if "." not in item.name:
+            told = result_text(f"couldn't parse plural.group from crd name: {item.name}")
             place = csv.place("spec", "customresourcedefinitions", "owned", index, "name")
             yield Finding(rules.EXAMPLES, told, place)
 
 
-def _provided(csv: CsvView) -> dict[GVK, Place]:
+def _provided(csv: Csv) -> dict[GVK, Place]:
     """The APIs that a CSV owns, each with where it says so."""
     found: dict[GVK, Place] = {}
-    for index, item in enumerate(csv.descriptions("customresourcedefinitions", "owned")):
-        _, dot, group = text(item.get("name")).partition(".")
-        if dot:
-            api = GVK(group, text(item.get("version")), text(item.get("kind")))
-            found.setdefault(api, csv.place("spec", "customresourcedefinitions", "owned", index))
-    for index, item in enumerate(csv.descriptions("apiservicedefinitions", "owned")):
-        api = GVK(*(text(item.get(field)) for field in ("group", "version", "kind")))
-        found.setdefault(api, csv.place("spec", "apiservicedefinitions", "owned", index))
+    for index, item in enumerate(csv.owned_crds):
+        if "." in item.name:
+            found.setdefault(GVK(*item.api), csv.place("spec", "customresourcedefinitions", "owned", index))
+    for index, service in enumerate(csv.owned_apiservices):
+        found.setdefault(GVK(*service.api), csv.place("spec", "apiservicedefinitions", "owned", index))
     return found

@@ -1,12 +1,12 @@
-"""What checks look at: a CSV with its containers and policy rules, whatever a stranger has written there."""
+"""What checks look at in a CSV, with where it stands: containers and policy rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.location import Place
+from olmc.model.coerce import mappings, text, texts
+from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 
 Keys = tuple[str | int, ...]
@@ -46,55 +46,21 @@ class Rule(NamedTuple):
         return texts(self.object.get(field))
 
 
-class CsvView(NamedTuple):
-    """A CSV as the checks see it."""
+def csv_of(manifest: Manifest) -> Csv:
+    """The CSV in a file."""
+    return Csv(manifest.object, manifest.source)
 
-    manifest: Manifest
 
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        return mapping(self.manifest.object.get("metadata"))
+def containers(csv: Csv) -> Iterator[Container]:
+    """The containers of all deployments, without init containers."""
+    for index, deployment in enumerate(csv.deployments):
+        keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", "containers")
+        for number, container in enumerate(mappings(deployment.pod.get("containers"))):
+            yield Container(container, deployment.pod, index, (*keys, number))
 
-    @property
-    def name(self) -> str:
-        return text(self.metadata.get("name"))
 
-    @property
-    def annotations(self) -> Mapping[str, str]:
-        return {key: text(value) for key, value in mapping(self.metadata.get("annotations")).items()}
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        return {key: text(value) for key, value in mapping(self.metadata.get("labels")).items()}
-
-    @property
-    def spec(self) -> Mapping[str, Any]:
-        return mapping(self.manifest.object.get("spec"))
-
-    @property
-    def strategy(self) -> Mapping[str, Any]:
-        """`spec.install.spec`: deployments and permissions."""
-        return mapping(mapping(self.spec.get("install")).get("spec"))
-
-    @property
-    def containers(self) -> Iterator[Container]:
-        """The containers of all deployments, without init containers."""
-        for index, deployment in enumerate(mappings(self.strategy.get("deployments"))):
-            pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
-            keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", "containers")
-            for number, container in enumerate(mappings(pod.get("containers"))):
-                yield Container(container, pod, index, (*keys, number))
-
-    def rules(self, field: str) -> Iterator[Rule]:
-        """The policy rules in "permissions" or "clusterPermissions"."""
-        for entry, permission in enumerate(mappings(self.strategy.get(field))):
-            for index, rule in enumerate(mappings(permission.get("rules"))):
-                yield Rule(rule, field, entry, index)
-
-    def descriptions(self, field: str, relation: str) -> list[Mapping[str, Any]]:
-        """The items of "customresourcedefinitions" or "apiservicedefinitions" that are "owned" or "required"."""
-        return mappings(mapping(self.spec.get(field)).get(relation))
-
-    def place(self, *keys: str | int) -> Place:
-        """The place of a value in the CSV."""
-        return Place(self.manifest.source, keys)
+def policy_rules(csv: Csv, field: str) -> Iterator[Rule]:
+    """The policy rules in "permissions" or "clusterPermissions"."""
+    for entry, permission in enumerate(csv.permissions if field == "permissions" else csv.cluster_permissions):
+        for index, rule in enumerate(permission.rules):
+            yield Rule(rule, field, entry, index)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from olmc.gojson import Path, unknown_keys
-from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
-from olmc.model.operators import CSV_KIND
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.suggestions import closest, did_you_mean
 from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
 from olmc.profiles.resolve import profile_of
@@ -89,24 +88,22 @@ def missing_accounts(subject: Subject) -> Iterator[Diagnostic]:
     """Deployments of operators that would succeed, if only their ServiceAccount were there."""
     cluster = subject.settled.cluster if subject.settled is not None else None
     for name, member in sorted(cluster.members.items()) if cluster is not None else ():
-        for pods in _pods(member.csv.object) if member.succeeded else ():
+        for pods in _pods(member.csv) if member.succeeded else ():
             if cluster is None or account_exists(cluster.stock, name.namespace, pods.account):
                 continue
             yield rules.NO_ACCOUNT.finding(
                 _place(subject, name.name, pods.keys),
                 csv=name.name, deployment=pods.deployment, account=pods.account, namespace=name.namespace,
-                hint=_hint(member.csv.object),
+                hint=_hint(member.csv),
             )  # fmt: skip
 
 
-def _pods(csv: dict[str, Any]) -> Iterator[_Pods]:
-    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
-    for index, deployment in enumerate(mappings(install.get("deployments"))):
-        spec = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+def _pods(csv: Csv) -> Iterator[_Pods]:
+    for index, deployment in enumerate(csv.deployments):
         for key in ("serviceAccountName", "serviceAccount"):
-            if spec.get(key):
+            if deployment.pod.get(key):
                 above = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", key)
-                yield _Pods(str(deployment.get("name") or ""), str(spec[key]), above)
+                yield _Pods(deployment.name, str(deployment.pod[key]), above)
                 break
 
 
@@ -118,14 +115,9 @@ def _place(subject: Subject, csv: str, keys: tuple[str | int, ...]) -> Location 
     return locate(found[0].source, keys) if found else None
 
 
-def _hint(csv: dict[str, Any]) -> str:
-    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
-    named = [
-        str(each.get("serviceAccountName") or "default")
-        for field in ("permissions", "clusterPermissions")
-        for each in mappings(install.get(field))
-    ]
-    made = f"Its permissions are for {', '.join(dict.fromkeys(named))}. " if named else ""
+def _hint(csv: Csv) -> str:
+    named = dict.fromkeys(account or "default" for account in csv.service_account_names)
+    made = f"Its permissions are for {', '.join(named)}. " if named else ""
     return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
 
 

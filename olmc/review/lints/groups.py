@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from olmc.kube.selectors import is_empty
 from olmc.model.diagnostic import Diagnostic
+from olmc.model.objects import annotations_of, spec_of
 from olmc.review.lints.subject import Lint, Subject, full_name, of_kind
 from olmc.rules import lints as rules
 from olmc.yaml import at
@@ -17,7 +17,7 @@ PROVIDED_APIS = "olm.providedAPIs"
 def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
     """`targetNamespaces: []`, which targets everything (R-OG-1)."""
     for manifest in of_kind(subject, "OperatorGroup"):
-        spec: dict[str, Any] = manifest.object.get("spec") or {}
+        spec = spec_of(manifest.object)
         if "targetNamespaces" in spec and not spec["targetNamespaces"]:
             everything = is_empty(spec.get("selector"))
             effect = "the group targets all namespaces" if everything else "the selector decides"
@@ -28,8 +28,8 @@ def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
 def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
     """The annotation `olm.providedAPIs` of a group that is not static (R-OG-13)."""
     for manifest in of_kind(subject, "OperatorGroup"):
-        annotations = manifest.object["metadata"].get("annotations") or {}
-        static = (manifest.object.get("spec") or {}).get("staticProvidedAPIs")
+        annotations = annotations_of(manifest.object)
+        static = spec_of(manifest.object).get("staticProvidedAPIs")
         if PROVIDED_APIS in annotations and not static:
             place = at(manifest.source, "metadata", "annotations", PROVIDED_APIS)
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))

@@ -9,7 +9,7 @@ from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, labels_of, spec_of
 from olmc.review.lints.subject import Lint, Subject, of_kind
 from olmc.review.risks import Level, Risk, risks_of
 from olmc.rules import lints as rules
@@ -47,12 +47,12 @@ def _csvs(subject: Subject) -> Iterator[tuple[KubernetesObject, Source]]:
     for _, bundle in sorted(subject.workspace.bundles.items()):
         yield bundle.csv.object, bundle.csv.source
     for manifest in of_kind(subject, "ClusterServiceVersion"):
-        if "olm.copiedFrom" not in (manifest.object["metadata"].get("labels") or {}):
+        if "olm.copiedFrom" not in labels_of(manifest.object):
             yield manifest.object, manifest.source
 
 
 def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
-    install: Any = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    install: Any = mapping(mapping(spec_of(csv).get("install")).get("spec"))
     for field, namespace in _HOLDS_IN.items():
         for number, permission in enumerate(mappings(install.get(field))):
             for index, rule in enumerate(decode_rules(permission.get("rules"))):

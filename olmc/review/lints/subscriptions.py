@@ -20,7 +20,7 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
     """A startingCSV that OLM leaves at once, or that it can't get to any more (R-CAT-410)."""
     settled = subject.settled
     for name, before in sorted(settled.beginning.subscriptions.items()) if settled else ():
-        starting = str(before.spec.get("startingCSV") or "")
+        starting = before.starting_csv
         after = settled.cluster.subscriptions.get(name) if settled else None
         if not starting or settled is None or after is None:
             continue
@@ -32,14 +32,14 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
                 yield rules.PIN_OUT_OF_REACH.finding(
                     place, name=name, starting=starting, why=why, installed=before.installed, package=before.package
                 )
-        elif after.installed not in ("", starting) and before.spec.get("installPlanApproval") != MANUAL:
+        elif after.installed not in ("", starting) and before.approval != MANUAL:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
 
 def deprecated(subject: Subject) -> Iterator[Diagnostic]:
     """Packages, channels and versions in use that the catalog deprecates."""
     for name, subscription, package in _followed(subject.settled):
-        channel = str(subscription.spec.get("channel") or package.default_channel)
+        channel = subscription.channel or package.default_channel
         used = {
             ("olm.package", ""): (f"package {package.name}", "name"),
             ("olm.channel", channel): (f"channel {channel}", "channel"),
@@ -58,7 +58,7 @@ def deprecated(subject: Subject) -> Iterator[Diagnostic]:
 def stranded(subject: Subject) -> Iterator[Diagnostic]:
     """Operators that come to rest below the head of their channel because no upgrade leads there (R-CAT-410)."""
     for name, subscription, package in _followed(subject.settled):
-        channel = str(subscription.spec.get("channel") or package.default_channel)
+        channel = subscription.channel or package.default_channel
         if not subscription.installed or channel not in package.channels:
             continue
         graph = upgrade_graph(package, [channel])

@@ -13,7 +13,7 @@ from olmc.load.validation.settings import Settings
 from olmc.load.validation.views import Keys
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.rules.rule import Rule
@@ -38,7 +38,7 @@ def bundle_object_findings(bundle: Bundle, settings: Settings) -> Iterator[Findi
 def _remarks(obj: KubernetesObject) -> Iterator[_Remark]:
     match obj.get("kind"):
         case "PodDisruptionBudget":
-            yield from _budget_remarks(mapping(obj.get("spec")))
+            yield from _budget_remarks(spec_of(obj))
         case "PriorityClass":
             if obj.get("globalDefault") is True:
                 yield rules.BUNDLE_OBJECT, ("globalDefault",), "globalDefault field cannot be set to true"

@@ -14,7 +14,7 @@ from olmc.load.validation.csv_checks import PROPERTIES
 from olmc.load.validation.optional.removed_apis import GUIDE, listed, removed_in_1_22
 from olmc.load.validation.result import Finding, about
 from olmc.load.validation.settings import Settings
-from olmc.load.validation.views import CsvView
+from olmc.load.validation.views import csv_of
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.semver import Version, VersionError, parse_tolerant, tolerant_or_none
@@ -40,7 +40,7 @@ def community_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
     found = removed_in_1_22(bundle).found
     if not found:
         return
-    csv, apis = CsvView(bundle.csv), listed(found)
+    csv, apis = csv_of(bundle.csv), listed(found)
     told = _about_annotation(csv.annotations.get(PROPERTIES, ""), apis)
     errors = [told.error] if told.error else []
     warnings = [told.warning] if told.warning else []

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
-from olmc.load.validation.views import CsvView, Keys
+from olmc.load.validation.views import Keys, containers, csv_of, policy_rules
 from olmc.model.coerce import mapping, text
+from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.semver import VersionError, parse_strict
@@ -36,7 +37,7 @@ _MAKES_CRDS = (
 
 def good_practice_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
     """Where a bundle departs from good practice."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     if csv.strategy.get("deployments") is None:
         told = result_text("unable to find a deployment to install in the CSV", value=csv.name)
         yield Finding(rules.NO_DEPLOYMENT, told, csv.place("spec", "install", "spec"))
@@ -50,17 +51,17 @@ def good_practice_findings(bundle: Bundle, settings: Settings) -> Iterator[Findi
         yield Finding(rules.GOOD_PRACTICES, result_text(detail, value=csv.name), csv.place(*keys))
 
 
-def _resource_remarks(csv: CsvView) -> Iterator[tuple[Keys, str]]:
-    for container in csv.containers:
+def _resource_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
+    for container in containers(csv):
         # Requests for one resource alone are enough to the tools.
         if mapping(container.object.get("resources")).get("requests") is None:
             told = f"unable to find the resource requests for the container: ({container.name}). {_NO_REQUESTS}"
             yield container.keys, told
 
 
-def _description_remarks(csv: CsvView) -> Iterator[tuple[Keys, str]]:
+def _description_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
     for relation in ("owned", "required"):
-        for index, item in enumerate(csv.descriptions("customresourcedefinitions", relation)):
+        for index, item in enumerate(csv.crd_descriptions(relation)):
             if not text(item.get("description")):
                 keys = ("spec", "customresourcedefinitions", relation, index)
                 yield keys, f"{relation} CRD {quoted(text(item.get('name')))} has an empty description"
@@ -77,9 +78,9 @@ def _channel_remarks(bundle: Bundle) -> Iterator[tuple[Keys, str]]:
         )
 
 
-def _permission_remarks(csv: CsvView) -> Iterator[tuple[Keys, str]]:
+def _permission_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
     for field in ("permissions", "clusterPermissions"):
-        for rule in csv.rules(field):
+        for rule in policy_rules(csv, field):
             if (
                 "apiextensions.k8s.io" in rule.names("apiGroups")
                 and _RESOURCES & {*rule.names("resources")}

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from olmc.load.validation.names import quoted_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Platform, Settings
-from olmc.load.validation.views import Container, CsvView
+from olmc.load.validation.views import Container, containers, csv_of
 from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.strconv import quoted
@@ -52,7 +53,7 @@ class _Promise(NamedTuple):
 
 def multiarch_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
     """What is known, and not known, about the platforms of a bundle's images."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     tool = settings.container_tool.lower()
     if tool not in _TOOLS:
         told = f"invalid value (container-tools) for ({tool}). {_TOOL_CHOICE}"
@@ -69,18 +70,18 @@ def multiarch_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
         yield Finding(rules.MULTIARCH_ADVICE, result_text(told, value=csv.name), place)
 
 
-def _labelled(csv: CsvView, prefix: str) -> tuple[str, ...]:
+def _labelled(csv: Csv, prefix: str) -> tuple[str, ...]:
     promised = [key for key, value in csv.labels.items() if prefix in key and value == "supported"]
     return tuple(sorted(key.replace(prefix, "") for key in promised))
 
 
-def _images(csv: CsvView, known: Mapping[str, tuple[Platform, ...]]) -> _Images:
-    containers = list(csv.containers)
-    manager = _manager_images(containers)
-    others = dict.fromkeys(container.image for container in containers if container.image not in manager)
+def _images(csv: Csv, known: Mapping[str, tuple[Platform, ...]]) -> _Images:
+    every = list(containers(csv))
+    manager = _manager_images(every)
+    others = dict.fromkeys(container.image for container in every if container.image not in manager)
     related = dict.fromkeys(text(item.get("image")) for item in mappings(csv.spec.get("relatedImages")))
     platforms = {image: known.get(image, (_UNKNOWN,)) for image in (*manager, *others, *related)}
-    tied = frozenset(container.image for container in containers if _has_affinity(container.pod))
+    tied = frozenset(container.image for container in every if _has_affinity(container.pod))
     return _Images(manager, tuple(sorted(others)), tuple(sorted(related)), platforms, tied)
 
 

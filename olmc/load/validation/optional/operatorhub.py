@@ -10,7 +10,7 @@ from olmc.load.validation.optional.addresses import link_problem, mail_problem
 from olmc.load.validation.optional.removed_apis import removed_api_findings
 from olmc.load.validation.result import Finding, about, result_text
 from olmc.load.validation.settings import Settings
-from olmc.load.validation.views import CsvView
+from olmc.load.validation.views import csv_of
 from olmc.model.coerce import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
@@ -39,13 +39,13 @@ def operatorhub_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding
     yield from operatorhub_v2_findings(bundle, settings)
     yield from capability_findings(bundle, settings)
     yield from category_findings(bundle, settings)
-    place = CsvView(bundle.csv).place()
+    place = csv_of(bundle.csv).place()
     yield Finding(rules.OPERATORHUB_ADVICE, result_text(_DEPRECATED, value=""), place)
 
 
 def operatorhub_v2_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
     """What OperatorHub.io asks of a CSV (R-CAT-241)."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     for rule, keys, detail in _problems(csv.spec):
         yield Finding(rule, about(csv.name, detail), csv.place("spec", *keys))
     yield from min_kube_version_findings(csv)
@@ -91,7 +91,7 @@ def _icon_problems(icons: Any) -> Iterator[tuple[Rule, _Keys, str]]:
 
 def capability_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
     """Whether the annotation `capabilities` is one of the levels (R-CAT-243)."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     level = csv.annotations.get("capabilities")
     if level is not None and level not in CAPABILITIES:
         told = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
@@ -100,7 +100,7 @@ def capability_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]
 
 def category_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
     """Whether the annotation `categories` lists known ones (R-CAT-244)."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     written = csv.annotations.get("categories")
     if written is None:
         return

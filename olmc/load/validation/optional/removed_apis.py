@@ -10,9 +10,10 @@ from olmc.load.validation.loading_checks import CRD_KIND
 from olmc.load.validation.names import ascii_list
 from olmc.load.validation.result import Finding, result_text
 from olmc.load.validation.settings import Settings
-from olmc.load.validation.views import CsvView
-from olmc.model.coerce import mapping, mappings, text
+from olmc.load.validation.views import csv_of, policy_rules
+from olmc.model.coerce import mappings, text
 from olmc.model.gvk import GVK, gvk_of, split_api_version
+from olmc.model.objects import metadata_of
 from olmc.model.workspace import Bundle
 from olmc.rules import validation as rules
 from olmc.semver import Version, tolerant_or_none
@@ -40,9 +41,9 @@ class Removed(NamedTuple):
 
 def removed_api_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
     """APIs in a bundle that Kubernetes has removed: a failure in the version that is asked for, else advice."""
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     place = csv.place("spec", "minKubeVersion")
-    wanted, least = settings.kubernetes, text(csv.spec.get("minKubeVersion"))
+    wanted, least = settings.kubernetes, csv.min_kube_version
     for given, told in (
         (wanted, f"invalid value informed via the k8s key option : {wanted}"),
         (
@@ -94,16 +95,16 @@ def _objects(bundle: Bundle, minor: int) -> dict[str, list[str]]:
         obj = file.manifest.object
         if gvk_of(obj) in removed:
             kind = "CRD" if obj["kind"] == CRD_KIND else obj["kind"]
-            found.setdefault(kind, []).append(text(mapping(obj.get("metadata")).get("name")))
+            found.setdefault(kind, []).append(text(metadata_of(obj).get("name")))
     return found
 
 
 def _removed_in_1_25(bundle: Bundle) -> Removed:
-    csv = CsvView(bundle.csv)
+    csv = csv_of(bundle.csv)
     found = _objects(bundle, 25)
     described: set[str] = set()
     for relation in ("owned", "required"):
-        for index, item in enumerate(csv.descriptions("customresourcedefinitions", relation)):
+        for index, item in enumerate(csv.crd_descriptions(relation)):
             for number, resource in enumerate(mappings(item.get("resources"))):
                 kind = text(resource.get("kind"))
                 described.add(f"{kind.lower()}s")
@@ -113,7 +114,7 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
     soft = [
         f"{_STRATEGY}.{field[0].upper()}{field[1:]}[{rule.permission}].Rules[{rule.number}]"
         for field in ("clusterPermissions", "permissions")
-        for rule in csv.rules(field)
+        for rule in policy_rules(csv, field)
         if _SOFT_GROUP in rule.names("apiGroups") and _SOFT_RESOURCE in rule.names("resources")
     ]
     return Removed(25, found, {_SOFT_RESOURCE: soft} if soft and _SOFT_RESOURCE not in described else {})
