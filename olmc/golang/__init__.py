@@ -1,7 +1,5 @@
 """What OLM and the API server make of values beyond JSON: hashes, names, defaults, and which names are valid."""
 
-from olmc.gojson import DecodeError, decode, encode, encode_plain
-from olmc.gojson.quantity import quantity
 from olmc.golang.hashes import (
     binding_hash,
     content_hash,
@@ -33,19 +31,15 @@ from olmc.golang.validation import (
 )
 
 __all__ = [
-    "DecodeError",
     "binding_hash",
     "binding_name",
     "cluster_role_name",
     "component_label_key",
     "content_hash",
     "content_hash_rules",
-    "decode",
     "deep_hash",
     "default_csv",
     "deployment_spec_hash",
-    "encode",
-    "encode_plain",
     "fnv64a_hex",
     "gvk_hash",
     "h62",
@@ -56,7 +50,6 @@ __all__ = [
     "is_qualified_name",
     "list_map_conflicts",
     "operator_group_role_name",
-    "quantity",
     "random_suffix",
     "rbac_name",
     "role_name",
