@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from olmc.api import compile
 from olmc.generate.apply_phases import Defined, defined_kinds, is_issued, second_phase
 from olmc.golang.unmarshal import unmarshal
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.kube_version import full_kube_version

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import GoTypeError, decode, fnv64a_hex
-from olmc.kube.crd_validation import creation_errors, update_errors
-from olmc.kube.field_errors import Keys, invalid_text
+from olmc.kube.api_validation.crds import creation_errors, update_errors
+from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
 from olmc.model.objects import KubernetesObject, Rendered
 from olmc.profiles.ownership import ALONGSIDE, managed_labels, with_labels
@@ -154,7 +154,9 @@ def _resource_problems(name: str, new: KubernetesObject, old: KubernetesObject, 
     objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
-    from olmc.kube.schema_validation import violations  # few CRDs have instances, and imports take their time
+    from olmc.kube.api_validation.schema_values import (
+        violations,  # few CRDs have instances, and imports take their time
+    )
 
     served_before = _version_names(old, served=True)
     for version in spec.get("versions") or ():

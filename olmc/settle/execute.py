@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.kube.field_errors import Keys
+from olmc.kube.api_validation.field import Keys
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import Identity
 from olmc.model.operators import OLM_GROUP, Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.kube.field_errors import invalid_text
+from olmc.kube.api_validation.field import invalid_text
 from olmc.model.cluster import Cluster, Installation, Member, Name
 from olmc.model.objects import Identity, KubernetesObject, Rendered
 from olmc.model.operators import OLM_GROUP, Csv, Group, apiservice_name
@@ -246,8 +246,8 @@ def _configuration_problem(webhook: Mapping[str, Any]) -> str:
     kind = kinds.get(webhook.get("type") or "")
     if kind is None:
         return ""
-    from olmc.kube.field_path import Path  # few operators have webhooks, and imports take their time
-    from olmc.kube.webhook_validation import webhook_errors
+    from olmc.kube.api_validation.field import Path  # few operators have webhooks, and imports take their time
+    from olmc.kube.api_validation.webhooks import webhook_errors
 
     service = {"path": webhook["webhookPath"]} if webhook.get("webhookPath") is not None else {}
     entry = {**webhook, "name": webhook.get("generateName"), "clientConfig": {"service": service}}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
-from olmc.kube.field_errors import Keys
+from olmc.kube.api_validation.field import Keys
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.golang.errors import json_kind
 from olmc.golang.numbers import quoted
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs.properties import LIST, canonical, raw
 from olmc.load.catalogs.shapes import Shape, list_of, octets, renamed, struct, text
 from olmc.load.catalogs.troubles import Keys, Trouble

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from olmc.golang.numbers import quoted
 from olmc.golang.semver import Version, parse_strict
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
 from olmc.load.catalogs.shapes import Shape, flag, list_of, renamed, struct, text

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.golang.numbers import quoted
-from olmc.kube.field_errors import aggregated
-from olmc.kube.object_meta import metadata_errors
+from olmc.kube.api_validation.field import aggregated
+from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile

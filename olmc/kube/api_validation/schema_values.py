@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from olmc.golang import encode_plain, regexp
 from olmc.golang.numbers import number_text, quoted
-from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
-from olmc.kube.field_path import Path
+from olmc.kube.api_validation.field import FieldError, Path, Shown, aggregated
 from olmc.model.values import mapping
 
 _NUMBER_BOUNDS = (
@@ -25,19 +24,19 @@ _NEARLY = 1e-9
 
 
 class _At(NamedTuple):
-    """Where a value stands: the field and keys of the whole, the path below it, and whether a schema's format counts
-    that the API server doesn't know."""
+    """Where a value stands: the whole, the path below it, and whether a schema's format counts that the API server
+    doesn't know."""
 
-    field: str
-    keys: Keys
+    whole: Path
     path: str = ""
     any_format: bool = False
 
     def below(self, step: str) -> _At:
         return self._replace(path=self.path + step)
 
-    def full(self) -> str:
-        return f"{self.field}.{self.path.removeprefix('.')}" if self.path else self.field
+    @property
+    def full(self) -> Path:
+        return self.whole.called(self.path.removeprefix(".")) if self.path else self.whole
 
 
 class _Found(NamedTuple):
@@ -52,7 +51,7 @@ _Check = Callable[[Mapping[str, Any], Any, _At], _Found]
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
-    problems = _judged(schema, obj, _At("[]", ())).problems
+    problems = _judged(schema, obj, _At(Path("[]"))).problems
     return aggregated(problems) if problems else ""
 
 
@@ -61,7 +60,7 @@ def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[Fi
 
     Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
     """
-    return list(_judged(schema, value, _At(path.field, path.keys, any_format=True)).problems)
+    return list(_judged(schema, value, _At(path, any_format=True)).problems)
 
 
 def _judged(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
@@ -95,17 +94,17 @@ def _together(parts: Iterable[_Found], held: int = 0) -> _Found:
 
 def _invalid(at: _At, value: Any, text: str) -> _Found:
     shown = value if isinstance(value, str) else Shown(_shown(value))
-    return _Found((invalid(at.full(), shown, f"{at.path} in body {text}", at.keys),))
+    return _Found((at.full.invalid(shown, f"{at.path} in body {text}"),))
 
 
 def _too_many(at: _At, number: int, most: int) -> _Found:
     detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    return _Found((FieldError(at.full(), "Too many", at.keys, detail, number),))
+    return _Found((at.full.too_many(number, most)._replace(detail=detail),))
 
 
 def _composite(at: _At, text: str) -> FieldError:
     """A problem of several schemas together, which has no place but the whole's."""
-    return invalid(at.field, "", f"{quoted(at.path)} must {text}", at.keys)
+    return at.whole.invalid("", f"{quoted(at.path)} must {text}")
 
 
 def _shown(value: Any) -> str:
@@ -171,7 +170,7 @@ def _text(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
     most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
     if most is not None and len(value) > most:
         detail = f"may not be more than {most} byte{'' if most == 1 else 's'}"
-        return _Found((FieldError(at.full(), "Too long", at.keys, detail),))
+        return _Found((at.full.too_long(most)._replace(detail=detail),))
     if least is not None and len(value) < least:
         return _invalid(at, value, f"should be at least {least} chars long")
     if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
@@ -235,9 +234,9 @@ def _chosen(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
     choices = schema.get("enum")
     if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
         return _Found()
-    supported = ", ".join(quoted(c if isinstance(c, str) else encode_plain(c).decode()) for c in choices)
+    supported = [choice if isinstance(choice, str) else encode_plain(choice).decode() for choice in choices]
     shown = "null" if value is None else value if isinstance(value, str) else Shown(_shown(value))
-    return _Found((FieldError(at.full(), "Unsupported value", at.keys, f"supported values: {supported}", shown),))
+    return _Found((at.full.unsupported(shown, supported),))
 
 
 def _same(value: Any, choice: Any) -> bool:
@@ -259,10 +258,10 @@ def _fields(schema: Mapping[str, Any], value: Mapping[str, Any], at: _At) -> _Fo
             parts.append(_judged(others, item, at.below(f".{key}")))
         elif others is False:
             detail = f"{at.path}.{key} in body is a forbidden property"
-            parts.append(_Found((invalid(at.full(), key, detail, at.keys),)))
+            parts.append(_Found((at.full.invalid(key, detail),)))
     for key in schema.get("required") or ():
         if key not in value:
-            parts.append(_Found((required(at.below(f".{key}").full(), at.keys),)))
+            parts.append(_Found((at.below(f".{key}").full.required(),)))
     return _together(parts)
 
 

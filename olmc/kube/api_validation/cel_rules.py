@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.kube.crd_printing import printed_rule
-from olmc.kube.field_errors import FieldError
-from olmc.kube.schema_place import META_FIELDS, Place, at
+from olmc.kube.api_validation.crd_internal import printed_rule
+from olmc.kube.api_validation.field import FieldError
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at
 from olmc.model.values import mapping, mappings, text
 
 if TYPE_CHECKING:

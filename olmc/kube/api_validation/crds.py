@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import is_dns1035_label, is_dns1123_subdomain
-from olmc.kube.conversion_validation import conversion_errors
-from olmc.kube.crd_internal import Crd, Version, any_schema, internal, stored_versions
-from olmc.kube.crd_parts import CrdRules, part_errors
-from olmc.kube.crd_printing import printed_versions
-from olmc.kube.field_errors import FieldError, Shown
-from olmc.kube.field_path import Path
-from olmc.kube.object_meta import content_errors, metadata_errors
-from olmc.model.values import mapping, text, texts
+from olmc.kube.api_validation.crd_internal import Crd, Version, any_schema, internal, printed_versions, stored_versions
+from olmc.kube.api_validation.crd_versions import CrdRules, part_errors, rules_for_update
+from olmc.kube.api_validation.field import IMMUTABLE, FieldError, Path, Shown, Struct
+from olmc.kube.api_validation.metadata import content_errors, metadata_errors
+from olmc.kube.api_validation.names import kind_problems
+from olmc.kube.api_validation.webhooks import conversion_errors
+from olmc.model.values import mapping, text
 
 APPROVAL = "api-approved.kubernetes.io"
 _SPEC = Path("spec", ("spec",))
@@ -66,8 +65,6 @@ def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldE
     strict = CrdRules(any_certificate=False)
     if not (errors := _errors_of_update(held, was, strict)):
         return []
-    from olmc.kube.crd_ratcheting import rules_for_update  # few updates are refused, and imports take their time
-
     rules = rules_for_update(held, was, strict)
     return errors if rules == strict else _errors_of_update(held, was, rules)
 
@@ -141,8 +138,7 @@ def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
     with_status = {version.name: version.own.has_status for version in reversed(versions)}
     for index, version in enumerate(versions):
         path = _VERSIONS.item(index)
-        if problems := is_dns1035_label(version.name):
-            yield path.child("name").invalid(version.name, ",".join(problems))
+        yield from path.child("name").all_invalid(version.name, _label_problem(version.name))
         yield from path.child("deprecationWarning").all_invalid(version.warning, _warning_problems(version))
         has_status = with_status[version.name] if per_version else crd.shared.has_status
         yield from part_errors(version.own, (index, version.name), has_status, rules)
@@ -154,9 +150,10 @@ def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
     for problem in problems:
         shown = printed_versions(None if crd.versions is None else [version.printed for version in versions])
         yield _VERSIONS.invalid(shown, problem)
-    if versions and versions[0].name and (problems := is_dns1035_label(versions[0].name)):
+    if versions and (name := versions[0].name):
         # The API server takes the first version for that of v1beta1's spec.
-        yield Path("spec.version", _VERSIONS.item(0).child("name").keys).invalid(versions[0].name, ",".join(problems))
+        path = Path("spec.version", _VERSIONS.item(0).child("name").keys)
+        yield from path.all_invalid(name, _label_problem(name))
 
 
 def _warning_problems(version: Version) -> Iterator[str]:
@@ -176,29 +173,31 @@ def _warning_problems(version: Version) -> Iterator[str]:
         yield f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
 
 
-def name_errors(names: Mapping[str, Any]) -> Iterator[FieldError]:
+def name_errors(given: Mapping[str, Any]) -> Iterator[FieldError]:
     """What is wrong with `spec.names`, defaults included."""
-    path = _SPEC.child("names")
-    found = {field: text(names.get(field)) for field in ("plural", "singular", "kind", "listKind")}
-    for field, name in found.items():
-        if not name:
-            yield path.child(field).required()
-    for field, name in found.items():
-        mixed_case = field in ("kind", "listKind")
-        problems = is_dns1035_label(name.lower() if mixed_case else name)
-        if name and problems:
-            prefix = "may have mixed case, but should otherwise match: " if mixed_case else ""
-            yield path.child(field).invalid(name, prefix + ",".join(problems))
-    yield from _list_errors(texts(names.get("shortNames")), path.child("shortNames"))
-    if found["kind"] and found["kind"] == found["listKind"]:
-        yield path.child("listKind").invalid(found["listKind"], "kind and listKind may not be the same")
-    yield from _list_errors(texts(names.get("categories")), path.child("categories"))
+    names = Struct(given, _SPEC.child("names"))
+    fields = ("plural", "singular", "kind", "listKind")
+    for field in fields:
+        if not names.text(field):
+            yield names.at(field).required()
+    for field in fields:
+        yield from names.optional_text(field, kind_problems if field in ("kind", "listKind") else _label_problem)
+    yield from _list_errors(names, "shortNames")
+    list_kind = names.text("listKind")
+    if list_kind and names.text("kind") == list_kind:
+        yield names.at("listKind").invalid(list_kind, "kind and listKind may not be the same")
+    yield from _list_errors(names, "categories")
 
 
-def _list_errors(names: list[str], path: Path) -> Iterator[FieldError]:
-    for index, name in enumerate(names):
-        if problems := is_dns1035_label(name):
-            yield path.item(index).invalid(name, ",".join(problems))
+def _label_problem(name: str) -> list[str]:
+    """What is wrong with a name as a DNS label, in one sentence."""
+    problems = is_dns1035_label(name)
+    return [",".join(problems)] if problems else []
+
+
+def _list_errors(names: Struct, field: str) -> Iterator[FieldError]:
+    for name, path in names.items(field):
+        yield from path.all_invalid(name, _label_problem(name))
 
 
 def _immutable_errors(held: Crd, was: Crd) -> Iterator[FieldError]:
@@ -208,7 +207,7 @@ def _immutable_errors(held: Crd, was: Crd) -> Iterator[FieldError]:
     lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if was.is_established else []
     for path, (value, before) in [*lasting, (_SPEC.child("group"), groups), (names.child("plural"), plurals)]:
         if value != before:
-            yield path.invalid(value, "field is immutable")
+            yield path.invalid(value, IMMUTABLE)
 
 
 def _stored_errors(crd: Crd) -> Iterator[FieldError]:
@@ -218,7 +217,7 @@ def _stored_errors(crd: Crd) -> Iterator[FieldError]:
         return
     for index, version in enumerate(crd.versions or ()):
         if version.storage and version.name not in crd.stored:
-            yield path.at(index).invalid(Shown.json(crd.stored), f"must have the storage version {version.name}")
+            yield path.keyed(index).invalid(Shown.json(crd.stored), f"must have the storage version {version.name}")
     names = {version.name for version in crd.versions or ()}
     for index, stored in enumerate(crd.stored):
         if stored not in names:

@@ -10,12 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang.numbers import SPACES
-from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
-from olmc.kube.field_errors import FieldError, Shown
-from olmc.kube.field_path import Path
-from olmc.kube.schema_fields import follow
-from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
-from olmc.kube.structural_schema import conversion_error, structural_errors
+from olmc.kube.api_validation.crd_internal import SCHEMA_FIELDS, printed_items, printed_schema
+from olmc.kube.api_validation.field import FieldError, Path, Shown
+from olmc.kube.api_validation.structural_schema import (
+    META_FIELDS,
+    Place,
+    at,
+    conversion_error,
+    follow,
+    is_plain,
+    structural_errors,
+)
 from olmc.model.values import mapping, mappings, text, texts
 
 Schema = Mapping[str, Any]
@@ -100,7 +105,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
 def _default_errors(schema: Schema, root: Path, rules: SchemaRules) -> list[FieldError]:
     if not _has_defaults(schema):
         return []
-    from olmc.kube.schema_defaults import (
+    from olmc.kube.api_validation.schema_defaults import (
         schema_default_errors,  # few schemas have defaults, and imports take their time
     )
 
@@ -175,7 +180,9 @@ def _check(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> No
             judged.errors.extend(extension_errors(schema, place, judged.rules))
     # Expressions are compiled where nothing else is wrong, here or below.
     if "x-kubernetes-validations" in schema and judged.expressions and len(judged.errors) == before:
-        from olmc.kube.cel_rules import expression_errors  # few schemas have rules, and imports take their time
+        from olmc.kube.api_validation.cel_rules import (
+            expression_errors,  # few schemas have rules, and imports take their time
+        )
 
         is_resource = isinstance(place, Path)
         judged.expression_errors.extend(expression_errors(schema, place, is_resource=is_resource))
