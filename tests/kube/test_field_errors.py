@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.kube.api_validation.field import FieldError, Path, Shown, invalid_text
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, invalid_text
 
 
 def text(*errors: FieldError) -> str:
@@ -22,7 +22,7 @@ def test_several_errors_stand_in_brackets_and_none_twice() -> None:
 
 
 def test_a_structure_is_shown_as_json_in_its_own_order() -> None:
-    error = Path("roleRef", ("roleRef",)).invalid(Shown.json({"Name": "b", "Kind": "<a>"}), "cannot change roleRef")
+    error = Path("roleRef", ("roleRef",)).invalid(JsonText.of({"Name": "b", "Kind": "<a>"}), "cannot change roleRef")
     assert str(error) == r'roleRef: Invalid value: {"Name":"b","Kind":"\u003ca\u003e"}: cannot change roleRef'
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
-from olmc.kube.api_validation.field import IMMUTABLE, FieldError, Path, Shown, Struct, between
+from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct, between
 from olmc.kube.api_validation.metadata import label_errors, metadata_errors
 from olmc.kube.api_validation.names import config_key_problems, ip_problems, port_errors, port_number_problems, size
 from olmc.model.values import text
@@ -167,7 +167,7 @@ def cluster_ip_change(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Fi
     if not addresses or addresses == _cluster_ips(before):
         return []
     path = Path("spec.clusterIPs[0]", ("spec", "clusterIP"))
-    return [path.invalid(Shown.json(addresses), "may not change once set")]
+    return [path.invalid(JsonText.of(addresses), "may not change once set")]
 
 
 def _cluster_ips(service: Struct) -> list[str]:
@@ -229,10 +229,10 @@ def _cluster_ip_errors(service: Struct, kind: str, addresses: list[str]) -> Iter
         return
     path, first = service.at("clusterIPs"), service.text("clusterIP")
     if _HEADLESS in addresses:
-        yield path.invalid(Shown.json(addresses), "'None' must be the first and only value")
+        yield path.invalid(JsonText.of(addresses), "'None' must be the first and only value")
         return
     if first and addresses[0] != first:
-        yield path.invalid(Shown.json(addresses), "first value must match `clusterIP`")
+        yield path.invalid(JsonText.of(addresses), "first value must match `clusterIP`")
     for index, address in enumerate(addresses):
         yield from path.item(index).all_invalid(address, ip_problems(address))
 
@@ -261,5 +261,5 @@ def _repeated_port_errors(service: Struct) -> Iterator[FieldError]:
             shown = {
                 "Name": "", "Protocol": protocol, "AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0,
             }  # fmt: skip
-            yield port.path.duplicate(Shown.json(shown))
+            yield port.path.duplicate(JsonText.of(shown))
         seen.add((protocol, number))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.golang import encode_plain
-from olmc.kube.api_validation.field import Shown
+from olmc.kube.api_validation.field import JsonText
 from olmc.model.values import mapping, mappings, text, texts
 
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
@@ -196,23 +196,23 @@ _MAPS = ("properties", "patternProperties", "definitions")
 _LISTS = ("allOf", "oneOf", "anyOf")
 
 
-def printed_schema(schema: Mapping[str, Any]) -> Shown:
-    return Shown(_schema(schema))
+def printed_schema(schema: Mapping[str, Any]) -> JsonText:
+    return JsonText(_schema(schema))
 
 
-def printed_items(items: Any) -> Shown:
+def printed_items(items: Any) -> JsonText:
     """The `items` of a schema."""
-    return Shown(_items(items))
+    return JsonText(_items(items))
 
 
-def printed_rule(rule: Mapping[str, Any]) -> Shown:
+def printed_rule(rule: Mapping[str, Any]) -> JsonText:
     """A rule in CEL."""
-    return Shown(_object(rule, _RULE, {}))
+    return JsonText(_object(rule, _RULE, {}))
 
 
-def printed_versions(versions: Sequence[Mapping[str, Any]] | None) -> Shown:
+def printed_versions(versions: Sequence[Mapping[str, Any]] | None) -> JsonText:
     """The versions of a CRD; None is printed as null."""
-    return Shown(_NULL if versions is None else _list(_printed_version(each) for each in versions))
+    return JsonText(_NULL if versions is None else _list(_printed_version(each) for each in versions))
 
 
 def _object(value: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], written: Mapping[str, str]) -> str:

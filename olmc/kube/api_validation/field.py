@@ -20,13 +20,13 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 
 
-class Shown(NamedTuple):
+class JsonText(NamedTuple):
     """A value that an error prints as this text: a structure, of which today's API servers write the JSON."""
 
     text: str
 
     @classmethod
-    def json(cls, value: Any) -> Shown:
+    def of(cls, value: Any) -> JsonText:
         """The JSON of a value with its keys in the order that they have."""
         return cls(encode_decoded(value).decode())
 
@@ -72,7 +72,7 @@ def printed(value: Any) -> str:
 
     The tuple stands for a list of structures, of which Kubernetes would dump the memory, addresses included.
     """
-    if isinstance(value, Shown):
+    if isinstance(value, JsonText):
         return value.text
     if isinstance(value, str):
         return quoted(value)
@@ -242,9 +242,9 @@ def between(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def typed(value: str) -> Shown:
+def typed(value: str) -> JsonText:
     """A text of a type of its own, such as a policy, which errors print as JSON."""
-    return Shown.json(value)
+    return JsonText.of(value)
 
 
 def integer(value: Any) -> int | None:

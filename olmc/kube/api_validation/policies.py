@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang import is_dns1123_subdomain
-from olmc.kube.api_validation.field import IMMUTABLE, FieldError, Path, Shown, Struct
+from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import metadata_errors, selector_errors
 from olmc.kube.api_validation.names import path_segment_problems, percent_problems, port_errors
 from olmc.model.rbac import RBAC
@@ -61,10 +61,10 @@ def _rules_errors(role: Obj, *, namespaced: bool) -> Iterator[FieldError]:
             yield from rule.required("resources", detail="resource rules must supply at least one resource")
             continue
         if namespaced:
-            yield path.invalid(Shown.json(urls), "namespaced rules cannot apply to non-resource URLs")
+            yield path.invalid(JsonText.of(urls), "namespaced rules cannot apply to non-resource URLs")
         if any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
             detail = "rules cannot apply to both regular resources and non-resource URLs"
-            yield path.invalid(Shown.json(urls), detail)
+            yield path.invalid(JsonText.of(urls), detail)
 
 
 def role_binding_errors(binding: Obj) -> list[FieldError]:
@@ -89,7 +89,7 @@ def role_ref_change(new: Obj, old: Obj) -> list[FieldError]:
     """Why the API server refuses a binding in the place of another: the role that it refers to stays (R-CAT-702)."""
     reference = _role_ref(new)
     path = Path("roleRef", ("roleRef",))
-    return [] if reference == _role_ref(old) else [path.invalid(Shown.json(reference), "cannot change roleRef")]
+    return [] if reference == _role_ref(old) else [path.invalid(JsonText.of(reference), "cannot change roleRef")]
 
 
 def _role_ref(binding: Obj) -> dict[str, str]:
@@ -138,7 +138,7 @@ def network_policy_errors(obj: Obj) -> list[FieldError]:
                 errors += _peer_errors(peer)
     kinds = policy.items("policyTypes")
     if len(kinds) > len(_DIRECTIONS):
-        shown = Shown.json(policy.texts("policyTypes"))
+        shown = JsonText.of(policy.texts("policyTypes"))
         return [*errors, policy.at("policyTypes").invalid(shown, "may not specify more than two policyTypes")]
     return [*errors, *(path.unsupported(kind, _DIRECTIONS) for kind, path in kinds if kind not in _DIRECTIONS)]
 
@@ -211,7 +211,7 @@ def disruption_budget_errors(obj: Obj) -> list[FieldError]:
             "MinAvailable": least, "Selector": budget.get("selector"), "MaxUnavailable": most,
             "UnhealthyPodEvictionPolicy": policy,
         }  # fmt: skip
-        errors.append(budget.path.invalid(Shown.json(shown), "minAvailable and maxUnavailable cannot be both set"))
+        errors.append(budget.path.invalid(JsonText.of(shown), "minAvailable and maxUnavailable cannot be both set"))
     errors += _share_errors(budget, "minAvailable")
     errors += _share_errors(budget, "maxUnavailable")
     errors += selector_errors(budget.child("selector"))

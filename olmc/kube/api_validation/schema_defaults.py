@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import GoTypeError, decode, encode_plain
-from olmc.kube.api_validation.field import FieldError, Path, Shown, aggregated
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.names import kind_problems, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
@@ -89,7 +89,7 @@ def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Ite
 
 
 def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | bool | int) else Shown(encode_plain(value).decode())
+    return value if isinstance(value, str | bool | int) else JsonText(encode_plain(value).decode())
 
 
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:

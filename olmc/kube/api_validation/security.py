@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.golang import is_dns1123_subdomain
 from olmc.golang.numbers import quoted
-from olmc.kube.api_validation.field import FieldError, Path, Shown, Struct, between, integer, typed
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct, between, integer, typed
 from olmc.kube.api_validation.names import MAX_ID, descending_path_problems, size
 from olmc.model.values import text
 
@@ -94,7 +94,7 @@ def _escalation_errors(context: Struct) -> Iterator[FieldError]:
         yield context.path.invalid(_shown_context(context.fields), detail)
 
 
-def _shown_context(context: Mapping[str, Any]) -> Shown:
+def _shown_context(context: Mapping[str, Any]) -> JsonText:
     """A security context as errors print it: by the names that its fields have in Go, also those that are unset."""
     shown: dict[str, Any] = {}
     for field, (name, parts) in _SHOWN_FIELDS.items():
@@ -102,7 +102,7 @@ def _shown_context(context: Mapping[str, Any]) -> Shown:
         if parts and isinstance(value, dict):
             value = {called: zero if value.get(key) is None else value[key] for key, (called, zero) in parts.items()}
         shown[name] = value
-    return Shown.json(shown)
+    return JsonText.of(shown)
 
 
 def pod_security_errors(pod: Struct) -> Iterator[FieldError]:
@@ -160,7 +160,7 @@ def _seccomp_errors(profile: Struct | None) -> Iterator[FieldError]:
     elif kind == "Localhost":
         yield from profile.optional_text("localhostProfile", descending_path_problems)
     elif local is not None:
-        shown = Shown.json({"Type": kind, "LocalhostProfile": local})
+        shown = JsonText.of({"Type": kind, "LocalhostProfile": local})
         yield path.invalid(shown, "can only be set when seccomp type is Localhost")
 
 

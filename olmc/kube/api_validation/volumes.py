@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain
 from olmc.golang.quantity import thousandths
-from olmc.kube.api_validation.field import FieldError, Shown, Struct, between, typed
+from olmc.kube.api_validation.field import FieldError, JsonText, Struct, between, typed
 from olmc.kube.api_validation.metadata import annotation_errors, label_errors, selector_errors
 from olmc.kube.api_validation.names import backstep_problems, descending_path_problems, size
 from olmc.kube.api_validation.projections import downward_file_errors, item_errors, mode_errors, projection_errors
@@ -190,7 +190,7 @@ def _fibre_channel(source: Struct) -> Iterator[FieldError]:
     if not names and not source.get("wwids"):
         yield path.required("must specify either targetWWNs or wwids, but not both")
     if names and source.get("wwids"):
-        yield path.invalid(Shown.json(names), "targetWWNs and wwids can not be specified simultaneously")
+        yield path.invalid(JsonText.of(names), "targetWWNs and wwids can not be specified simultaneously")
     if names and source.integer("lun") is None:
         yield source.at("lun").required("lun is required if targetWWNs is specified")
     elif names:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.golang import is_dns1035_label, is_dns1123_subdomain
-from olmc.kube.api_validation.field import FieldError, Path, Shown, Struct
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import selector_errors
 from olmc.kube.api_validation.names import port_number_problems
 from olmc.model.values import text
@@ -62,7 +62,7 @@ def webhook_errors(given: Mapping[str, Any], path: Path, *, mutating: bool) -> I
     if not versions:
         yield place.required(f"must specify one of {', '.join(REVIEW_VERSIONS)}")
     elif set(versions).isdisjoint(REVIEW_VERSIONS):
-        yield place.invalid(Shown.json(versions), f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
+        yield place.invalid(JsonText.of(versions), f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
 
 def _name_problems(name: str) -> list[str]:
@@ -96,7 +96,7 @@ def _star_errors(rule: Struct, field: str, what: str) -> Iterator[FieldError]:
     if not values:
         yield rule.at(field).required()
     elif "*" in values and len(values) > 1:
-        yield rule.at(field).invalid(Shown.json(values), f"if '*' is present, must not specify other {what}")
+        yield rule.at(field).invalid(JsonText.of(values), f"if '*' is present, must not specify other {what}")
 
 
 def _resource_errors(resources: Sequence[tuple[str, Path]], path: Path) -> Iterator[FieldError]:
@@ -120,10 +120,10 @@ def _resource_errors(resources: Sequence[tuple[str, Path]], path: Path) -> Itera
             whole_subresources |= {subresource} if kind == "*" else set()
     names = [resource for resource, _ in resources]
     if len(names) > 1 and "*/*" in names:
-        yield path.invalid(Shown.json(names), "if '*/*' is present, must not specify other resources")
+        yield path.invalid(JsonText.of(names), "if '*/*' is present, must not specify other resources")
     if "*" in names and is_last_plain:
         detail = "if '*' is present, must not specify other resources without subresources"
-        yield path.invalid(Shown.json(names), detail)
+        yield path.invalid(JsonText.of(names), detail)
 
 
 def _url_path_errors(service: Struct) -> Iterator[FieldError]:
@@ -183,7 +183,7 @@ def _client_errors(client: Struct, any_certificate: bool) -> Iterator[FieldError
     bundle = client.text("caBundle")
     if not any_certificate and has_no_certificate(bundle):
         detail = "unable to load root certificates: unable to parse bytes as PEM block"
-        yield client.at("caBundle").invalid(Shown.json(bundle), detail)
+        yield client.at("caBundle").invalid(JsonText.of(bundle), detail)
 
 
 def _url_errors(url: str, path: Path) -> Iterator[FieldError]:

@@ -22,7 +22,7 @@ from olmc.kube.api_validation.containers import (
     containers_errors,
     init_containers_errors,
 )
-from olmc.kube.api_validation.field import IMMUTABLE, FieldError, Path, Shown, Struct, integer, typed
+from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct, integer, typed
 from olmc.kube.api_validation.metadata import annotation_errors, label_errors, metadata_errors, selector_errors
 from olmc.kube.api_validation.names import MAX_INT32, ip_problems, percent_problems, search_domain_errors
 from olmc.kube.api_validation.scheduling import (
@@ -75,7 +75,7 @@ def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldE
     errors = creation_errors(new)
     after, before = (Struct(deployment, Path()).child("spec") for deployment in (new, old))
     if _comparable(after.pointer("selector")) != _comparable(before.pointer("selector")):
-        errors.append(after.at("selector").invalid(Shown.json(after.get("selector")), IMMUTABLE))
+        errors.append(after.at("selector").invalid(JsonText.of(after.get("selector")), IMMUTABLE))
     return errors
 
 
@@ -110,15 +110,15 @@ def _selected_errors(spec: Struct) -> Iterator[FieldError]:
     yield from errors
     is_empty = selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions")
     if is_empty:
-        yield path.invalid(Shown.json(spec.get("selector")), "empty selector is invalid for deployment")
+        yield path.invalid(JsonText.of(spec.get("selector")), "empty selector is invalid for deployment")
     if errors:
-        yield path.invalid(Shown.json(spec.get("selector")), "invalid label selector")
+        yield path.invalid(JsonText.of(spec.get("selector")), "invalid label selector")
         return
     template = spec.child("template")
     labels = template.child("metadata").get("labels") or None
     if not is_empty and not selects(spec.get("selector"), mapping(labels)):
         detail = "`selector` does not match template `labels`"
-        yield template.at("metadata", "labels").invalid(Shown.json(labels), detail)
+        yield template.at("metadata", "labels").invalid(JsonText.of(labels), detail)
     yield from template_errors(template)
     # What pods may be, but not those of a Deployment:
     pod = template.child("spec")
@@ -136,7 +136,7 @@ def _strategy_errors(strategy: Struct) -> Iterator[FieldError]:
         yield from _rolling_errors(strategy.child("rollingUpdate"))
     else:
         update = rolling and {name: rolling.fields.get(field, 0) for field, name in _ROLLING.items()}
-        shown = Shown.json({"Type": kind, "RollingUpdate": update})
+        shown = JsonText.of({"Type": kind, "RollingUpdate": update})
         yield strategy.path.unsupported(shown, ("Recreate", "RollingUpdate"))
 
 
@@ -238,7 +238,7 @@ def _claim_errors(pod: Struct) -> Iterator[FieldError]:
         else:
             yield from claim.required_text("name", is_dns1123_label)
         names |= {name} if name else set()
-        shown = Shown.json({"Name": name, **{called: claim.get(field) for field, called in sources.items()}})
+        shown = JsonText.of({"Name": name, **{called: claim.get(field) for field, called in sources.items()}})
         number = sum(map(claim.has, sources))
         if number > 1:
             detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
@@ -269,15 +269,15 @@ def _dns_errors(pod: Struct) -> Iterator[FieldError]:
         yield path.required("must provide at least one DNS nameserver when `dnsPolicy` is None")
         return
     if len(servers) > _MAX_NAMESERVERS:
-        yield path.invalid(Shown.json(servers), f"must not have more than {_MAX_NAMESERVERS} nameservers")
+        yield path.invalid(JsonText.of(servers), f"must not have more than {_MAX_NAMESERVERS} nameservers")
     for server, place in config.items("nameservers"):
         yield from place.all_invalid(server, ip_problems(server))
     path = config.at("searches")
     if len(searches) > _MAX_SEARCHES:
-        yield path.invalid(Shown.json(searches), f"must not have more than {_MAX_SEARCHES} search paths")
+        yield path.invalid(JsonText.of(searches), f"must not have more than {_MAX_SEARCHES} search paths")
     if len(" ".join(searches)) > _MAX_SEARCH_CHARACTERS:
         detail = f"must not have more than {_MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
-        yield path.invalid(Shown.json(searches), detail)
+        yield path.invalid(JsonText.of(searches), detail)
     for search, place in config.items("searches"):
         yield from search_domain_errors(search, place)
     for option in config.structs("options"):
