@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.kube.api_validation.field import FieldError, JsonText, Path, invalid_text
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct, invalid_text
 
 
 def text(*errors: FieldError) -> str:
@@ -29,3 +29,18 @@ def test_a_structure_is_shown_as_json_in_its_own_order() -> None:
 def test_a_core_kind_has_no_group() -> None:
     error = Path("a", ("a",)).duplicate(1)
     assert invalid_text("Service", "", "web", [error]).startswith('Service "web" is invalid: a:')
+
+
+def test_a_structure_gives_its_fields_in_their_types_whatever_they_are() -> None:
+    struct = Struct({"name": 1, "port": True, "items": "x", "inner": ["x"]}, Path("spec", ("spec",)))
+    assert (struct.text("name"), struct.number("port"), struct.integer("port")) == ("", 0, None)
+    assert (struct.structs("items"), struct.items("items"), struct.map("items")) == ([], [], {})
+    assert struct.pointer("inner") is None
+    assert struct.child("inner", "most") == Struct({}, Path("spec.inner.most", ("spec", "inner", "most")))
+
+
+def test_an_empty_text_is_unset_unless_it_is_behind_a_pointer() -> None:
+    struct = Struct({"policy": ""}, Path())
+    assert list(struct.unsupported("policy", ("Always",))) == []
+    (error,) = struct.unsupported("policy", ("Always",), is_pointer=True)
+    assert str(error) == 'policy: Unsupported value: "": supported values: "Always"'

@@ -20,11 +20,11 @@ from olmc.kube.api_validation.metadata import label_errors, metadata_errors
 from olmc.kube.api_validation.names import config_key_problems, ip_problems, port_errors, port_number_problems, size
 from olmc.model.values import text
 
-LIMIT = 1024 * 1024
+_LIMIT = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
 _REDACTED = "<secret contents redacted>"
 
-# What a Secret of a type must hold: all of these keys, or of those of BasicAuth one.
+# What a Secret of a type must hold: all of these keys, or of those of basic-auth one.
 _REQUIRED = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
@@ -53,8 +53,8 @@ def config_map_errors(obj: Mapping[str, Any]) -> list[FieldError]:
             errors += path.all_invalid(key, config_key_problems(key))
             if key in others:
                 errors.append(path.invalid(key, f"duplicate of key present in {other}"))
-    if sum(size(text(value)) for value in data.values()) + sum(map(_decoded_size, binary.values())) > LIMIT:
-        errors.append(Path("[]").too_long(LIMIT))
+    if sum(size(text(value)) for value in data.values()) + sum(map(_decoded_size, binary.values())) > _LIMIT:
+        errors.append(Path("[]").too_long(_LIMIT))
     return errors
 
 
@@ -70,8 +70,8 @@ def secret_errors(obj: Mapping[str, Any]) -> list[FieldError]:
     errors = metadata_errors(obj, is_dns1123_subdomain, namespaced=True)
     for key in sorted(data):
         errors += path.key(key).all_invalid(key, config_key_problems(key))
-    if sum(map(_decoded_size, data.values())) > LIMIT:
-        errors.append(path.too_long(LIMIT))
+    if sum(map(_decoded_size, data.values())) > _LIMIT:
+        errors.append(path.too_long(_LIMIT))
     return [*errors, *_secret_type_errors(secret, data, path)]
 
 
@@ -141,6 +141,7 @@ def service_errors(obj: Mapping[str, Any]) -> list[FieldError]:
     service = Struct(obj, Path()).child("spec")
     kind, addresses = service.text("type") or "ClusterIP", _cluster_ips(service)
     needs_ports = kind != "ExternalName" and addresses != [_HEADLESS]
+    # Services are names in DNS, which makes their names labels. The order is that of ValidateService.
     return [
         *metadata_errors(obj, is_dns1123_label, namespaced=True),
         *([service.at("ports").required()] if needs_ports and not service.structs("ports") else []),

@@ -67,10 +67,12 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> Crd:
     spec = mapping(crd.get("spec"))
     raw = mappings(spec.get("versions"))
     common = {key for key in _MOVED if raw and all(version.get(key) == raw[0].get(key) for version in raw)}
+    # Selectable fields are looked up in a schema, so they stay with the versions if the schemas do.
     if "schema" not in common:
         common.discard("selectableFields")
     shared = {key: raw[0][key] for key in common if raw[0].get(key) is not None}
     versions = [_version({key: value for key, value in version.items() if key not in common}) for version in raw]
+    # The server puts the storage version into the status before it looks whether it is there.
     storage = next((version.name for version in versions if version.storage), None)
     return Crd(
         metadata=mapping(crd.get("metadata")),
@@ -170,6 +172,7 @@ def _fields(spec: str) -> dict[str, tuple[str, str]]:
     return fields
 
 
+# Errors at the root of a schema print all of it, in the order of the fields of Go's type.
 SCHEMA_FIELDS = _fields(
     """id="" $schema="" $ref=null description="" type="" nullable=false format="" title="" default=null maximum=null
     exclusiveMaximum=false minimum=null exclusiveMinimum=false maxLength=null minLength=null pattern="" maxItems=null

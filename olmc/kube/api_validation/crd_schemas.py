@@ -91,6 +91,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     judgement = _Judgement(rules, is_judged and not structure, errors, [])
     _check(schema, root, _Context(), judgement)
     errors += judgement.expression_errors
+    # That a schema can't be converted is told where nothing else explains it.
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
@@ -138,6 +139,7 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
     """A schema and those in it, keyword by keyword, in the order of the API server."""
     kind, properties, items = schema.get("type"), schema.get("properties"), schema.get("items")
     before = len(judgement.errors)
+    # Nearly all schemas of a CRD have none of the keywords that can be wrong, so these are looked for together.
     is_odd = (kind and kind not in TYPES) or isinstance(items, list)
     if is_odd or "default" in schema or not _RARE.isdisjoint(schema):
         judgement.errors.extend(_keyword_errors(schema, place, context, judgement.rules))

@@ -19,7 +19,7 @@ from olmc.model.values import mapping, text, texts
 
 Schema = Mapping[str, Any]
 
-MOST_SELECTABLE = 8
+_MOST_SELECTABLE = 8
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SELECTABLE_TYPES = ("string", "boolean", "integer")
@@ -122,8 +122,8 @@ def _selectable_errors(part: Part, path: Path, *, is_shared: bool, many: bool) -
             if target.steps in seen:
                 yield place.duplicate(value)
             seen.add(target.steps)
-    if len(seen) > MOST_SELECTABLE and not many:
-        yield fields.too_many(len(seen), MOST_SELECTABLE)
+    if len(seen) > _MOST_SELECTABLE and not many:
+        yield fields.too_many(len(seen), _MOST_SELECTABLE)
 
 
 def _target_errors(target: FieldPath, value: str, path: Path) -> Iterator[FieldError]:
@@ -188,5 +188,5 @@ def _with_many_fields(new: Crd, old: Crd) -> Iterator[str]:
     before = {version.name: version.own for version in old.versions or ()}
     pairs += [(each.name, each.own, before[each.name]) for each in new.versions or () if each.name in before]
     for name, part, was in pairs:
-        if len(was.selectable) > MOST_SELECTABLE and part.selectable == was.selectable:
+        if len(was.selectable) > _MOST_SELECTABLE and part.selectable == was.selectable:
             yield name

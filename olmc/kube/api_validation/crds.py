@@ -18,14 +18,14 @@ from olmc.kube.api_validation.names import kind_problems
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.model.values import mapping, text
 
-APPROVAL = "api-approved.kubernetes.io"
+_APPROVAL = "api-approved.kubernetes.io"
 _SPEC = Path("spec", ("spec",))
 _VERSIONS, _PRESERVE = _SPEC.child("versions"), _SPEC.child("preserveUnknownFields")
 _PRESERVES = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 _LONGEST_WARNING = 256
 _SCOPES = ("Cluster", "Namespaced")
 _NOT_APPROVED = (
-    f'protected groups must have approval annotation "{APPROVAL}"{{}}, '
+    f'protected groups must have approval annotation "{_APPROVAL}"{{}}, '
     "see https://github.com/kubernetes/enhancements/pull/1111"
 )
 _LOST_VERSION = (
@@ -62,6 +62,7 @@ def update_errors(given: Mapping[str, Any], before: Mapping[str, Any]) -> list[F
     """
     old = internal(before, stored_versions(before))
     crd = internal(given, old.stored)
+    # Most updates are right by the strictest rules, so it only matters for others which rules the old one broke.
     strict = CrdRules(any_certificate=False)
     if not (errors := _errors_of_update(crd, old, strict)):
         return []
@@ -231,7 +232,7 @@ def _approval_errors(crd: Crd, old: Crd | None) -> Iterator[FieldError]:
     state = _approval_state(crd)
     if state in ("approved", "bypassed") or (old is not None and state == _approval_state(old)):
         return
-    path = Path("metadata", ("metadata",)).child("annotations").key(APPROVAL)
+    path = Path("metadata", ("metadata",)).child("annotations").key(_APPROVAL)
     if state == "missing":
         yield path.required(_NOT_APPROVED.format(""))
     else:
@@ -240,7 +241,7 @@ def _approval_errors(crd: Crd, old: Crd | None) -> Iterator[FieldError]:
 
 
 def _approval(crd: Crd) -> str:
-    return text(mapping(crd.metadata.get("annotations")).get(APPROVAL))
+    return text(mapping(crd.metadata.get("annotations")).get(_APPROVAL))
 
 
 def _approval_state(crd: Crd) -> str:

@@ -97,7 +97,8 @@ class Path(NamedTuple):
 
     def child(self, *names: str) -> Path:
         """The field of that name, or the one that the names lead to."""
-        return Path(".".join([self.field, *names] if self.field else names), (*self.keys, *names))
+        field = ".".join(names)
+        return Path(f"{self.field}.{field}" if self.field else field, self.keys + names)
 
     def item(self, position: int) -> Path:
         return Path(f"{self.field}[{position}]", (*self.keys, position))
@@ -193,13 +194,17 @@ class Struct(NamedTuple):
 
     def structs(self, key: str) -> list[Struct]:
         """The structures in a list."""
+        values = self.fields.get(key)
+        if not values:  # most lists are, and their places are never asked for
+            return []
         place = self.path.child(key)
-        return [Struct(value, place.item(index)) for index, value in enumerate(mappings(self.fields.get(key)))]
+        return [Struct(value, place.item(index)) for index, value in enumerate(mappings(values))]
 
     def items(self, key: str) -> list[tuple[str, Path]]:
         """The texts in a list, each with its place."""
-        place = self.path.child(key)
-        return [(value, place.item(index)) for index, value in enumerate(texts(self.fields.get(key)))]
+        values = texts(self.fields.get(key))
+        place = self.path.child(key) if values else self.path
+        return [(value, place.item(index)) for index, value in enumerate(values)]
 
     def required(self, *keys: str, detail: str = "") -> Iterator[FieldError]:
         """Those of the fields that are empty."""

@@ -75,9 +75,9 @@ def _finalizer_errors(metadata: Struct) -> Iterator[FieldError]:
 def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """What is wrong with the keys and values of labels."""
     for key in sorted(labels):
-        yield from path.keyed(key).all_invalid(key, is_qualified_name(key))
-        value = text(labels[key])
-        yield from path.keyed(key).all_invalid(value, is_label_value(value))
+        place, value = path.keyed(key), text(labels[key])
+        yield from place.all_invalid(key, is_qualified_name(key))
+        yield from place.all_invalid(value, is_label_value(value))
 
 
 def annotation_errors(annotations: Mapping[str, Any], path: Path) -> Iterator[FieldError]:

@@ -47,6 +47,7 @@ def _rules_for(obj: Obj) -> _Rules:
 
 def _any_kind_errors(obj: Obj) -> list[FieldError]:
     """Whatever else there is: names are DNS subdomains, and whether there is a namespace says the object."""
+    # Which kinds have a namespace is not known here; one that has none where it needs one is refused elsewhere.
     namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
     return metadata_errors(obj, is_dns1123_subdomain, namespaced=namespaced)
 

@@ -35,6 +35,7 @@ _HIGHEST = 1_000_000_000
 
 def role_errors(role: Obj) -> list[FieldError]:
     """Why the API server refuses a Role."""
+    # RBAC takes names that no other kind does, such as `system:node`, as long as they fit into a URL.
     return [*metadata_errors(role, path_segment_problems, namespaced=True), *_rules_errors(role, namespaced=True)]
 
 
@@ -137,6 +138,7 @@ def network_policy_errors(obj: Obj) -> list[FieldError]:
             for peer in rule.structs(peers):
                 errors += _peer_errors(peer)
     kinds = policy.items("policyTypes")
+    # More than there are directions is one error, whatever they are.
     if len(kinds) > len(_DIRECTIONS):
         shown = JsonText.of(policy.texts("policyTypes"))
         return [*errors, policy.at("policyTypes").invalid(shown, "may not specify more than two policyTypes")]

@@ -177,6 +177,7 @@ def projection_errors(volume: Struct) -> Iterator[FieldError]:
     """
     yield from mode_errors(volume, "defaultMode")
     taken: set[str] = set()
+    # All sources write into one directory, so that no two may have a file of the same path.
     for source in volume.structs("sources"):
         for name in ("secret", "configMap"):
             yield from _key_projection_errors(source.pointer(name), taken, volume.path)

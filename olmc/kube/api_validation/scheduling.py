@@ -53,6 +53,7 @@ def pod_resource_errors(resources: Struct | None) -> Iterator[FieldError]:
 
 
 def _requirement_errors(resources: Struct, *, of_pod: bool) -> Iterator[FieldError]:
+    # Amounts that Go's decoder can't read are refused before anything is validated, so they need no errors here.
     limits, requests = _quantities(resources, "limits"), _quantities(resources, "requests")
     for field, quantities in (("limits", limits), ("requests", requests)):
         for name, quantity in quantities.items():

@@ -280,6 +280,7 @@ def _combinations(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
 
 
 def _any_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+    # As in Go's library, the branch that held most explains best why none does.
     fitting = next((result for result in results if not result.problems), None)
     if fitting is not None:
         yield fitting

@@ -3,12 +3,14 @@
 Every field has a type outside of allOf, anyOf, oneOf and not, and below these stands nothing but checks of values that
 are described outside of them. A schema is what Go keeps of `openAPIV3Schema`.
 
-Not judged: `externalDocs` below allOf and the like, and in `metadata` at the root, which releases of the API server see
-differently.
+Here are also the places in a schema that errors name, and the paths such as `.spec.size` or `.labels['a.b']` by which
+rules in CEL and selectable fields lead to one. Not judged: `externalDocs` below allOf and the like, and in `metadata`
+at the root, which releases of the API server see differently.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -16,9 +18,12 @@ from olmc.golang import regexp
 from olmc.kube.api_validation.field import FieldError, Path
 from olmc.model.values import mapping, mappings, text
 
+Schema = Mapping[str, Any]
 Place = Path | tuple["Place", str, str | int | None]
-"""Where the schema begins; or a place, the field below it, and the key or index in that field, if it has any."""
+"""Where the schema begins; or a place, the field below it, and the key or index in that field, if it has any.
 
+A schema has thousands of places and hardly ever an error, so a place is a chain of steps that only an error spells out.
+"""
 
 META_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields of a resource that the API server looks after itself."""
@@ -28,13 +33,48 @@ _HARMLESS = frozenset(
     {"type", "description", "title", "format", "enum", "minimum", "maximum", "minLength", "maxLength"}
 )
 
+_NOT_A_FIELD = "does not refer to a valid field"
+_END = "unexpected end of JSON path"
+# The signs `.`, `[` and `]`, quoted texts, and what stands between them.
+_TOKENS = re.compile(r"'(?:[^']|(?<=\\)')*'?|[.\[\]]|[^.\[\]]+")
+
+_UNSUPPORTED = ("id", "schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
+_UNTYPED = {
+    "root": "must not be empty at the root",
+    "items": "must not be empty for specified array items",
+    "fields": "must not be empty for specified object fields",
+}
+_EMBEDDED = "must be object if x-kubernetes-embedded-resource is true"
+_INT_OR_STRING = "must be false if x-kubernetes-int-or-string is true"
+_ONLY_NAMES = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+_BARE_PROPERTIES = (
+    "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
+)
+_NOT_BELOW_CHECKS = (
+    ("default", "undefined"),
+    ("title", "empty"),
+    ("description", "empty"),
+    ("nullable", "false"),
+    ("x-kubernetes-preserve-unknown-fields", "false"),
+    ("x-kubernetes-embedded-resource", "false"),
+    ("x-kubernetes-int-or-string", "false"),
+    ("x-kubernetes-list-map-keys", "empty"),
+    ("x-kubernetes-list-type", "undefined"),
+    ("x-kubernetes-map-type", "undefined"),
+    ("x-kubernetes-validations", "empty"),
+)
+_IGNORED = frozenset({"externalDocs", "example", "$schema"})
+_LISTS_OF_CHECKS = ("allOf", "anyOf", "oneOf")
+_CHECKS = frozenset({*_LISTS_OF_CHECKS, "not"})
+_UNCONVERTED = frozenset({*_UNSUPPORTED, "$schema", *_CHECKS, "x-kubernetes-preserve-unknown-fields"})
+
 
 def is_plain(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is that of a field without structure, in which no rule finds anything: most of them are."""
     return _HARMLESS.issuperset(schema) and schema.get("type") in _SCALARS
 
 
-def path_to(place: Place) -> Path:
+def _path_to(place: Place) -> Path:
     """A place as messages name it, with the keys that lead to it."""
     steps: list[tuple[str, str | int | None]] = []
     while not isinstance(place, Path):
@@ -49,11 +89,7 @@ def path_to(place: Place) -> Path:
 
 def at(place: Place, name: str) -> Path:
     """A keyword of the schema in a place."""
-    return path_to((place, name, None))
-
-
-_NOT_A_FIELD = "does not refer to a valid field"
-_END = "unexpected end of JSON path"
+    return _path_to((place, name, None))
 
 
 class FieldPath(NamedTuple):
@@ -67,7 +103,7 @@ class FieldPath(NamedTuple):
 def follow(path: str, schema: Mapping[str, Any], *, in_brackets: bool = True) -> FieldPath:
     """Where a path leads from a structural schema; `in_brackets`: whether a step may stand in brackets."""
     steps: list[str] = []
-    tokens = _tokens(path)
+    tokens = iter(_TOKENS.findall(path))
     for token in tokens:
         if token == "[":
             if not in_brackets:
@@ -102,55 +138,6 @@ def _quoted_name(token: str | None) -> tuple[str, str]:
 
 def _closing_problem(token: str | None) -> str:
     return _END if token is None else f"expected ] but got {token}" if token != "]" else ""
-
-
-def _tokens(path: str) -> Iterator[str]:
-    """The signs `.`, `[` and `]`, quoted texts, and what stands between them."""
-    at = 0
-    while at < len(path):
-        end = at + 1
-        if path[at] == "'":
-            while end < len(path) and not (path[end] == "'" and path[end - 1] != "\\"):
-                end += 1
-            end += 1
-        elif path[at] not in ".[]":
-            while end < len(path) and path[end] not in ".[]":
-                end += 1
-        yield path[at:end]
-        at = end
-
-
-Schema = Mapping[str, Any]
-
-_UNSUPPORTED = ("id", "schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
-_UNTYPED = {
-    "root": "must not be empty at the root",
-    "items": "must not be empty for specified array items",
-    "fields": "must not be empty for specified object fields",
-}
-_EMBEDDED = "must be object if x-kubernetes-embedded-resource is true"
-_INT_OR_STRING = "must be false if x-kubernetes-int-or-string is true"
-_ONLY_NAMES = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-_BARE_PROPERTIES = (
-    "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
-)
-_NOT_BELOW_CHECKS = (
-    ("default", "undefined"),
-    ("title", "empty"),
-    ("description", "empty"),
-    ("nullable", "false"),
-    ("x-kubernetes-preserve-unknown-fields", "false"),
-    ("x-kubernetes-embedded-resource", "false"),
-    ("x-kubernetes-int-or-string", "false"),
-    ("x-kubernetes-list-map-keys", "empty"),
-    ("x-kubernetes-list-type", "undefined"),
-    ("x-kubernetes-map-type", "undefined"),
-    ("x-kubernetes-validations", "empty"),
-)
-_IGNORED = frozenset({"externalDocs", "example", "$schema"})
-_LISTS_OF_CHECKS = ("allOf", "anyOf", "oneOf")
-_CHECKS = frozenset({*_LISTS_OF_CHECKS, "not"})
-_UNCONVERTED = frozenset({*_UNSUPPORTED, "$schema", *_CHECKS, "x-kubernetes-preserve-unknown-fields"})
 
 
 def conversion_error(schema: Schema) -> str:
@@ -193,6 +180,7 @@ def structural_errors(schema: Schema, place: Place) -> list[FieldError]:
     They come in the order of their texts.
     """
     errors: list[FieldError] = []
+    # A list that is filled, as this walks through some megabytes of schema and generators would slow it down.
     _check_structure(schema, place, "root", errors)
     errors += _missing_outside(schema, schema, place, place)
     return sorted(errors, key=str)
@@ -219,6 +207,7 @@ def _check_structure(schema: Schema, place: Place, level: str, errors: list[Fiel
     if "x-kubernetes-int-or-string" in schema:
         errors += _int_or_string_errors(schema, place)
     if "pattern" in schema or not _CHECKS.isdisjoint(schema):
+        # Kubernetes' own int-or-string fields say their types in an anyOf, so this one form of it is forgiven.
         _check_values(schema, place, _is_int_or_string(schema.get("anyOf")), _starts_int_or_string(schema), errors)
     if level == "root" or _is_embedded(schema):
         errors += _resource_errors(schema, place, level)
@@ -260,7 +249,7 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
         if name in properties and (found := text(mapping(properties[name]).get("type"))) != wanted:
             yield at((place, "properties", name), "type").invalid(found, f"must be {wanted}")
     if level == "root" and not _has_only_names(mapping(properties.get("metadata"))):
-        yield path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
+        yield _path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
 
 
 def _has_only_names(metadata: Schema) -> bool:
@@ -331,7 +320,7 @@ def _check_nested(schema: Schema, place: Place, skip_any: bool, errors: list[Fie
         if value is not None if wanted == "undefined" else value:
             errors.append(at(place, name).forbidden(f"must be {wanted} to be structural"))
     if "metadata" in properties:
-        metadata = path_to((place, "properties", "metadata"))
+        metadata = _path_to((place, "properties", "metadata"))
         errors.append(metadata.forbidden("must not be specified in a nested context"))
 
 
@@ -362,4 +351,4 @@ def _missing_below(checks: Schema, schema: Schema, place: Place, checked: Place)
 
 
 def _missing(place: Place, checked: Place) -> FieldError:
-    return path_to(place).required(f"because it is defined in {path_to(checked).field}")
+    return _path_to(place).required(f"because it is defined in {_path_to(checked).field}")

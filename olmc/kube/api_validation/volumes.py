@@ -12,7 +12,7 @@ from olmc.kube.api_validation.metadata import annotation_errors, label_errors, s
 from olmc.kube.api_validation.names import backstep_problems, descending_path_problems, size
 from olmc.kube.api_validation.projections import downward_file_errors, item_errors, mode_errors, projection_errors
 
-Check = Callable[[Struct], Iterator[FieldError]]
+_Check = Callable[[Struct], Iterator[FieldError]]
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 
@@ -23,6 +23,7 @@ _PORTAL_TOO_LONG = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
     "specified."
 )
+# Names that Kubernetes' messages have in the place of the field's.
 _CALLED = {"gcePersistentDisk": "persistentDisk"}
 _CALLED_WHEN_SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _INITIATORS = {
@@ -48,6 +49,7 @@ def volume_errors(pod: Struct) -> tuple[dict[str, Struct], list[FieldError]]:
         own_errors = [*_source_errors(volume), *volume.required_text("name", is_dns1123_label)]
         if name in usable:
             own_errors.append(volume.at("name").duplicate(name))
+        # Kubernetes goes on without the wrong ones, so mounts of these are not found: two errors for one mistake.
         if not own_errors:
             usable[name] = volume
         errors += own_errors
@@ -73,7 +75,7 @@ def _source_errors(volume: Struct) -> Iterator[FieldError]:
                 yield volume.at("name").invalid(name, _PORTAL_TOO_LONG)
 
 
-def _requires(*fields: str) -> Check:
+def _requires(*fields: str) -> _Check:
     return lambda source: source.required(*fields)
 
 
@@ -98,7 +100,7 @@ def _git_repo(source: Struct) -> Iterator[FieldError]:
     yield from source.optional_text("directory", descending_path_problems)
 
 
-def _disk(field: str) -> Check:
+def _disk(field: str) -> _Check:
     def check(source: Struct) -> Iterator[FieldError]:
         yield from source.required(field)
         yield from source.out_of_range("partition", 0, 255, between(1, 255))
@@ -106,7 +108,7 @@ def _disk(field: str) -> Check:
     return check
 
 
-def _files(field: str) -> Check:
+def _files(field: str) -> _Check:
     """A Secret or ConfigMap, whose name is in this field."""
 
     def check(source: Struct) -> Iterator[FieldError]:
@@ -287,7 +289,7 @@ def _image(source: Struct) -> Iterator[FieldError]:
 
 
 # Kubernetes looks for the sources in this order.
-_CHECKS: Mapping[str, Check] = {
+_CHECKS: Mapping[str, _Check] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "gitRepo": _git_repo,

@@ -105,6 +105,7 @@ def _resource_errors(resources: Sequence[tuple[str, Path]], path: Path) -> Itera
     whole_kinds: set[str] = set()
     whole_subresources: set[str] = set()
     is_last_plain = False
+    # Kubernetes holds each resource against the wildcards before it only, and keeps of plain ones the last.
     for resource, place in resources:
         kind, slash, subresource = resource.partition("/")
         if not resource:

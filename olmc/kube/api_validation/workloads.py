@@ -48,7 +48,7 @@ _DEFAULT_SHARE = "25%"
 _STANDARD_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
 _ROLLING = {"maxUnavailable": "MaxUnavailable", "maxSurge": "MaxSurge"}
 
-RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _MAX_NAMESERVERS, _MAX_SEARCHES, _MAX_SEARCH_CHARACTERS = 3, 32, 2048
@@ -119,7 +119,7 @@ def _selected_errors(spec: Struct) -> Iterator[FieldError]:
     if not is_empty and not selects(spec.get("selector"), mapping(labels)):
         detail = "`selector` does not match template `labels`"
         yield template.at("metadata", "labels").invalid(JsonText.of(labels), detail)
-    yield from template_errors(template)
+    yield from _template_errors(template)
     # What pods may be, but not those of a Deployment:
     pod = template.child("spec")
     yield from pod.unsupported("restartPolicy", ("Always",))
@@ -135,7 +135,7 @@ def _strategy_errors(strategy: Struct) -> Iterator[FieldError]:
     elif kind in ("", "RollingUpdate"):
         yield from _rolling_errors(strategy.child("rollingUpdate"))
     else:
-        update = rolling and {name: rolling.fields.get(field, 0) for field, name in _ROLLING.items()}
+        update = rolling and rolling.fields and {name: rolling.fields.get(field, 0) for field, name in _ROLLING.items()}
         shown = JsonText.of({"Type": kind, "RollingUpdate": update})
         yield strategy.path.unsupported(shown, ("Recreate", "RollingUpdate"))
 
@@ -147,6 +147,7 @@ def _rolling_errors(rolling: Struct) -> Iterator[FieldError]:
             yield from rolling.at(field).all_invalid(typed(value), percent_problems(value))
         else:
             yield from rolling.negative(field)
+    # With neither a pod more nor a pod less a rollout could never begin.
     path, most = rolling.at("maxUnavailable"), values["maxUnavailable"]
     if all(_share(value) == 0 for value in values.values()):
         yield path.invalid(typed(most), "may not be 0 when `maxSurge` is 0")
@@ -160,7 +161,7 @@ def _share(value: Any) -> int:
     return int(number.group(1)) if number is not None else integer(value) or 0
 
 
-def template_errors(template: Struct) -> Iterator[FieldError]:
+def _template_errors(template: Struct) -> Iterator[FieldError]:
     """What is wrong with a pod template: labels, annotations, and the pods that it is for."""
     metadata, pod = template.child("metadata"), template.child("spec")
     annotations = metadata.map("annotations")
@@ -169,7 +170,7 @@ def template_errors(template: Struct) -> Iterator[FieldError]:
     yield from label_errors(metadata.map("labels"), template.path.called("labels").keyed("metadata", "labels"))
     yield from annotation_errors(annotations, path)
     yield from _special_annotation_errors(annotations, pod, path)
-    yield from pod_errors(pod)
+    yield from _pod_errors(pod)
     yield from annotated_profile_errors(annotations, pod, all_containers(pod))
     if pod.structs("ephemeralContainers"):
         yield pod.at("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
@@ -198,9 +199,11 @@ def _is_int32(value: str) -> bool:
     return is_number and -MAX_INT32 - 1 <= int(value) <= MAX_INT32
 
 
-def pod_errors(pod: Struct) -> Iterator[FieldError]:
+def _pod_errors(pod: Struct) -> Iterator[FieldError]:
     """What is wrong with the specification of a template's pods, in Kubernetes' order."""
+    # The order is that of ValidatePodSpec: which error is told first is part of the answer.
     usable, errors = volume_errors(pod)
+    containers = all_containers(pod)
     yield from errors
     yield from _claim_errors(pod)
     claims = {name for claim in pod.structs("resourceClaims") if (name := claim.text("name"))}
@@ -210,7 +213,7 @@ def pod_errors(pod: Struct) -> Iterator[FieldError]:
     yield from init_containers_errors(pod, around)
     yield from pod_resource_errors(pod.pointer("resources"))
     yield from _host_network_errors(pod)
-    yield from pod.unsupported("restartPolicy", RESTART_POLICIES)
+    yield from pod.unsupported("restartPolicy", _RESTART_POLICIES)
     yield from pod.unsupported("dnsPolicy", _DNS_POLICIES)
     yield from label_errors(pod.map("nodeSelector"), pod.at("nodeSelector"))
     yield from pod_security_errors(pod)
@@ -218,13 +221,13 @@ def pod_errors(pod: Struct) -> Iterator[FieldError]:
     yield from _dns_errors(pod)
     yield from _gate_errors(pod)
     yield from spread_errors(pod.structs("topologySpreadConstraints"))
-    yield from host_process_errors(pod, all_containers(pod))
+    yield from host_process_errors(pod, containers)
     yield from _host_user_errors(pod)
     yield from _name_errors(pod)
     yield from toleration_errors(pod.structs("tolerations"))
     yield from _host_alias_errors(pod)
     yield from _class_errors(pod)
-    yield from os_errors(pod, all_containers(pod))
+    yield from os_errors(pod, containers)
 
 
 def _claim_errors(pod: Struct) -> Iterator[FieldError]:
