@@ -195,7 +195,7 @@ class Struct(NamedTuple):
     def structs(self, key: str) -> list[Struct]:
         """The structures in a list."""
         values = self.fields.get(key)
-        if not values:  # most lists are, and their places are never asked for
+        if not values:  # as most lists are, and then nobody needs their place
             return []
         place = self.path.child(key)
         return [Struct(value, place.item(index)) for index, value in enumerate(mappings(values))]
