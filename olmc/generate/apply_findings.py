@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.last_applied import applied_size, is_applied_by_server, is_surely_small
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.objects import Rendered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.model.coerce import mapping
 from olmc.model.location import Source
 from olmc.model.objects import KubernetesObject

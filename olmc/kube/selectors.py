@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.golang import is_label_value, is_qualified_name
-from olmc.kube.field_errors import FieldError
-from olmc.kube.field_path import Path, typed
-from olmc.kube.object_meta import label_errors
 from olmc.model.coerce import mapping, mappings, text, texts
 
 SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
@@ -123,39 +120,6 @@ def _is_expression(value: Mapping[str, Any]) -> bool:
 
 def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
-
-
-def selector_errors(selector: Any, path: Path) -> Iterator[FieldError]:
-    """What API validation finds wrong with a label selector; one that is missing is right."""
-    yield from label_errors(mapping(mapping(selector).get("matchLabels")), path.child("matchLabels"))
-    for index, expression in enumerate(mappings(mapping(selector).get("matchExpressions"))):
-        yield from expression_errors(expression, path.child("matchExpressions").item(index))
-
-
-def expression_errors(
-    expression: Mapping[str, Any], path: Path, *, numbers: bool = False, free_values: bool = False
-) -> Iterator[FieldError]:
-    """What API validation finds wrong with one requirement of a selector.
-
-    `numbers`: it may compare, as one of nodes may; `free_values`: its values need not be those of labels.
-    """
-    operator, values = text(expression.get("operator")), texts(expression.get("values"))
-    if operator in _WITH_VALUES:
-        if not values:
-            yield path.child("values").required("must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in _WITHOUT_VALUES:
-        if values:
-            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield path.child("values").forbidden(detail)
-    elif numbers and operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            yield path.child("values").required("must be specified single value when `operator` is 'Lt' or 'Gt'")
-    else:
-        yield path.child("operator").invalid(typed(operator), "not a valid selector operator")
-    key = text(expression.get("key"))
-    yield from path.child("key").all_invalid(key, is_qualified_name(key))
-    for index, value in enumerate(() if free_values else values):
-        yield from path.child("values").item(index).all_invalid(value, is_label_value(value))
 
 
 # Selectors of queries, as in `kubectl get -l` and `--field-selector`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.golang import is_dns1123_label, is_dns1123_subdomain
-from olmc.kube.names import path_segment_problems
+from olmc.kube.api_validation.names import path_segment_problems
 from olmc.load.json_schema import Problem
 from olmc.model.gvk import gvk_of
 from olmc.model.objects import KubernetesObject

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from olmc.api import compile
 from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.gojson import unmarshal
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.builtin_kinds import is_native
 from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.config import read_config
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.gvk import GroupKind, gvk_of

@@ -7,9 +7,9 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import fnv64a_hex
+from olmc.kube.api_validation.crds import creation_errors, update_errors
+from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.crd import Crd
-from olmc.kube.crd_validation import creation_errors, update_errors
-from olmc.kube.field_errors import Keys, invalid_text
 from olmc.model.cluster import Cluster, Name
 from olmc.model.coerce import mapping
 from olmc.model.gvk import split_api_version
@@ -150,7 +150,9 @@ def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Itera
     objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
-    from olmc.kube.schema_validation import violations  # few CRDs have instances, and imports take their time
+    from olmc.kube.api_validation.schema_values import (
+        violations,  # few CRDs have instances, and imports take their time
+    )
 
     served_before = old.served_versions
     for version in new.versions:

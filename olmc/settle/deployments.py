@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from olmc.kube.deployment_validation import creation_errors, update_errors
-from olmc.kube.field_errors import Keys, invalid_text
+from olmc.kube.api_validation.field import Keys, invalid_text
+from olmc.kube.api_validation.workloads import creation_errors, update_errors
 from olmc.model.cluster import Cluster, Member
 from olmc.model.coerce import mapping, mappings
 from olmc.model.objects import Identity, KubernetesObject, annotations_of, metadata_of, spec_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.kube.field_errors import Keys
+from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step

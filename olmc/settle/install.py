@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.kube.api_validation.field import invalid_text
 from olmc.kube.crd import Crd
-from olmc.kube.field_errors import invalid_text
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.model.cluster import Cluster, Installation, Member, Name
@@ -245,8 +245,8 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     kind = kinds.get(webhook.type)
     if kind is None:
         return ""
-    from olmc.kube.field_path import Path  # few operators have webhooks, and imports take their time
-    from olmc.kube.webhook_validation import webhook_errors
+    from olmc.kube.api_validation.field import Path  # few operators have webhooks, and imports take their time
+    from olmc.kube.api_validation.webhooks import webhook_errors
 
     path = webhook.object.get("webhookPath")
     service = {} if path is None else {"path": path}

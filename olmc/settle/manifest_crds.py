@@ -22,7 +22,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     crd = manifest.object
     if (crd["apiVersion"], crd["kind"]) != (_V1, _CRD) or not _is_whole(crd) or _was_in_a_cluster(crd):
         return False
-    from olmc.kube.crd_validation import creation_errors  # few workspaces have CRDs of their own
+    from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
 
     name = crd["metadata"]["name"]
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from olmc.golang import is_dns1123_subdomain
-from olmc.kube.api_validation import creation_errors, update_errors
-from olmc.kube.field_errors import Keys, aggregated, invalid_text
-from olmc.kube.object_meta import metadata_errors
+from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
+from olmc.kube.api_validation.metadata import metadata_errors
+from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.model.coerce import mappings
 from olmc.model.gvk import gvk_of
 from olmc.model.objects import KubernetesObject, name_of

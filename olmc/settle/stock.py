@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import default_csv, list_map_conflicts, random_suffix
-from olmc.kube.field_errors import Keys
+from olmc.kube.api_validation.field import Keys
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.coerce import mapping, mappings

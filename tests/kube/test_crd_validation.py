@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olmc.gojson import DecodeError, decode
-from olmc.kube import cel_rules
-from olmc.kube.crd_validation import creation_errors, update_errors
-from olmc.kube.field_errors import FieldError, invalid_text
+from olmc.kube.api_validation import cel_rules
+from olmc.kube.api_validation.crds import creation_errors, update_errors
+from olmc.kube.api_validation.field import FieldError, invalid_text
 from olmc.settle.crds import as_v1
 from tests.patching import patched, values_of
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from patching import patched, values_of
 
 from olmc.gojson import DecodeError, decode
-from olmc.kube.deployment_validation import creation_errors, update_errors
-from olmc.kube.field_errors import FieldError
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
+from olmc.kube.api_validation.field import FieldError
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
+from olmc.kube.api_validation.workloads import creation_errors, update_errors
 
 ROOM = Path(__file__).parent / "deployments"
 BASE = values_of(ROOM / "base.yaml")[0]

@@ -10,7 +10,7 @@ from typing import Any
 from patching import values_of
 
 from olmc.gojson import decode
-from olmc.kube.deployment_validation import creation_errors
+from olmc.kube.api_validation.workloads import creation_errors
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.profiles.resolve import profile_of

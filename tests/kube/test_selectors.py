@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmc.kube.field_path import Path
+from olmc.kube.api_validation.field import Path, Struct
+from olmc.kube.api_validation.metadata import selector_errors
 from olmc.kube.selectors import (
     SelectorError,
     is_empty,
@@ -18,7 +19,6 @@ from olmc.kube.selectors import (
     parse_label_selector,
     problem,
     requirements,
-    selector_errors,
 )
 
 # A busy machine is no reason to fail.
@@ -113,10 +113,10 @@ def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> N
 def test_whoever_judges_a_selector_comes_to_the_same_end(selector: dict[str, Any]) -> None:
     """OLM's conversion and API validation word it differently."""
     assert is_selector(selector)
-    assert list(selector_errors(selector, Path("selector"))) == []
+    assert list(selector_errors(Struct(selector, Path("selector")))) == []
     wrong = {**selector, "matchExpressions": [{"key": "-", "operator": "Exists"}]}
     assert not is_selector(wrong)
-    assert list(selector_errors(wrong, Path("selector"))) != []
+    assert list(selector_errors(Struct(wrong, Path("selector")))) != []
 
 
 def query(expression: Mapping[str, Any]) -> str:

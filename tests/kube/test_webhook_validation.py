@@ -10,11 +10,11 @@ import pytest
 import yaml
 from patching import patched
 
-from olmc.kube import field_path
-from olmc.kube.webhook_validation import webhook_errors
+from olmc.kube.api_validation import field
+from olmc.kube.api_validation.webhooks import webhook_errors
 
 DATA = yaml.safe_load(Path(__file__).with_name("webhook_validation.yaml").read_text(encoding="utf-8"))
-PLACE = field_path.Path("webhooks[0]", ("webhooks", 0))
+PLACE = field.Path("webhooks[0]", ("webhooks", 0))
 
 
 @pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: json.dumps(case["patch"])[:60])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmc.gojson import DecodeError, decode, mismatch_text
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs.properties import canonical, raw
 from olmc.load.catalogs.troubles import Keys, Trouble
 from olmc.model.catalog import ChannelEntry, Deprecation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs.csv_graphs import PackageManifest, entry, package_of, wrapped
 from olmc.load.catalogs.database_versions import Versioned, by_version, compare, versioned
 from olmc.load.catalogs.package_manifests import bundle_troubles

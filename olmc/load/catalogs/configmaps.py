@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmc.gojson import DecodeError, decode_error, json_kind
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs.apis import APIKey, crd_apis, described_crds, required_apis
 from olmc.load.catalogs.csv_edges import base_of
 from olmc.load.catalogs.csv_graphs import database_bundle, package_manifest, package_of, wrapped

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmc.gojson import decode
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.csv_edges import Edges, Problem, edges_of
 from olmc.load.catalogs.rendering import LooseBundle, derived_properties, related_images

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.gojson import DecodeError
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.load.catalogs.blobs import meta_key
 from olmc.load.catalogs.csv_edges import base_of

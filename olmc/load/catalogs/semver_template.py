@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from olmc.gojson import DecodeError, decode
-from olmc.kube.field_errors import aggregated
+from olmc.kube.api_validation.field import aggregated
 from olmc.load.catalogs import properties as props
 from olmc.load.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
 from olmc.load.catalogs.templates import Workshop, refused

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.gojson import decode_error, decode_hint
+from olmc.kube.api_validation.field import aggregated
+from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.crd import Crd
-from olmc.kube.field_errors import aggregated
-from olmc.kube.object_meta import metadata_errors
 from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.format_checks import HELM, REGISTRY, media_type

@@ -1,8 +1,8 @@
 """The CRD validator: what Kubernetes checks of a CRD when it is created (R-CAT-225).
 
 The tools hold an older release of Kubernetes than clusters do, and so say other things than the API server
-(`olmc.kube.crd_validation`): they count characters where it counts bytes, dump memory where it prints JSON, judge CRDs
-of v1beta1 by their own rules, and drop whatever they find below `openAPIV3Schema` or `status`. What is the same is
+(`olmc.kube.api_validation.crds`): they count characters where it counts bytes, dump memory where it prints JSON, judge
+CRDs of v1beta1 by their own rules, and drop whatever they find below `openAPIV3Schema` or `status`. What is the same is
 asked there: group, scope, names, conversion and preserveUnknownFields. Versions are judged here, since errors print all
 of them; that a version of v1 has no schema is told although the tools drop it, for the API server does not. Not covered
 are subresources, printer columns, the approval annotation of Kubernetes' own groups, and per-version fields that are
@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.kube.conversion_validation import conversion_errors
-from olmc.kube.crd_internal import defaulted_names
-from olmc.kube.crd_validation import group_errors, name_errors, preserve_errors, scope_errors
-from olmc.kube.field_errors import FieldError, invalid, required
-from olmc.kube.object_meta import metadata_errors
+from olmc.kube.api_validation.crd_internal import defaulted_names
+from olmc.kube.api_validation.crds import group_errors, name_errors, preserve_errors, scope_errors
+from olmc.kube.api_validation.field import FieldError, Path
+from olmc.kube.api_validation.metadata import metadata_errors
+from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.load.validation.loading_checks import CRD_V1, CRD_V1BETA1
 from olmc.load.validation.names import dns1035_label_problems, in_characters, subdomain_problems
 from olmc.load.validation.result import Finding, result_text
@@ -97,22 +97,20 @@ def _defaulted(spec: Mapping[str, Any], *, is_v1: bool) -> _Spec:
 
 
 def _version_errors(spec: _Spec) -> Iterator[FieldError]:
-    field, keys = "spec.versions", ("spec", "versions")
+    path, old_path = Path("spec.versions", ("spec", "versions")), Path("spec.version", ("spec", "version"))
     names = tuple(text(version.get("name")) for version in spec.versions)
     for index, (name, version) in enumerate(zip(names, spec.versions, strict=True)):
+        place = path.item(index)
         if spec.is_v1 and not isinstance(mapping(version.get("schema")).get("openAPIV3Schema"), dict):
-            schema = f"{field}[{index}].schema.openAPIV3Schema"
-            yield required(schema, (*keys, index, "schema"), "schemas are required")
-        problems = dns1035_label_problems(name)
-        if problems:
-            yield invalid(f"{field}[{index}].name", name, ",".join(problems), (*keys, index, "name"))
+            yield place.child("schema").called("openAPIV3Schema").required("schemas are required")
+        if problems := dns1035_label_problems(name):
+            yield place.child("name").invalid(name, ",".join(problems))
     if len(set(names)) < len(names):
-        yield invalid(field, names, "must contain unique version names", keys)
+        yield path.invalid(names, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in spec.versions) != 1:
-        yield invalid(field, names, "must have exactly one version marked as storage version", keys)
+        yield path.invalid(names, "must have exactly one version marked as storage version")
     if spec.version and not spec.is_v1:
         if problems := dns1035_label_problems(spec.version):
-            yield invalid("spec.version", spec.version, ",".join(problems), ("spec", "version"))
+            yield old_path.invalid(spec.version, ",".join(problems))
         if names and names[0] != spec.version:
-            detail = "must match the first version in spec.versions"
-            yield invalid("spec.version", spec.version, detail, ("spec", "version"))
+            yield old_path.invalid(spec.version, "must match the first version in spec.versions")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.last_applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.validation.content_checks import SUPPORTED
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location, Source

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.api import load
-from olmc.kube.object_meta import ANNOTATIONS_LIMIT, metadata_errors
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT, metadata_errors
 from olmc.load.files import scan
 from olmc.load.validation.csv_checks import csv_findings
 from olmc.load.validation.folders import read_folder

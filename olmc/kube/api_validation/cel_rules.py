@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.kube.crd_printing import printed_rule
-from olmc.kube.field_errors import FieldError
-from olmc.kube.schema_place import META_FIELDS, Place, at
+from olmc.kube.api_validation.crd_internal import printed_rule
+from olmc.kube.api_validation.field import FieldError
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at
 from olmc.model.coerce import mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _PLAIN_TYPES = ("BOOL", "STRING", "INT", "UINT", "DOUBLE", "BYTES", "LIST", "MAP
 _WRONG_TYPE = "type"  # a problem that is no text of CEL's
 
 
-class _Compiled(NamedTuple):
+class _Compilation(NamedTuple):
     """The type of an expression, "" if it has none that is certain; or why it is no CEL."""
 
     type: str = ""
@@ -89,21 +89,21 @@ def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resourc
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> _Compiled:
+def _compiled(expression: str) -> _Compilation:
     try:
         environment = _environment()
     except ImportError:
-        return _Compiled()
+        return _Compilation()
     try:
         kind = environment.compile(expression).return_type().name()
     except TypeError:
-        return _Compiled()  # half a character is no text for it
+        return _Compilation()  # half a character is no text for it
     except RuntimeError as error:
         # Other errors than those of syntax may be the fault of functions that only the API server has.
         reports = str(error).removesuffix(" [INVALID_ARGUMENT]").split("ERROR: ")
         wrong = [f"ERROR: {each.rstrip()}" for each in reports if " Syntax error: " in each]
-        return _Compiled(problem="\n".join(wrong))
-    return _Compiled(kind if kind in _PLAIN_TYPES else "")
+        return _Compilation(problem="\n".join(wrong))
+    return _Compilation(kind if kind in _PLAIN_TYPES else "")
 
 
 @cache

@@ -1,7 +1,7 @@
 """What the API server refuses of CustomResourceDefinitions, in its words and order (Kubernetes 1.36).
 
 A CRD is one of v1 as Go keeps it. Not judged is what depends on the rest of the cluster, such as names that another CRD
-has taken, and what `crd_schema_validation` leaves open.
+has taken, and what `crd_schemas` leaves open.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.golang import is_dns1035_label, is_dns1123_subdomain
-from olmc.kube.conversion_validation import conversion_errors
-from olmc.kube.crd_internal import Crd, Version, any_schema, internal, stored_versions
-from olmc.kube.crd_parts import CrdRules, part_errors
-from olmc.kube.crd_printing import printed_versions
-from olmc.kube.field_errors import FieldError, Shown
-from olmc.kube.field_path import Path
-from olmc.kube.object_meta import content_errors, metadata_errors
-from olmc.model.coerce import mapping, text, texts
+from olmc.kube.api_validation.crd_internal import Crd, Version, any_schema, internal, printed_versions, stored_versions
+from olmc.kube.api_validation.crd_versions import CrdRules, part_errors, rules_for_update
+from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct
+from olmc.kube.api_validation.metadata import content_errors, metadata_errors
+from olmc.kube.api_validation.names import kind_problems
+from olmc.kube.api_validation.webhooks import conversion_errors
+from olmc.model.coerce import mapping, text
 
-APPROVAL = "api-approved.kubernetes.io"
+_APPROVAL = "api-approved.kubernetes.io"
 _SPEC = Path("spec", ("spec",))
 _VERSIONS, _PRESERVE = _SPEC.child("versions"), _SPEC.child("preserveUnknownFields")
 _PRESERVES = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 _LONGEST_WARNING = 256
 _SCOPES = ("Cluster", "Namespaced")
 _NOT_APPROVED = (
-    f'protected groups must have approval annotation "{APPROVAL}"{{}}, '
+    f'protected groups must have approval annotation "{_APPROVAL}"{{}}, '
     "see https://github.com/kubernetes/enhancements/pull/1111"
 )
 _LOST_VERSION = (
@@ -35,12 +34,12 @@ _LOST_VERSION = (
 )
 
 
-def creation_errors(crd: Mapping[str, Any]) -> list[FieldError]:
+def creation_errors(given: Mapping[str, Any]) -> list[FieldError]:
     """What the API server says of a CRD that is to be created; nothing if it takes it."""
-    held = internal(crd, [])
+    crd = internal(given, [])
     # It clears these itself before it looks.
-    metadata = {key: value for key, value in held.metadata.items() if key not in ("namespace", "generation")}
-    wanted = f"{text(held.names.get('plural'))}.{held.group}"
+    metadata = {key: value for key, value in crd.metadata.items() if key not in ("namespace", "generation")}
+    wanted = f"{text(crd.names.get('plural'))}.{crd.group}"
 
     def name_problems(name: str) -> list[str]:
         wrong = [] if name == wanted else ['must be spec.names.plural+"."+spec.group']
@@ -48,38 +47,37 @@ def creation_errors(crd: Mapping[str, Any]) -> list[FieldError]:
 
     return [
         *metadata_errors({"metadata": metadata}, name_problems),
-        *_spec_errors(held, CrdRules()),
-        *_stored_errors(held),
-        *_approval_errors(held, None),
-        *preserve_errors(held.preserves_unknown),
+        *_spec_errors(crd, CrdRules()),
+        *_stored_errors(crd),
+        *_approval_errors(crd, None),
+        *preserve_errors(crd.preserves_unknown),
     ]
 
 
-def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+def update_errors(given: Mapping[str, Any], before: Mapping[str, Any]) -> list[FieldError]:
     """What the API server says of a CRD that is to take the place of one with the same name.
 
     Rules that the old one breaks already are not enforced. An old one whose status has no conditions counts as
     established, as all are that have been there for a moment.
     """
-    was = internal(old, stored_versions(old))
-    held = internal(new, was.stored)
+    old = internal(before, stored_versions(before))
+    crd = internal(given, old.stored)
+    # Most updates are right by the strictest rules, so it only matters for others which rules the old one broke.
     strict = CrdRules(any_certificate=False)
-    if not (errors := _errors_of_update(held, was, strict)):
+    if not (errors := _errors_of_update(crd, old, strict)):
         return []
-    from olmc.kube.crd_ratcheting import rules_for_update  # few updates are refused, and imports take their time
-
-    rules = rules_for_update(held, was, strict)
-    return errors if rules == strict else _errors_of_update(held, was, rules)
+    rules = rules_for_update(crd, old, strict)
+    return errors if rules == strict else _errors_of_update(crd, old, rules)
 
 
-def _errors_of_update(held: Crd, was: Crd, rules: CrdRules) -> list[FieldError]:
+def _errors_of_update(crd: Crd, old: Crd, rules: CrdRules) -> list[FieldError]:
     return [
-        *content_errors(held.metadata),
-        *_spec_errors(held, rules),
-        *_immutable_errors(held, was),
-        *_stored_errors(held),
-        *_approval_errors(held, was),
-        *(() if was.preserves_unknown else preserve_errors(held.preserves_unknown)),
+        *content_errors(crd.metadata),
+        *_spec_errors(crd, rules),
+        *_immutable_errors(crd, old),
+        *_stored_errors(crd),
+        *_approval_errors(crd, old),
+        *(() if old.preserves_unknown else preserve_errors(crd.preserves_unknown)),
     ]
 
 
@@ -99,7 +97,7 @@ def _spec_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
         any_review_version=rules.any_review_version,
         any_certificate=rules.any_certificate,
     ):
-        yield error._replace(value=Shown.json(error.value)) if isinstance(error.value, list) else error
+        yield error._replace(value=JsonText.of(error.value)) if isinstance(error.value, list) else error
 
 
 def _has_default(schema: Mapping[str, Any]) -> bool:
@@ -141,8 +139,7 @@ def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
     with_status = {version.name: version.own.has_status for version in reversed(versions)}
     for index, version in enumerate(versions):
         path = _VERSIONS.item(index)
-        if problems := is_dns1035_label(version.name):
-            yield path.child("name").invalid(version.name, ",".join(problems))
+        yield from path.child("name").all_invalid(version.name, _label_problem(version.name))
         yield from path.child("deprecationWarning").all_invalid(version.warning, _warning_problems(version))
         has_status = with_status[version.name] if per_version else crd.shared.has_status
         yield from part_errors(version.own, (index, version.name), has_status, rules)
@@ -154,9 +151,10 @@ def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
     for problem in problems:
         shown = printed_versions(None if crd.versions is None else [version.printed for version in versions])
         yield _VERSIONS.invalid(shown, problem)
-    if versions and versions[0].name and (problems := is_dns1035_label(versions[0].name)):
+    if versions and (name := versions[0].name):
         # The API server takes the first version for that of v1beta1's spec.
-        yield Path("spec.version", _VERSIONS.item(0).child("name").keys).invalid(versions[0].name, ",".join(problems))
+        path = Path("spec.version", _VERSIONS.item(0).child("name").keys)
+        yield from path.all_invalid(name, _label_problem(name))
 
 
 def _warning_problems(version: Version) -> Iterator[str]:
@@ -176,72 +174,74 @@ def _warning_problems(version: Version) -> Iterator[str]:
         yield f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
 
 
-def name_errors(names: Mapping[str, Any]) -> Iterator[FieldError]:
+def name_errors(given: Mapping[str, Any]) -> Iterator[FieldError]:
     """What is wrong with `spec.names`, defaults included."""
-    path = _SPEC.child("names")
-    found = {field: text(names.get(field)) for field in ("plural", "singular", "kind", "listKind")}
-    for field, name in found.items():
-        if not name:
-            yield path.child(field).required()
-    for field, name in found.items():
-        mixed_case = field in ("kind", "listKind")
-        problems = is_dns1035_label(name.lower() if mixed_case else name)
-        if name and problems:
-            prefix = "may have mixed case, but should otherwise match: " if mixed_case else ""
-            yield path.child(field).invalid(name, prefix + ",".join(problems))
-    yield from _list_errors(texts(names.get("shortNames")), path.child("shortNames"))
-    if found["kind"] and found["kind"] == found["listKind"]:
-        yield path.child("listKind").invalid(found["listKind"], "kind and listKind may not be the same")
-    yield from _list_errors(texts(names.get("categories")), path.child("categories"))
+    names = Struct(given, _SPEC.child("names"))
+    fields = ("plural", "singular", "kind", "listKind")
+    for field in fields:
+        if not names.text(field):
+            yield names.at(field).required()
+    for field in fields:
+        yield from names.optional_text(field, kind_problems if field in ("kind", "listKind") else _label_problem)
+    yield from _list_errors(names, "shortNames")
+    list_kind = names.text("listKind")
+    if list_kind and names.text("kind") == list_kind:
+        yield names.at("listKind").invalid(list_kind, "kind and listKind may not be the same")
+    yield from _list_errors(names, "categories")
 
 
-def _list_errors(names: list[str], path: Path) -> Iterator[FieldError]:
-    for index, name in enumerate(names):
-        if problems := is_dns1035_label(name):
-            yield path.item(index).invalid(name, ",".join(problems))
+def _label_problem(name: str) -> list[str]:
+    """What is wrong with a name as a DNS label, in one sentence."""
+    problems = is_dns1035_label(name)
+    return [",".join(problems)] if problems else []
 
 
-def _immutable_errors(held: Crd, was: Crd) -> Iterator[FieldError]:
-    scopes, groups = (held.scope, was.scope), (held.group, was.group)
-    kinds, plurals = ((text(held.names.get(key)), text(was.names.get(key))) for key in ("kind", "plural"))
+def _list_errors(names: Struct, field: str) -> Iterator[FieldError]:
+    for name, path in names.items(field):
+        yield from path.all_invalid(name, _label_problem(name))
+
+
+def _immutable_errors(crd: Crd, old: Crd) -> Iterator[FieldError]:
+    scopes, groups = (crd.scope, old.scope), (crd.group, old.group)
+    kinds, plurals = ((text(crd.names.get(key)), text(old.names.get(key))) for key in ("kind", "plural"))
     names = _SPEC.child("names")
-    lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if was.is_established else []
+    lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if old.is_established else []
     for path, (value, before) in [*lasting, (_SPEC.child("group"), groups), (names.child("plural"), plurals)]:
         if value != before:
-            yield path.invalid(value, "field is immutable")
+            yield path.invalid(value, IMMUTABLE)
 
 
 def _stored_errors(crd: Crd) -> Iterator[FieldError]:
     path = Path("status.storedVersions", _VERSIONS.keys)
     if not crd.stored:
-        yield path.invalid(Shown("null"), "must have at least one stored version")
+        yield path.invalid(JsonText("null"), "must have at least one stored version")
         return
     for index, version in enumerate(crd.versions or ()):
         if version.storage and version.name not in crd.stored:
-            yield path.at(index).invalid(Shown.json(crd.stored), f"must have the storage version {version.name}")
+            yield path.keyed(index).invalid(JsonText.of(crd.stored), f"must have the storage version {version.name}")
     names = {version.name for version in crd.versions or ()}
     for index, stored in enumerate(crd.stored):
         if stored not in names:
             yield Path(f"{path.field}[{index}]", path.keys).invalid(stored, _LOST_VERSION.format(stored))
 
 
-def _approval_errors(held: Crd, was: Crd | None) -> Iterator[FieldError]:
+def _approval_errors(crd: Crd, old: Crd | None) -> Iterator[FieldError]:
     """The groups of Kubernetes' own APIs want to know where somebody has approved of the API."""
-    if not f".{held.group}".endswith((".k8s.io", ".kubernetes.io")):
+    if not f".{crd.group}".endswith((".k8s.io", ".kubernetes.io")):
         return
-    state = _approval_state(held)
-    if state in ("approved", "bypassed") or (was is not None and state == _approval_state(was)):
+    state = _approval_state(crd)
+    if state in ("approved", "bypassed") or (old is not None and state == _approval_state(old)):
         return
-    path = Path("metadata", ("metadata",)).child("annotations").key(APPROVAL)
+    path = Path("metadata", ("metadata",)).child("annotations").key(_APPROVAL)
     if state == "missing":
         yield path.required(_NOT_APPROVED.format(""))
     else:
         detail = _NOT_APPROVED.format(' with either a URL or a reason starting with "unapproved"')
-        yield path.invalid(_approval(held), detail)
+        yield path.invalid(_approval(crd), detail)
 
 
 def _approval(crd: Crd) -> str:
-    return text(mapping(crd.metadata.get("annotations")).get(APPROVAL))
+    return text(mapping(crd.metadata.get("annotations")).get(_APPROVAL))
 
 
 def _approval_state(crd: Crd) -> str:

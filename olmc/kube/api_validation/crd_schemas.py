@@ -1,7 +1,7 @@
 """What the API server refuses in the OpenAPI schema of a CRD (apiextensions.k8s.io, Kubernetes 1.36).
 
 A schema is judged as a structure, then its defaults, then keyword by keyword; expressions in CEL as far as `cel_rules`
-goes. Whether defaults hold by such rules is not judged.
+goes. Whether defaults hold by such rules is not judgement.
 """
 
 from __future__ import annotations
@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.kube.crd_printing import SCHEMA_FIELDS, printed_items, printed_schema
-from olmc.kube.field_errors import FieldError, Shown
-from olmc.kube.field_path import Path
-from olmc.kube.schema_fields import follow
-from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
-from olmc.kube.structural_schema import conversion_error, structural_errors
+from olmc.kube.api_validation.crd_internal import SCHEMA_FIELDS, printed_items, printed_schema
+from olmc.kube.api_validation.field import FieldError, JsonText, Path
+from olmc.kube.api_validation.structural_schema import (
+    META_FIELDS,
+    Place,
+    at,
+    conversion_error,
+    follow,
+    is_plain,
+    structural_errors,
+)
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.strconv import SPACES
 
@@ -39,13 +44,8 @@ _AT_ROOT = (
 _NESTING = frozenset({"not", "allOf", "oneOf", "anyOf", "definitions", "dependencies"})
 _RARE = frozenset({*_UNSUPPORTED, "uniqueItems", "x-kubernetes-embedded-resource"})
 _EXTENSIONS = frozenset(
-    {
-        "x-kubernetes-preserve-unknown-fields",
-        "x-kubernetes-map-type",
-        "x-kubernetes-list-type",
-        "x-kubernetes-list-map-keys",
-        "x-kubernetes-validations",
-    }
+    f"x-kubernetes-{name}"
+    for name in ("preserve-unknown-fields", "map-type", "list-type", "list-map-keys", "validations")
 )
 
 
@@ -59,14 +59,14 @@ class SchemaRules(NamedTuple):
     sound_map_keys: bool = True
 
 
-class _Inside(NamedTuple):
+class _Context(NamedTuple):
     """What a schema is a part of: a resource's apiVersion, kind or metadata, and why it may have no default."""
 
     meta: bool = False
     no_default: str = ""
 
 
-class _Judged(NamedTuple):
+class _Judgement(NamedTuple):
     """By which rules a schema is judged, whether its expressions are, and the errors so far: those of expressions come
     last."""
 
@@ -85,13 +85,13 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     if schema.get("nullable") is True:
         errors.append(at(root, "nullable").forbidden("nullable cannot be true at the root"))
     unconverted = conversion_error(schema) if rules.structural else ""
-    found: list[FieldError] = []
-    if rules.structural and not unconverted:
-        found = structural_errors(schema, root) or _default_errors(schema, root, rules)
-        errors += found
-    judged = _Judged(rules, rules.structural and not unconverted and not found, errors, [])
-    _check(schema, root, _Inside(), judged)
-    errors += judged.expression_errors
+    is_judged = rules.structural and not unconverted
+    structure = (structural_errors(schema, root) or _default_errors(schema, root, rules)) if is_judged else []
+    errors += structure
+    judgement = _Judgement(rules, is_judged and not structure, errors, [])
+    _check(schema, root, _Context(), judgement)
+    errors += judgement.expression_errors
+    # That a schema can't be converted is told where nothing else explains it.
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
@@ -100,11 +100,9 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
 def _default_errors(schema: Schema, root: Path, rules: SchemaRules) -> list[FieldError]:
     if not _has_defaults(schema):
         return []
-    from olmc.kube.schema_defaults import (
-        schema_default_errors,  # few schemas have defaults, and imports take their time
-    )
+    from olmc.kube.api_validation import schema_defaults  # few schemas have defaults, and imports take their time
 
-    return schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+    return schema_defaults.schema_default_errors(schema, root, pruned=rules.pruned_defaults)
 
 
 def _has_defaults(schema: Schema) -> bool:
@@ -121,14 +119,11 @@ def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
     for key, (name, _) in SCHEMA_FIELDS.items():
         value = schema.get(key)
         if name == "Type" and value not in (None, "", "object"):
-            detail = (
-                'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
-            )
+            detail = f'only "object" is allowed as the type {_ROOT_OF_STATUS}'
             yield at(root, "type").invalid(text(value), detail)
             return
         if name not in _AT_ROOT and _is_set(key, value):
-            allowed = f"[{' '.join(_AT_ROOT)}]"
-            detail = f"only {allowed} fields are allowed {_ROOT_OF_STATUS}"
+            detail = f"only [{' '.join(_AT_ROOT)}] fields are allowed {_ROOT_OF_STATUS}"
             yield root.invalid(printed_schema(schema), detail)
             return
 
@@ -140,72 +135,71 @@ def _is_set(key: str, value: Any) -> bool:
     return bool(value) or (value == 0 and value is not False)
 
 
-def _check(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> None:
+def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgement) -> None:
     """A schema and those in it, keyword by keyword, in the order of the API server."""
     kind, properties, items = schema.get("type"), schema.get("properties"), schema.get("items")
-    before = len(judged.errors)
+    before = len(judgement.errors)
+    # Nearly all schemas of a CRD have none of the keywords that can be wrong, so these are looked for together.
     is_odd = (kind and kind not in TYPES) or isinstance(items, list)
     if is_odd or "default" in schema or not _RARE.isdisjoint(schema):
-        judged.errors.extend(_keyword_errors(schema, place, inside, judged.rules))
+        judgement.errors.extend(_keyword_errors(schema, place, context, judgement.rules))
     others = schema.get("additionalProperties")
     if others is not None:
         if properties and others is not True:
             detail = "additionalProperties and properties are mutual exclusive"
-            judged.errors.append(at(place, "additionalProperties").forbidden(detail))
+            judgement.errors.append(at(place, "additionalProperties").forbidden(detail))
         if isinstance(others, dict):
-            _check(others, (place, "additionalProperties", None), _inside_others(inside), judged)
+            reason = "inside additionalProperties applying to object metadata" if context.meta else context.no_default
+            _check(others, (place, "additionalProperties", None), context._replace(no_default=reason), judgement)
     if isinstance(properties, dict):
         is_root = isinstance(place, Path)
         is_resource = is_root or schema.get("x-kubernetes-embedded-resource") is True
         for key in sorted(properties):
-            below, inner = inside, mapping(properties[key])
+            below, inner = context, mapping(properties[key])
             if is_plain(inner):
                 continue
             if is_resource and key in META_FIELDS:
-                below = _Inside(True, f"in top-level {key}" if is_root else inside.no_default)
-            _check(inner, (place, "properties", key), below, judged)
+                below = _Context(True, f"in top-level {key}" if is_root else context.no_default)
+            _check(inner, (place, "properties", key), below, judgement)
     if not _NESTING.isdisjoint(schema):
-        _check_nested(schema, place, inside, judged)
-    for index, each in enumerate(mappings(items) if isinstance(items, list) else ()):
-        _check(each, (place, "items", index), inside, judged)
+        for nested, below_it in _nested(schema, place):
+            _check(nested, below_it, context, judgement)
+    for index, item in enumerate(mappings(items)):
+        _check(item, (place, "items", index), context, judgement)
     if isinstance(items, dict):
-        _check(items, (place, "items", None), inside, judged)
+        _check(items, (place, "items", None), context, judgement)
     if not _EXTENSIONS.isdisjoint(schema):
-        for extension_errors in (_extension_errors, _list_errors, _map_key_errors, _rule_errors):
-            judged.errors.extend(extension_errors(schema, place, judged.rules))
+        judgement.errors.extend(_extension_errors(schema, place, judgement.rules))
+        judgement.errors.extend(_list_errors(schema, place))
+        judgement.errors.extend(map_key_errors(schema, place) if judgement.rules.sound_map_keys else ())
+        judgement.errors.extend(_rule_errors(schema, place))
     # Expressions are compiled where nothing else is wrong, here or below.
-    if "x-kubernetes-validations" in schema and judged.expressions and len(judged.errors) == before:
-        from olmc.kube.cel_rules import expression_errors  # few schemas have rules, and imports take their time
+    if "x-kubernetes-validations" in schema and judgement.expressions and len(judgement.errors) == before:
+        from olmc.kube.api_validation import cel_rules  # few schemas have rules, and imports take their time
 
-        is_resource = isinstance(place, Path)
-        judged.expression_errors.extend(expression_errors(schema, place, is_resource=is_resource))
-
-
-def _inside_others(inside: _Inside) -> _Inside:
-    return (
-        inside._replace(no_default="inside additionalProperties applying to object metadata") if inside.meta else inside
-    )
+        is_root = isinstance(place, Path)
+        judgement.expression_errors.extend(cel_rules.expression_errors(schema, place, is_resource=is_root))
 
 
-def _check_nested(schema: Schema, place: Place, inside: _Inside, judged: _Judged) -> None:
+def _nested(schema: Schema, place: Place) -> Iterator[tuple[Schema, Place]]:
+    """The schemas in a schema that are not those of fields or items, with their places."""
     if isinstance(schema.get("not"), dict):
-        _check(schema["not"], (place, "not", None), inside, judged)
+        yield schema["not"], (place, "not", None)
     for name in ("allOf", "oneOf", "anyOf"):
-        for index, each in enumerate(mappings(schema.get(name))):
-            _check(each, (place, name, index), inside, judged)
+        for index, inner in enumerate(mappings(schema.get(name))):
+            yield inner, (place, name, index)
     for name in ("definitions", "dependencies"):
-        inner = mapping(schema.get(name))
-        for key in sorted(inner):
-            if isinstance(inner[key], dict):
-                _check(inner[key], (place, name, key), inside, judged)
+        for key, inner in sorted(mapping(schema.get(name)).items()):
+            if isinstance(inner, dict):
+                yield inner, (place, name, key)
 
 
-def _keyword_errors(schema: Schema, place: Place, inside: _Inside, rules: SchemaRules) -> Iterator[FieldError]:
+def _keyword_errors(schema: Schema, place: Place, context: _Context, rules: SchemaRules) -> Iterator[FieldError]:
     kind = text(schema.get("type"))
     if rules.valid_types and kind and kind not in TYPES:
         yield at(place, "type").unsupported(kind, TYPES)
-    if schema.get("default") is not None and inside.no_default:
-        yield at(place, "default").forbidden(f"must not be set {inside.no_default}")
+    if schema.get("default") is not None and context.no_default:
+        yield at(place, "default").forbidden(f"must not be set {context.no_default}")
     for name in _UNSUPPORTED:
         value = schema.get(name)
         if value is not None if name in ("additionalItems", "dependencies", "$ref") else value:
@@ -214,7 +208,7 @@ def _keyword_errors(schema: Schema, place: Place, inside: _Inside, rules: Schema
         yield at(place, "type").forbidden("type cannot be set to null, use nullable as an alternative")
     if isinstance(schema.get("items"), list) and schema["items"]:
         yield at(place, "items").forbidden("items must be a schema object and not an array")
-    if inside.meta and schema.get("x-kubernetes-embedded-resource") is True:
+    if context.meta and schema.get("x-kubernetes-embedded-resource") is True:
         yield at(place, "x-kubernetes-embedded-resource").forbidden("must not be used inside of resource meta")
     if schema.get("uniqueItems") is True:
         yield at(place, "uniqueItems").forbidden(_UNIQUE)
@@ -262,7 +256,7 @@ def mergeable_set_item(schema: Schema) -> tuple[str, str] | None:
     return None
 
 
-def _list_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:  # noqa: ARG001
+def _list_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
     keys, list_type = texts(schema.get("x-kubernetes-list-map-keys")), schema.get("x-kubernetes-list-type")
     if keys and list_type is None:
         yield at(place, "x-kubernetes-list-type").required(_KEYS_OF_MAP)
@@ -286,24 +280,17 @@ def _list_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[F
 
 
 def _key_errors(keys: list[str], properties: Mapping[str, Any], place: Place) -> Iterator[FieldError]:
-    shown = Shown.json(keys)
+    shown = JsonText.of(keys)
     for index, key in enumerate(keys):
         if key not in properties:
             detail = "entries must all be names of item properties"
             yield at(place, "x-kubernetes-list-map-keys").invalid(shown, detail)
         elif mapping(properties[key]).get("type") in ("array", "object"):
             # The API server prints the type of the items.
-            below: Place = ((place, "items", None), "properties", key)
-            yield at(below, "type").invalid(
-                "object", "must be a scalar type if parent array's x-kubernetes-list-type is map"
-            )
+            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            yield at(((place, "items", None), "properties", key), "type").invalid("object", detail)
         if key in keys[:index]:
             yield at(place, "x-kubernetes-list-map-keys").invalid(shown, "must not contain duplicate entries")
-
-
-def _map_key_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:
-    if rules.sound_map_keys:
-        yield from map_key_errors(schema, place)
 
 
 def map_key_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
@@ -326,7 +313,7 @@ def map_key_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
             yield at((below, "properties", key), "nullable").forbidden(f"{_NO_KEY} cannot be nullable")
 
 
-def _rule_errors(schema: Schema, place: Place, rules: SchemaRules) -> Iterator[FieldError]:  # noqa: ARG001
+def _rule_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
     for index, rule in enumerate(mappings(schema.get("x-kubernetes-validations"))):
         here: Place = (place, "x-kubernetes-validations", index)
         yield from _message_errors(rule, here)

@@ -3,21 +3,40 @@
 Every field has a type outside of allOf, anyOf, oneOf and not, and below these stands nothing but checks of values that
 are described outside of them. A schema is what Go keeps of `openAPIV3Schema`.
 
-Not judged: `externalDocs` below allOf and the like, and in `metadata` at the root, which releases of the API server see
-differently.
+Here are also the places in a schema that errors name, and the paths such as `.spec.size` or `.labels['a.b']` by which
+rules in CEL and selectable fields lead to one. Not judged: `externalDocs` below allOf and the like, and in `metadata`
+at the root, which releases of the API server see differently.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.golang import regexp
-from olmc.kube.field_errors import FieldError
-from olmc.kube.schema_place import Place, at, is_plain, path_to
+from olmc.kube.api_validation.field import FieldError, Path
 from olmc.model.coerce import mapping, mappings, text
 
 Schema = Mapping[str, Any]
+Place = Path | tuple["Place", str, str | int | None]
+"""Where the schema begins; or a place, the field below it, and the key or index in that field, if it has any.
+
+A schema has thousands of places and hardly ever an error, so a place is a chain of steps that only an error spells out.
+"""
+
+META_FIELDS = ("apiVersion", "kind", "metadata")
+"""The fields of a resource that the API server looks after itself."""
+
+_SCALARS = ("string", "integer", "boolean", "number")
+_HARMLESS = frozenset(
+    {"type", "description", "title", "format", "enum", "minimum", "maximum", "minLength", "maxLength"}
+)
+
+_NOT_A_FIELD = "does not refer to a valid field"
+_END = "unexpected end of JSON path"
+# The signs `.`, `[` and `]`, quoted texts, and what stands between them.
+_TOKENS = re.compile(r"'(?:[^']|(?<=\\)')*'?|[.\[\]]|[^.\[\]]+")
 
 _UNSUPPORTED = ("id", "schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 _UNTYPED = {
@@ -48,6 +67,77 @@ _IGNORED = frozenset({"externalDocs", "example", "$schema"})
 _LISTS_OF_CHECKS = ("allOf", "anyOf", "oneOf")
 _CHECKS = frozenset({*_LISTS_OF_CHECKS, "not"})
 _UNCONVERTED = frozenset({*_UNSUPPORTED, "$schema", *_CHECKS, "x-kubernetes-preserve-unknown-fields"})
+
+
+def is_plain(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is that of a field without structure, in which no rule finds anything: most of them are."""
+    return _HARMLESS.issuperset(schema) and schema.get("type") in _SCALARS
+
+
+def _path_to(place: Place) -> Path:
+    """A place as messages name it, with the keys that lead to it."""
+    steps: list[tuple[str, str | int | None]] = []
+    while not isinstance(place, Path):
+        place, name, key = place
+        steps.append((name, key))
+    field, keys = place.field, list(place.keys)
+    for name, key in reversed(steps):
+        field += f".{name}" if key is None else f".{name}[{key}]"
+        keys += [name] if key is None else [name, key]
+    return Path(field, tuple(keys))
+
+
+def at(place: Place, name: str) -> Path:
+    """A keyword of the schema in a place."""
+    return _path_to((place, name, None))
+
+
+class FieldPath(NamedTuple):
+    """Where a path leads: its steps as the API server spells them, and the schema there; or why it leads nowhere."""
+
+    steps: tuple[str, ...] = ()
+    schema: Mapping[str, Any] = {}
+    problem: str = ""
+
+
+def follow(path: str, schema: Mapping[str, Any], *, in_brackets: bool = True) -> FieldPath:
+    """Where a path leads from a structural schema; `in_brackets`: whether a step may stand in brackets."""
+    steps: list[str] = []
+    tokens = iter(_TOKENS.findall(path))
+    for token in tokens:
+        if token == "[":
+            if not in_brackets:
+                return FieldPath(problem="array notation is not allowed")
+            name, problem = _quoted_name(next(tokens, None))
+        else:
+            name = next(tokens, "") if token == "." else ""
+            problem = f"expected [ or . but got: {token}" if token != "." else "" if name else _END
+        if problem:
+            return FieldPath(problem=problem)
+        properties, others = mapping(schema.get("properties")), schema.get("additionalProperties")
+        if properties and name in properties:
+            schema, step = mapping(properties[name]), name
+        elif not properties and others is not None:
+            schema, step = mapping(others), f"[{name}]"
+        else:
+            return FieldPath(problem=_NOT_A_FIELD)
+        steps.append(step)
+        if token == "[" and (problem := _closing_problem(next(tokens, None))):
+            return FieldPath(problem=problem)
+    return FieldPath(tuple(steps), schema)
+
+
+def _quoted_name(token: str | None) -> tuple[str, str]:
+    """The name in brackets, and what is wrong with it."""
+    if token is None:
+        return "", _END
+    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
+        return "", f"expected single quoted string but got {token}"
+    return token[1:-1].replace("\\'", "'").replace("\\\\", "\\"), ""
+
+
+def _closing_problem(token: str | None) -> str:
+    return _END if token is None else f"expected ] but got {token}" if token != "]" else ""
 
 
 def conversion_error(schema: Schema) -> str:
@@ -90,6 +180,7 @@ def structural_errors(schema: Schema, place: Place) -> list[FieldError]:
     They come in the order of their texts.
     """
     errors: list[FieldError] = []
+    # A list that is filled, as this walks through some megabytes of schema and generators would slow it down.
     _check_structure(schema, place, "root", errors)
     errors += _missing_outside(schema, schema, place, place)
     return sorted(errors, key=str)
@@ -116,6 +207,7 @@ def _check_structure(schema: Schema, place: Place, level: str, errors: list[Fiel
     if "x-kubernetes-int-or-string" in schema:
         errors += _int_or_string_errors(schema, place)
     if "pattern" in schema or not _CHECKS.isdisjoint(schema):
+        # Kubernetes' own int-or-string fields say their types in an anyOf, so this one form of it is forgiven.
         _check_values(schema, place, _is_int_or_string(schema.get("anyOf")), _starts_int_or_string(schema), errors)
     if level == "root" or _is_embedded(schema):
         errors += _resource_errors(schema, place, level)
@@ -157,7 +249,7 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
         if name in properties and (found := text(mapping(properties[name]).get("type"))) != wanted:
             yield at((place, "properties", name), "type").invalid(found, f"must be {wanted}")
     if level == "root" and not _has_only_names(mapping(properties.get("metadata"))):
-        yield path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
+        yield _path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
 
 
 def _has_only_names(metadata: Schema) -> bool:
@@ -228,7 +320,7 @@ def _check_nested(schema: Schema, place: Place, skip_any: bool, errors: list[Fie
         if value is not None if wanted == "undefined" else value:
             errors.append(at(place, name).forbidden(f"must be {wanted} to be structural"))
     if "metadata" in properties:
-        metadata = path_to((place, "properties", "metadata"))
+        metadata = _path_to((place, "properties", "metadata"))
         errors.append(metadata.forbidden("must not be specified in a nested context"))
 
 
@@ -259,4 +351,4 @@ def _missing_below(checks: Schema, schema: Schema, place: Place, checked: Place)
 
 
 def _missing(place: Place, checked: Place) -> FieldError:
-    return path_to(place).required(f"because it is defined in {path_to(checked).field}")
+    return _path_to(place).required(f"because it is defined in {_path_to(checked).field}")

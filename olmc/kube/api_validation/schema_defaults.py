@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain
-from olmc.golang import is_dns1035_label
-from olmc.kube.field_errors import FieldError, Shown, aggregated
-from olmc.kube.field_path import Path
-from olmc.kube.names import path_segment_problems
-from olmc.kube.object_meta import metadata_errors
-from olmc.kube.schema_place import META_FIELDS, Place, at, is_plain
-from olmc.kube.schema_validation import default_errors
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
+from olmc.kube.api_validation.metadata import metadata_errors
+from olmc.kube.api_validation.names import kind_problems, path_segment_problems
+from olmc.kube.api_validation.schema_values import default_errors
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_plain
 from olmc.model.coerce import mapping, text
 
 Schema = Mapping[str, Any]
@@ -91,7 +89,7 @@ def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Ite
 
 
 def _shown(value: Any) -> Any:
-    return value if isinstance(value, str | bool | int) else Shown(encode_plain(value).decode())
+    return value if isinstance(value, str | bool | int) else JsonText(encode_plain(value).decode())
 
 
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
@@ -172,8 +170,8 @@ def _type_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
             yield path.required()
         elif name == "apiVersion" and found.count("/") > 1:
             yield path.invalid(found, f"unexpected GroupVersion string: {found}")
-        elif name == "kind" and (problems := is_dns1035_label(found.lower())):
-            yield path.invalid(found, "may have mixed case, but should otherwise match: " + ",".join(problems))
+        elif name == "kind":
+            yield from path.all_invalid(found, kind_problems(found))
 
 
 def _metadata_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode_plain
 from olmc.golang import regexp
-from olmc.kube.field_errors import FieldError, Keys, Shown, aggregated, invalid, required
-from olmc.kube.field_path import Path
+from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.model.coerce import mapping
 from olmc.strconv import number_text, quoted
 
@@ -25,35 +24,35 @@ _NEARLY = 1e-9
 """How far a quotient may be from an integer, as a part of it, to count as one."""
 
 
-class _At(NamedTuple):
-    """Where a value stands: the field and keys of the whole, the path below it, and whether a schema's format counts
-    that the API server doesn't know."""
+class _Place(NamedTuple):
+    """Where a value stands: the whole, the path below it, and whether a schema's format counts that the API server
+    doesn't know."""
 
-    field: str
-    keys: Keys
+    whole: Path
     path: str = ""
     any_format: bool = False
 
-    def below(self, step: str) -> _At:
+    def below(self, step: str) -> _Place:
         return self._replace(path=self.path + step)
 
-    def full(self) -> str:
-        return f"{self.field}.{self.path.removeprefix('.')}" if self.path else self.field
+    @property
+    def full(self) -> Path:
+        return self.whole.called(self.path.removeprefix(".")) if self.path else self.whole
 
 
-class _Found(NamedTuple):
+class _Result(NamedTuple):
     """What is wrong with a value, and how many checks of it, and of what is in it, held."""
 
     problems: tuple[FieldError, ...] = ()
     held: int = 0
 
 
-_Check = Callable[[Mapping[str, Any], Any, _At], _Found]
+_Check = Callable[[Mapping[str, Any], Any, _Place], _Result]
 
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
-    problems = _judged(schema, obj, _At("[]", ())).problems
+    problems = _validate(schema, obj, _Place(Path("[]"))).problems
     return aggregated(problems) if problems else ""
 
 
@@ -62,51 +61,51 @@ def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[Fi
 
     Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
     """
-    return list(_judged(schema, value, _At(path.field, path.keys, any_format=True)).problems)
+    return list(_validate(schema, value, _Place(path, any_format=True)).problems)
 
 
-def _judged(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+def _validate(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
     if value is None:
-        return _together([_typed(schema, value, at), _chosen(schema, value, at)])
+        return _combine([_type(schema, value, at), _enumeration(schema, value, at)])
     checks = _checks_of(schema, value, at)
-    return _together([check(schema, value, at) for check in checks], len(checks) + 1)
+    return _combine([check(schema, value, at) for check in checks], len(checks) + 1)
 
 
-def _checks_of(schema: Mapping[str, Any], value: Any, at: _At) -> list[_Check]:
+def _checks_of(schema: Mapping[str, Any], value: Any, at: _Place) -> list[_Check]:
     """The checks that concern a value, in the order of the API server."""
-    checks: list[_Check] = [_typed] if _types(schema, at) or _format(schema, at) else []
-    checks.append(_combined)
+    checks: list[_Check] = [_type] if _types(schema, at) or _format(schema, at) else []
+    checks.append(_combinations)
     if isinstance(value, str):
-        checks += [_text, _formatted] if _is_checked(_format(schema, at)) else [_text]
+        checks += [_text, _format_of_text] if _is_checked(_format(schema, at)) else [_text]
     elif isinstance(value, list):
         checks.append(_items)
     elif _is_number(value):
         checks.append(_number)
-    checks.append(_chosen)
+    checks.append(_enumeration)
     if isinstance(value, dict):
-        checks.append(_fields)
+        checks.append(_properties)
     return checks
 
 
-def _together(parts: Iterable[_Found], held: int = 0) -> _Found:
+def _combine(parts: Iterable[_Result], held: int = 0) -> _Result:
     known = tuple(parts)
     problems = dict.fromkeys(problem for part in known for problem in part.problems)
-    return _Found(tuple(problems), held + sum(part.held for part in known))
+    return _Result(tuple(problems), held + sum(part.held for part in known))
 
 
-def _invalid(at: _At, value: Any, text: str) -> _Found:
-    shown = value if isinstance(value, str) else Shown(_shown(value))
-    return _Found((invalid(at.full(), shown, f"{at.path} in body {text}", at.keys),))
+def _invalid(at: _Place, value: Any, text: str) -> _Result:
+    shown = value if isinstance(value, str) else JsonText(_shown(value))
+    return _Result((at.full.invalid(shown, f"{at.path} in body {text}"),))
 
 
-def _too_many(at: _At, number: int, most: int) -> _Found:
+def _too_many(at: _Place, number: int, most: int) -> _Result:
     detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    return _Found((FieldError(at.full(), "Too many", at.keys, detail, number),))
+    return _Result((at.full.too_many(number, most)._replace(detail=detail),))
 
 
-def _composite(at: _At, text: str) -> FieldError:
+def _composite(at: _Place, text: str) -> FieldError:
     """A problem of several schemas together, which has no place but the whole's."""
-    return invalid(at.field, "", f"{quoted(at.path)} must {text}", at.keys)
+    return at.whole.invalid("", f"{quoted(at.path)} must {text}")
 
 
 def _shown(value: Any) -> str:
@@ -122,14 +121,14 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _types(schema: Mapping[str, Any], at: _At) -> tuple[str, ...]:
+def _types(schema: Mapping[str, Any], at: _Place) -> tuple[str, ...]:
     if schema.get("x-kubernetes-int-or-string") is True and not at.any_format:
         return ("integer", "string")
     wanted = schema.get("type")
     return (wanted,) if isinstance(wanted, str) and wanted else ()
 
 
-def _format(schema: Mapping[str, Any], at: _At) -> str:
+def _format(schema: Mapping[str, Any], at: _Place) -> str:
     name = schema.get("format")
     return name if isinstance(name, str) and (at.any_format or _is_checked(name)) else ""
 
@@ -148,9 +147,9 @@ def _length(schema: Mapping[str, Any], bound: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _typed(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+def _type(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
     types, name, kind = _types(schema, at), _format(schema, at), _kind(value)
-    held = _Found(held=1)
+    held = _Result(held=1)
     if value is None:
         return held if not types or schema.get("nullable") is True else _of_type(at, ",".join(types), kind)
     is_whole = isinstance(value, float) and value.is_integer() and "integer" in types
@@ -164,36 +163,36 @@ def _typed(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
     return _of_type(at, ",".join(types), kind)
 
 
-def _of_type(at: _At, wanted: str, kind: str) -> _Found:
+def _of_type(at: _Place, wanted: str, kind: str) -> _Result:
     return _invalid(at, kind, f"must be of type {wanted}: {quoted(kind)}")
 
 
-def _text(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
+def _text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
     most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
     if most is not None and len(value) > most:
         detail = f"may not be more than {most} byte{'' if most == 1 else 's'}"
-        return _Found((FieldError(at.full(), "Too long", at.keys, detail),))
+        return _Result((at.full.too_long(most)._replace(detail=detail),))
     if least is not None and len(value) < least:
         return _invalid(at, value, f"should be at least {least} chars long")
     if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
         return _invalid(at, value, f"should match '{pattern}'")
-    return _Found()
+    return _Result()
 
 
-def _formatted(schema: Mapping[str, Any], value: str, at: _At) -> _Found:
+def _format_of_text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
     from olmc.golang.formats import conforms
 
     name = _format(schema, at)
     if conforms(name, value):
-        return _Found()
+        return _Result()
     return _invalid(at, value, f"must be of type {name}: {quoted(value)}")
 
 
-def _number(schema: Mapping[str, Any], value: float, at: _At) -> _Found:
-    return _together([_Found(held=1), *_number_problems(schema, value, at)])
+def _number(schema: Mapping[str, Any], value: float, at: _Place) -> _Result:
+    return _combine([_Result(held=1), *_number_problems(schema, value, at)])
 
 
-def _number_problems(schema: Mapping[str, Any], value: float, at: _At) -> Iterator[_Found]:
+def _number_problems(schema: Mapping[str, Any], value: float, at: _Place) -> Iterator[_Result]:
     factor = schema.get("multipleOf", 0)
     if _is_number(factor) and not _is_multiple(value, _alike(value, factor)):
         yield _invalid(at, value, f"should be a multiple of {number_text(_alike(value, factor))}")
@@ -220,32 +219,32 @@ def _is_multiple(value: float, factor: float) -> bool:
     return rest == 0 or rest / (abs(quotient) + abs(int(quotient))) < _NEARLY
 
 
-def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _At) -> _Found:
-    parts = [_Found(held=1)]
+def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _Place) -> _Result:
+    parts = [_Result(held=1)]
     if isinstance(schema.get("items"), Mapping):
-        parts += [_judged(schema["items"], item, at.below(f"[{index}]")) for index, item in enumerate(value)]
+        parts += [_validate(schema["items"], item, at.below(f"[{index}]")) for index, item in enumerate(value)]
     least, most = _length(schema, "minItems"), _length(schema, "maxItems")
     if least is not None and len(value) < least:
         parts.append(_invalid(at, len(value), f"should have at least {least} items"))
     if most is not None and len(value) > most:
         parts.append(_too_many(at, len(value), most))
-    return _together(parts)
+    return _combine(parts)
 
 
-def _chosen(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
+def _enumeration(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
     choices = schema.get("enum")
     if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
-        return _Found()
-    supported = ", ".join(quoted(c if isinstance(c, str) else encode_plain(c).decode()) for c in choices)
-    shown = "null" if value is None else value if isinstance(value, str) else Shown(_shown(value))
-    return _Found((FieldError(at.full(), "Unsupported value", at.keys, f"supported values: {supported}", shown),))
+        return _Result()
+    supported = [choice if isinstance(choice, str) else encode_plain(choice).decode() for choice in choices]
+    shown = "null" if value is None else value if isinstance(value, str) else JsonText(_shown(value))
+    return _Result((at.full.unsupported(shown, supported),))
 
 
 def _same(value: Any, choice: Any) -> bool:
     return value == choice and isinstance(value, bool) == isinstance(choice, bool)
 
 
-def _fields(schema: Mapping[str, Any], value: Mapping[str, Any], at: _At) -> _Found:
+def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _Place) -> _Result:
     least, most = _length(schema, "minProperties"), _length(schema, "maxProperties")
     if least is not None and len(value) < least:
         return _invalid(at, len(value), f"should have at least {least} properties")
@@ -255,55 +254,56 @@ def _fields(schema: Mapping[str, Any], value: Mapping[str, Any], at: _At) -> _Fo
     parts = []
     for key, item in sorted(value.items()):
         if key in properties:
-            parts.append(_judged(mapping(properties[key]), item, at.below(f".{key}" if at.path else key)))
+            parts.append(_validate(mapping(properties[key]), item, at.below(f".{key}" if at.path else key)))
         elif isinstance(others, Mapping):
-            parts.append(_judged(others, item, at.below(f".{key}")))
+            parts.append(_validate(others, item, at.below(f".{key}")))
         elif others is False:
             detail = f"{at.path}.{key} in body is a forbidden property"
-            parts.append(_Found((invalid(at.full(), key, detail, at.keys),)))
+            parts.append(_Result((at.full.invalid(key, detail),)))
     for key in schema.get("required") or ():
         if key not in value:
-            parts.append(_Found((required(at.below(f".{key}").full(), at.keys),)))
-    return _together(parts)
+            parts.append(_Result((at.below(f".{key}").full.required(),)))
+    return _combine(parts)
 
 
-def _combined(schema: Mapping[str, Any], value: Any, at: _At) -> _Found:
-    def judged(key: str) -> list[_Found]:
+def _combinations(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
+    def judged(key: str) -> list[_Result]:
         inner = schema.get(key)
-        return [_judged(mapping(each), value, at) for each in inner] if isinstance(inner, list) else []
+        return [_validate(mapping(each), value, at) for each in inner] if isinstance(inner, list) else []
 
-    parts = [_Found(held=1)]
+    parts = [_Result(held=1)]
     parts += _any_of(judged("anyOf"), at)
     parts += _one_of(judged("oneOf"), at)
     parts += _all_of(judged("allOf"), at)
-    if isinstance(schema.get("not"), Mapping) and not _judged(schema["not"], value, at).problems:
-        parts.append(_Found((_composite(at, "not validate the schema (not)"),)))
-    return _together(parts)
+    if isinstance(schema.get("not"), Mapping) and not _validate(schema["not"], value, at).problems:
+        parts.append(_Result((_composite(at, "not validate the schema (not)"),)))
+    return _combine(parts)
 
 
-def _any_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
-    fitting = next((each for each in found if not each.problems), None)
+def _any_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+    # As in Go's library, the branch that held most explains best why none does.
+    fitting = next((result for result in results if not result.problems), None)
     if fitting is not None:
         yield fitting
-    elif found:
-        yield _Found((_composite(at, "validate at least one schema (anyOf)"),))
-        yield max(found, key=lambda each: each.held)
+    elif results:
+        yield _Result((_composite(at, "validate at least one schema (anyOf)"),))
+        yield max(results, key=lambda result: result.held)
 
 
-def _one_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
-    fitting = [each for each in found if not each.problems]
+def _one_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+    fitting = [result for result in results if not result.problems]
     if len(fitting) == 1:
         yield fitting[0]
-    elif found:
+    elif results:
         number = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
-        yield _Found((_composite(at, f"validate one and only one schema (oneOf). {number}"),))
+        yield _Result((_composite(at, f"validate one and only one schema (oneOf). {number}"),))
         if not fitting:
-            yield max(found, key=lambda each: each.held)
+            yield max(results, key=lambda result: result.held)
 
 
-def _all_of(found: Sequence[_Found], at: _At) -> Iterator[_Found]:
-    yield from found
-    failed = sum(bool(each.problems) for each in found)
+def _all_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+    yield from results
+    failed = sum(bool(result.problems) for result in results)
     if failed:
-        none = ". None validated" if failed == len(found) else ""
-        yield _Found((_composite(at, f"validate all the schemas (allOf){none}"),))
+        none = ". None validated" if failed == len(results) else ""
+        yield _Result((_composite(at, f"validate all the schemas (allOf){none}"),))
