@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import DecodeFailure
+
 Path = tuple[str | int, ...]
 
 
@@ -10,15 +12,25 @@ class GoTypeError(ValueError):
 
     `path` leads to the value (keys as the input spells them, indexes from 0), `message` is Go's text,
     `expected` the Go type as Go prints it ("" for a key that no field matches), `got` the JSON value's kind
-    in Go's words.
+    in Go's words. `is_mismatch`: it is encoding/json that refuses it, not a type that reads itself.
     """
 
-    def __init__(self, path: Path, message: str, expected: str = "", got: str = "") -> None:
+    def __init__(
+        self, path: Path, message: str, expected: str = "", got: str = "", *, is_mismatch: bool = False
+    ) -> None:
         super().__init__(message)
         self.path = path
         self.message = message
         self.expected = expected
         self.got = got
+        self.is_mismatch = is_mismatch
+
+
+def decode_failure(error: BaseException | None) -> DecodeFailure | None:
+    """What encoding/json refused to decode, if that is what an error, or one that led to it, is about."""
+    while error is not None and not isinstance(error, GoTypeError):
+        error = error.__cause__
+    return DecodeFailure(error.message) if error is not None and error.is_mismatch else None
 
 
 class Refused(Exception):  # noqa: N818  (not an error to show: the cause of one, without its place)

@@ -17,8 +17,6 @@ from olmc.golang.numbers import quoted
 from olmc.golang.table import Field, element, fields, printed, underlying
 from olmc.golang.unions import UNIONS
 
-_MISMATCH = "json: cannot unmarshal "
-
 
 class _Place(NamedTuple):
     """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here; `exact` whether
@@ -87,7 +85,8 @@ def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool)
             names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
             yield from _refusals(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
         elif strict:
-            yield _Found(GoTypeError(below.path, f"json: unknown field {quoted(key)}"), False)
+            text = f"json: unknown field {quoted(key)}"
+            yield _Found(GoTypeError(below.path, text, is_mismatch=True), False)
 
 
 def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Found]:
@@ -100,8 +99,9 @@ def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Fou
     inner = first_refusal(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
     if inner is not None:
         told = _mismatch(inner.expected, inner.got, place).error
-        text = told.message if inner.message.startswith(_MISMATCH) else inner.message
-        yield _Found(GoTypeError((*place.path, *inner.path), text, inner.expected, inner.got), True)
+        text = told.message if inner.is_mismatch and inner.got else inner.message
+        path = (*place.path, *inner.path)
+        yield _Found(GoTypeError(path, text, inner.expected, inner.got, is_mismatch=inner.is_mismatch), True)
 
 
 def _leaf(go_type: str, leaf: Leaf, value: Any, place: _Place) -> Iterator[_Found]:
@@ -118,8 +118,8 @@ def _leaf(go_type: str, leaf: Leaf, value: Any, place: _Place) -> Iterator[_Foun
 
 def _mismatch(expected: str, got: str, place: _Place) -> _Found:
     into = f"struct field {place.struct}.{'.'.join(place.names)}" if place.names else "value"
-    message = f"{_MISMATCH}{got} into Go {into} of type {expected}"
-    return _Found(GoTypeError(place.path, message, expected, got), False)
+    message = f"json: cannot unmarshal {got} into Go {into} of type {expected}"
+    return _Found(GoTypeError(place.path, message, expected, got, is_mismatch=True), False)
 
 
 @cache

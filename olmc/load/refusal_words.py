@@ -13,7 +13,7 @@ _KINDS = {"bool": "a boolean", "string": "a text", "array": "a list", "object": 
 def way_out(refusal: GoTypeError) -> str:
     """What to write instead of a value that does not fit its type, as a hint."""
     expected, got = refusal.expected.removeprefix("*"), _KINDS.get(refusal.got.partition(" ")[0], "something else")
-    if not refusal.message.startswith("json: cannot unmarshal"):
+    if not (refusal.is_mismatch and refusal.got):
         return "Correct the value."
     if expected.startswith("[]"):
         return f"Write a list, even for a single value: here stands {got}."

@@ -15,6 +15,8 @@ from olmc.golang import (
     decode,
     role_name,
 )
+from olmc.golang.errors import decode_failure
+from olmc.model.causes import DecodeFailure
 from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject
@@ -60,6 +62,7 @@ class Undecodable(NamedTuple):
     keys: tuple[str | int, ...]
     hint: str
     fatal: bool = False
+    cause: DecodeFailure | None = None
 
 
 class UndecodableCSVError(ValueError):
@@ -81,7 +84,9 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     except GoTypeError as error:
         from olmc.load.refusal_words import way_out  # few CSVs are wrong, and imports take their time
 
-        raise UndecodableCSVError(Undecodable(content, str(error), error.path, way_out(error))) from error
+        cause = decode_failure(error)
+        undecodable = Undecodable(content, str(error), error.path, way_out(error), cause=cause)
+        raise UndecodableCSVError(undecodable) from error
     name = (csv.get("metadata") or {}).get("name")
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from olmc.model.causes import RefusedObject
 from olmc.model.cluster import Cluster, Name
 from olmc.model.location import Location
 from olmc.model.objects import identity
@@ -13,7 +14,6 @@ from olmc.resolve.explain import Line
 from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.makers import Maker, makers
 from olmc.review.targets import Scene, Wanted, package_of_csv, subscribing
-from olmc.rules import load as rules
 from olmc.settle.rest import Settled
 from olmc.yaml import at
 
@@ -39,8 +39,8 @@ def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
 def _refused(name: str, kinds: Set[str], scene: Scene) -> Iterator[Line]:
     """What the API server has against an object that a file of the workspace holds."""
     for found in scene.diagnostics:
-        kind, _, rest = found.message.partition(" ")
-        if found.code == rules.REFUSED.code and kind in kinds and rest.startswith(f"{name} "):
+        cause = found.cause
+        if isinstance(cause, RefusedObject) and cause.kind in kinds and cause.name == name:
             yield Line(0, found.message, found.location)
 
 

@@ -43,7 +43,7 @@ def asked_for(csv: Csv, settled: Settled) -> Iterator[Line]:
         if plan.namespace == namespace and csv.name in plan.csvs and plan.executed:
             yield Line(0, f"InstallPlan {plan.name} ({plan.approval}) installed it")
     for reason in _reasons(csv, settled):
-        yield Line(0, f"asked for by {reason}" if reason.startswith("Subscription ") else f"since {reason}")
+        yield Line(0, f"since {reason}")
     for name, subscription in sorted(cluster.subscriptions.items()):
         if name.namespace == namespace and csv.name in (subscription.installed, subscription.current):
             yield _subscription_line(name, cluster)
@@ -64,8 +64,8 @@ def _reasons(csv: Csv, settled: Settled) -> Iterator[str]:
             continue
         picks = zip(done.answer.picks, reasons(done.question), strict=False)
         for pick, reason in picks:
-            if pick.candidate.name == csv.name and not reason.startswith("Subscription "):
-                yield reason
+            if pick.candidate.name == csv.name and not reason.is_subscription:
+                yield reason.text
 
 
 def behind(found: Rendered, cluster: Cluster) -> tuple[Name, ...]:

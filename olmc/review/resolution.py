@@ -110,11 +110,12 @@ def _hops_of(done: Round) -> Iterator[Hop]:
         return
     present = {csv.name for csv in done.question.present}
     waits = "" if done.plan.approved else "; waits for approval"
-    for pick, why in zip(done.answer.picks, reasons(done.question), strict=True):
+    for pick, reason in zip(done.answer.picks, reasons(done.question), strict=True):
         candidate = pick.candidate
         if candidate.name in done.plan.csvs:
             before = pick.replaces if pick.replaces in present else "-"
-            yield Hop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why + waits)
+            why = f"{reason}{waits}"
+            yield Hop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why)
 
 
 def operator_hops(operators: Sequence[Outcome]) -> Iterator[Hop]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.golang.unmarshal import unmarshal
 from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.diagnostic import Diagnostic, Severity, Tag
 from olmc.model.operators import Csv
 from olmc.profiles.ownership import PROPERTIES
 from olmc.resolve.explain import Line
@@ -16,9 +16,6 @@ from olmc.resolve.resolve import NOT_SATISFIABLE
 from olmc.review.hindrances import APPROVAL, of_csv, of_namespace, of_operator, of_plan, plan_of
 from olmc.review.origins import place_data
 from olmc.review.tables import aligned
-from olmc.rules import load as load_rules
-from olmc.rules import resolve as resolve_rules
-from olmc.rules import settle as rules
 from olmc.settle.rest import Settled
 
 if TYPE_CHECKING:
@@ -27,14 +24,6 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
-_TOLD = frozenset(
-    rule.code
-    for rule in (
-        rules.FOREIGN_HOME, rules.GROUP_FAILURE, rules.GROUP_PROBLEM, rules.INSTALL_FAILURE, rules.NOT_UNPACKED,
-        rules.NO_GROUP, rules.NO_TOKEN, rules.PENDING, rules.PLAN_FAILED, rules.TWO_GROUPS, rules.UNUSABLE,
-        load_rules.NO_BUNDLE_CONTENT, resolve_rules.NOT_SATISFIABLE, resolve_rules.PREVENTED,
-    )
-)  # fmt: skip
 
 
 class Operator(NamedTuple):
@@ -79,8 +68,9 @@ def operators(settled: Settled, proposed: Iterable[Outcome] = ()) -> tuple[Opera
 
 def untold(diagnostics: Iterable[Diagnostic], found: Iterable[Operator]) -> tuple[Diagnostic, ...]:
     """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
-    told = _TOLD if any(each.fails for each in found) else frozenset()
-    return tuple(each for each in diagnostics if each.severity is Severity.FAILURE and each.code not in told)
+    is_told = any(each.fails for each in found)
+    failures = (each for each in diagnostics if each.severity is Severity.FAILURE)
+    return tuple(each for each in failures if not (is_told and Tag.IN_STATUS in each.tags))
 
 
 def package_of(csv: Csv) -> str:
@@ -248,8 +238,8 @@ def _in_short(each: Operator) -> str:
 
 def _own_part(each: Operator) -> tuple[Line, ...]:
     """What a derivation, which is about the whole namespace, says of one Subscription."""
-    start = f"Subscription {each.subscription} asks for "
-    at = next((index for index, line in enumerate(each.missing) if line.text.startswith(start)), None)
+    lines = enumerate(each.missing)
+    at = next((index for index, line in lines if line.subscription == each.subscription), None)
     if at is None:
         return ()
     depth = each.missing[at].depth

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang.unmarshal import unmarshal
+from olmc.model.causes import PlanFault
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.options import Options
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from olmc.resolve.steps import Content
 
 WAITING, INSTALLING = "RequiresApproval", "Installing"
+UNMANAGED = "InstallCheckFailed"
+"""The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
 
 _WRITTEN = frozenset({"Created", "Present", "WaitingForApi"})
 """The statuses of steps that OLM does not carry out again (R-CAT-700)."""
@@ -30,6 +33,7 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start, without its steps."""
     spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
+    condition = installed_condition(status)
     return InstallPlan(
         namespace=obj["metadata"].get("namespace") or "",
         name=obj["metadata"]["name"],
@@ -42,8 +46,9 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
         owners=(),
         phase=str(status.get("phase") or ""),
         message=str(status.get("message") or ""),
-        condition=installed_condition(status),
+        condition=condition,
         given=obj,
+        cause=PlanFault.UNMANAGED if condition and condition[1] == UNMANAGED else None,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from olmc.golang import GoTypeError, decode
+from olmc.load.manifests import refused
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject
 from olmc.model.values import mapping
 from olmc.model.workspace import Manifest
-from olmc.rules import load as rules
 from olmc.yaml import locate
 
 _V1, _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
@@ -25,17 +25,16 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
         return False
     from olmc.kube.crd_validation import creation_errors  # few workspaces have CRDs of their own
 
-    name = crd["metadata"]["name"]
     try:
         errors = creation_errors(decode(_CRD, crd, exact=True))
     except GoTypeError as error:
         where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
-        report.add(rules.REFUSED.finding(place, kind=_CRD, name=name, where=where, problem=error))
+        report.add(refused(crd, place, where, error))
         return True
     for found in errors:
         problem = str(found).removeprefix(f"{found.field}: ")
         place = locate(manifest.source, found.keys)
-        report.add(rules.REFUSED.finding(place, kind=_CRD, name=name, where=found.field, problem=problem))
+        report.add(refused(crd, place, found.field, problem))
     return bool(errors)
 
 

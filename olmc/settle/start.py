@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts
+from olmc.load.manifests import refused
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.diagnostic import Report
 from olmc.model.location import Place, Source
@@ -146,8 +147,7 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
-    name = obj["metadata"]["name"]
-    report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
+    report.add(refused(obj, place, where, problem))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.golang import GoTypeError, decode, default_csv, list_map_conflicts, random_suffix
+from olmc.golang.errors import decode_failure
 from olmc.kube.field_errors import Keys
+from olmc.model.causes import Cause, PlanFault
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.location import Place
 from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
@@ -23,9 +25,6 @@ from olmc.settle.known import known_part
 from olmc.settle.refusals import metadata_problem, refusal
 from olmc.settle.requirements import serves_kind, serves_version
 
-UNSUPPORTED = "the InstallPlan contains invalid data"
-"""What a plan ends with at a kind that OLM does not install (R-CAT-705)."""
-
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
 
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
@@ -36,9 +35,15 @@ class StepError(Exception):
     """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
     in the object, as far as it has a place there."""
 
-    def __init__(self, text: str, keys: Keys = ()) -> None:
+    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
         super().__init__(text)
         self.keys = keys
+        self._cause = cause
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data: what was given, or what Go refused to decode."""
+        return self._cause or decode_failure(self)
 
 
 class Target(NamedTuple):
@@ -58,7 +63,7 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if step.kind == "Subscription":
         return _with_subscription(cluster, step, target)
     if step.kind not in cluster.profile.bundle_kinds:
-        raise StepError(UNSUPPORTED)
+        raise StepError("the InstallPlan contains invalid data", cause=PlanFault.UNSUPPORTED_KIND)  # R-CAT-705
     if step.kind == CSV:
         return _with_csv(cluster, step, target)
     if step.kind == CRD:
@@ -187,7 +192,7 @@ def _object_meta(step: Step) -> dict[str, Any]:
         return decode(_OBJECT_META, step.object.get("metadata") or {})  # type: ignore[no-any-return]
     except GoTypeError as error:
         text = str(error).replace("Go struct field ObjectMeta.", "Go struct field ObjectMeta.metadata.")
-        raise GoTypeError(("metadata", *error.path), text) from error
+        raise GoTypeError(("metadata", *error.path), text, is_mismatch=error.is_mismatch) from error
 
 
 def _generated_name(step: Step, target: Target) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from olmc.golang.errors import decode_failure
 from olmc.golang.numbers import quoted
 from olmc.kube.field_errors import aggregated
 from olmc.kube.object_meta import metadata_errors
@@ -54,7 +55,7 @@ def content_findings(folder: BundleFolder) -> Iterator[Finding]:
 def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     if not file.kind or file.source is None:
         cause = file.problem or "Object 'Kind' is missing"
-        yield Finding(rules.CONTENT, cause, file.place, hint=file.hint)
+        yield Finding(rules.CONTENT, cause, file.place, hint=file.hint, cause=file.cause)
     elif kind == REGISTRY and file.kind not in SUPPORTED:
         told = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
         yield Finding(rules.CONTENT, told, Place(file.source, ("kind",)))
@@ -63,7 +64,8 @@ def _file_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
     elif file.kind == CSV_KIND:
         refusal = csv_refusal(file.value)
         if refusal is not None:
-            yield Finding(rules.CONTENT, refusal.message, Place(file.source, refusal.path), hint=way_out(refusal))
+            place, found = Place(file.source, refusal.path), decode_failure(refusal)
+            yield Finding(rules.CONTENT, refusal.message, place, hint=way_out(refusal), cause=found)
     else:
         errors = metadata_errors(file.value)
         if errors:

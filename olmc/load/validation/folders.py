@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from olmc.load.annotations import CHANNELS, PACKAGE, PREFIX
 from olmc.load.bundles import is_bundle, says_csv
 from olmc.load.files import Folder, read_text
+from olmc.model.causes import Cause
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place, Source
 from olmc.model.operators import CSV_KIND
@@ -35,6 +36,7 @@ class FolderFile(NamedTuple):
     location: Location | None = None
     hint: str = ""
     says_csv: bool = False
+    cause: Cause | None = None
 
     @property
     def name(self) -> str:
@@ -131,7 +133,9 @@ def _read_file(root: Path, path: str) -> FolderFile:
         line = f" (line {problem.location.line})" if problem.location is not None and problem.location.line else ""
         told = f"{problem.message}{line}"
         says = text is not None and says_csv(text)
-        return FolderFile(path, problem=told, location=problem.location, hint=problem.hint, says_csv=says)
+        return FolderFile(
+            path, problem=told, location=problem.location, hint=problem.hint, says_csv=says, cause=problem.cause
+        )
     first = next((document for document in documents if document.value is not None), None)
     if first is None:
         return FolderFile(path, problem="EOF")

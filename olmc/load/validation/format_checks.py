@@ -17,6 +17,7 @@ from olmc.load.annotations import (
 )
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
+from olmc.model.causes import Missing
 from olmc.model.location import Location, Place
 from olmc.model.operators import CSV_KIND
 from olmc.rules import validation as rules
@@ -59,7 +60,7 @@ def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
     file = annotations_file(folder)
     if file is None:
         place, hint = _best_place(folder)
-        yield Finding(rules.ANNOTATIONS, "Could not find annotations file", place, hint=hint)
+        yield Finding(rules.ANNOTATIONS, "Could not find annotations file", place, hint=hint, cause=Missing.ANNOTATIONS)
         return
     annotations = annotation_texts(Document(file.value, file.source)) if file.source is not None else {}
     for key in (*_REQUIRED, DEFAULT_CHANNEL):

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.golang import GoTypeError, decode
+from olmc.golang.errors import decode_failure
 from olmc.load.bundles import is_almost_csv
 from olmc.load.catalogs.shapes import Misfit, anything, flag, list_of, struct, text
 from olmc.load.refusal_words import way_out
 from olmc.load.validation.folders import BundleFolder, FolderFile
 from olmc.load.validation.result import Finding
+from olmc.model.causes import DecodeFailure, Missing
 from olmc.model.location import Location, Place
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND
@@ -65,7 +67,7 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
     for file in (*(folder.manifests or ()), *(folder.metadata or ())):
         if file.name.startswith("annotations") and file.problem:
             text_of_it = f"unable to load the annotations file {file.path}: {file.problem}"
-            yield Finding(rules.LOADING, text_of_it, file.place, hint=file.hint)
+            yield Finding(rules.LOADING, text_of_it, file.place, hint=file.hint, cause=file.cause)
 
 
 def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
@@ -77,15 +79,16 @@ def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
     told = f"unable to find a csv in bundle directory {folder.directory or '.'}"
     if almost is not None and almost.source is not None:
         hint = f"Did you mean {CSV_KIND} instead of {almost.kind}?"
-        yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint)
+        yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint, cause=Missing.CSV)
     else:
-        yield Finding(rules.LOADING, told, folder.place, hint="Add the ClusterServiceVersion to manifests/.")
+        hint = "Add the ClusterServiceVersion to manifests/."
+        yield Finding(rules.LOADING, told, folder.place, hint=hint, cause=Missing.CSV)
 
 
 def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
     if not file.kind or file.source is None:
         cause = file.problem or "Object 'Kind' is missing"
-        yield Finding(rules.LOADING, f"unable to decode object: {cause}", file.place, hint=file.hint)
+        yield Finding(rules.LOADING, f"unable to decode object: {cause}", file.place, hint=file.hint, cause=file.cause)
     elif file.kind == CSV_KIND:
         whole = Place(file.source)
         if csvs > 1:
@@ -95,7 +98,8 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
         refusal = csv_refusal(file.value)
         if refusal is not None and not is_forgiven(refusal):
             text_of_it = f"unable to parse CSV {file.name}: {refusal}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, refusal.path), hint=way_out(refusal))
+            place, failure = Place(file.source, refusal.path), decode_failure(refusal)
+            yield Finding(rules.LOADING, text_of_it, place, hint=way_out(refusal), cause=failure)
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):
@@ -105,7 +109,8 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
         misfit = crd_misfit(file.value)
         if misfit is not None:
             text_of_it = f"unable to parse CRD {file.name}: {misfit}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, misfit.keys), hint="Correct the value.")
+            place, failure = Place(file.source, misfit.keys), DecodeFailure(str(misfit))
+            yield Finding(rules.LOADING, text_of_it, place, hint="Correct the value.", cause=failure)
 
 
 def csv_refusal(csv: KubernetesObject) -> GoTypeError | None:

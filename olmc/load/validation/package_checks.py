@@ -10,6 +10,7 @@ from olmc.golang.numbers import quoted
 from olmc.load.catalogs.csv_graphs import PackageManifest, package_manifest
 from olmc.load.catalogs.shapes import renamed
 from olmc.load.validation.result import Finding, about
+from olmc.model.causes import Cause, DecodeFailure
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place, Source
 from olmc.rules import validation as rules
@@ -36,7 +37,8 @@ def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
         documents = read(path, text, told)
         problem = next((each for each in told if each.severity is Severity.ERROR), None)
         if problem is not None:
-            unreadable.append(_not_decoded(path, problem.message, problem.location or Location(path)))
+            where = problem.location or Location(path)
+            unreadable.append(_not_decoded(path, problem.message, where, problem.cause))
         elif documents and _is_package(documents[0].value):
             found.append((path, documents[0].value, documents[0].source))
     if found:
@@ -52,9 +54,9 @@ def _is_package(value: Any) -> bool:
     return any(fields.get(field) for field in _FIELDS)
 
 
-def _not_decoded(path: str, cause: object, where: Place | Location) -> Finding:
-    told = f"could not decode contents of file {path} into package: {cause}"
-    return Finding(rules.PACKAGE_MANIFEST, told, where)
+def _not_decoded(path: str, problem: str, where: Place | Location, cause: Cause | None) -> Finding:
+    told = f"could not decode contents of file {path} into package: {problem}"
+    return Finding(rules.PACKAGE_MANIFEST, told, where, cause=cause)
 
 
 def _findings(found: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
@@ -62,7 +64,8 @@ def _findings(found: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
     for path, value, source in found:
         manifest = package_manifest(value, Place(source))
         if not isinstance(manifest, PackageManifest):
-            yield _not_decoded(path, manifest, Place(source, manifest.keys))
+            misfit = str(manifest)
+            yield _not_decoded(path, misfit, Place(source, manifest.keys), DecodeFailure(misfit))
         elif first:
             yield Finding(rules.PACKAGE_MANIFEST, "multiple package manifest files found in directory", Place(source))
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from olmc.model.causes import Cause
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location, Place
 from olmc.rules.rule import Rule
@@ -19,7 +20,7 @@ from olmc.yaml.scalars import replace_surrogates
 class Finding(NamedTuple):
     """One thing found: the rule, the tool's text, and where it stands; `of_key`: at the key, not at its value.
 
-    `hint` is the way out where the rule's own does not fit.
+    `hint` is the way out where the rule's own does not fit, `cause` what the compiler finds as well.
     """
 
     rule: Rule
@@ -27,6 +28,7 @@ class Finding(NamedTuple):
     where: Place | Location
     of_key: bool = False
     hint: str = ""
+    cause: Cause | None = None
 
 
 def result_text(detail: str, *, field: str = "", value: str | None = None) -> str:
@@ -51,4 +53,4 @@ def tell(findings: Iterable[Finding], report: Report) -> None:
         place = where if isinstance(where, Location) else locate(where.source, where.keys, of_key=finding.of_key)
         # Texts in JSON annotations may hold halves of characters, which can't be printed.
         told = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
-        report.add(told._replace(hint=finding.hint or told.hint))
+        report.add(told._replace(hint=finding.hint or told.hint).caused_by(finding.cause))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from olmc.kube.last_applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
 from olmc.kube.object_meta import ANNOTATIONS_LIMIT
 from olmc.load.validation.content_checks import SUPPORTED
+from olmc.model.causes import OversizedAnnotations
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Location, Source
 from olmc.model.objects import KubernetesObject, identity
@@ -60,7 +61,8 @@ def sizes(subject: Subject) -> Iterator[Diagnostic]:
         if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
-        yield rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
+        found = rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
+        yield found.caused_by(OversizedAnnotations(identity(obj).kind))
 
 
 def waves(subject: Subject) -> Iterator[Diagnostic]:
