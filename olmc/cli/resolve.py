@@ -91,7 +91,7 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
-    from olmc.review.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
+    from olmc.explain.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
 
     if done.settled is None:
         return
@@ -133,8 +133,8 @@ def _check_lock(done: Compilation) -> int:
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
     from olmc.emit.files import rewrite
+    from olmc.explain.pins import PinError, pinned
     from olmc.load.lock import read_lock
-    from olmc.review.pins import PinError, pinned
 
     package, _, version = pin.partition("=")
     if done.settled is None:

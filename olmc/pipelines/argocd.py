@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
+from olmc.explain.incomplete_output import incomplete
 from olmc.generate.apply_phases import Defined, defined_kinds, is_issued, second_phase
 from olmc.golang.unmarshal import unmarshal
 from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
@@ -19,7 +20,6 @@ from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.operators import APIKey
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
-from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
 from olmc.settle.builtin import is_native
 

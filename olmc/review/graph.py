@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from olmc.explain.precedence import Scale, as_set, members, precedence, scale_of, union
 from olmc.golang.ranges import range_or_none
 from olmc.golang.semver import tolerant_or_none
 from olmc.load.catalogs.graph import heads as unreplaced
@@ -20,7 +21,6 @@ from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Candidate
 from olmc.resolve.channels import ChannelError, ordered
 from olmc.resolve.view import item_of_candidate
-from olmc.review.precedence import Scale, as_set, members, precedence, scale_of, union
 
 __all__ = ["KINDS", "Edge", "Kind", "Lane", "UpgradeGraph", "Vertex", "upgrade_graph", "version_in"]
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.explain.query_errors import not_found
 from olmc.model.cluster import Name
 from olmc.model.objects import Rendered
-from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
 from olmc.review.policy import PolicyRule

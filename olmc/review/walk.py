@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from olmc.explain.query_errors import AskedError, not_found
 from olmc.golang.ranges import range_or_none
 from olmc.golang.semver import Version, tolerant_or_none
 from olmc.model.catalog import ChannelEntry
-from olmc.review.asked import AskedError, not_found
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 
 __all__ = ["Hop", "Route", "Walk", "dead_ends", "lane_named", "named", "obstacle", "route", "walk"]

@@ -9,7 +9,7 @@ import pytest
 from scenarios import write
 
 import olmc
-from olmc.load.validation.optional import removed_apis
+from olmc.check.validators import removed_apis
 from olmc.model.kube_version import full_kube_version
 from olmc.model.operators import APIKey
 from olmc.settle import builtin

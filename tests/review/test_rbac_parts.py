@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from olmc.emit.tables import aligned, paragraph
+from olmc.explain.query_errors import AskedError
+from olmc.explain.targets import called, closest_kind, known_kinds
 from olmc.model.objects import Origin, Provenance, Rendered
-from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
-from olmc.review.kinds import called, closest_kind, known_kinds
 from olmc.review.permissions import Permissions, permissions
 from olmc.review.policy import PolicyRule
 from olmc.review.rbac_text import as_text, in_words
 from olmc.review.risks import RISKS, Level, level_of, risks_of
-from olmc.review.tables import aligned, paragraph
 from olmc.review.who_can import asked, who
 from olmc.settle.builtin import plural_of
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from olmc.explain.precedence import precedence
 from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
@@ -32,7 +33,6 @@ from olmc.review.diff.versions import (
     TargetsChanged,
     VersionEdited,
 )
-from olmc.review.precedence import precedence
 
 __all__ = ["operator_changes", "plan_changes", "subscription_changes", "target_changes"]
 
