@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from olmc.proposed.gate import Judged
     from olmc.proposed.outcome import Outcome
 
+_SHOWN = 3
+
 
 class LeftOut(NamedTuple):
     """That the options include, exclude and phase have left out everything: `problem` as in "PATH gives no objects: …",
@@ -44,9 +46,6 @@ def left_out(compiled: Sequence[tuple[Cluster, Options]]) -> LeftOut | None:
         f": {' and '.join(filters)} {verb} none of the {len(whole)} that there are",
         f"There are objects of kind {', '.join(sorted(set(whole)))}.",
     )
-
-
-_SHOWN = 3
 
 
 def missing(

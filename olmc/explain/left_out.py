@@ -45,6 +45,8 @@ _POWERFUL = (
     "ValidatingWebhookConfiguration", "APIService", "Subscription", "InstallPlan", "ClusterServiceVersion",
 )  # fmt: skip
 
+_V2ALPHA1 = "operators.coreos.com/v2alpha1"
+
 
 def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
     """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
@@ -142,9 +144,6 @@ def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-_V2ALPHA1 = "operators.coreos.com/v2alpha1"
-
-
 def uninstalled(workspace: Workspace, settled: Settled) -> Iterator[Unused]:
     """The objects of bundles that no catalog lists and that are not installed.
 
@@ -183,9 +182,6 @@ def _listed(catalogs: Iterable[Catalog]) -> set[str]:
     packages = [package for catalog in catalogs for package in catalog.packages.values()]
     entries = (entry for package in packages for channel in package.channels.values() for entry in channel.entries)
     return {entry.name for entry in entries} | {name for package in packages for name in package.bundles}
-
-
-__all__ = ["Compiled"]
 
 
 class Compiled(Protocol):

@@ -21,6 +21,8 @@ from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, csv
 from olmc.settle.rest import Settled
 from olmc.yaml import at
 
+_NO_CATALOG = CatalogKey("", "")
+
 
 def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
     """Why an object is not there; nothing when nobody would make it."""
@@ -181,9 +183,6 @@ def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
             if item.get("name") == name:
                 place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
                 yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)
-
-
-_NO_CATALOG = CatalogKey("", "")
 
 
 class Maker(NamedTuple):

@@ -17,6 +17,8 @@ from olmc.resolve.explain import Line, reasons
 from olmc.settle.rest import Settled
 from olmc.yaml import at, locate
 
+_RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+
 
 def because(found: Rendered, settled: Settled) -> Iterator[Line]:
     """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds."""
@@ -146,9 +148,6 @@ def _behind_subscription(name: Name, settled: Settled) -> Iterator[Line]:
             key = Name(name.namespace, owner)
             if key in cluster.subscriptions and key != name:
                 yield from deeper([_subscription_line(key, cluster)])
-
-
-_RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
 def location_of(found: Rendered, cluster: Cluster) -> Location | None:

@@ -26,6 +26,43 @@ from olmc.settle.rest import Settled
 if TYPE_CHECKING:
     from olmc.proposed.outcome import Outcome
 
+_SHORT = {
+    "CatalogSource": "catsrc",
+    "CertificateSigningRequest": "csr",
+    "ClusterServiceVersion": "csv csvs",
+    "ConfigMap": "cm",
+    "CronJob": "cj",
+    "CustomResourceDefinition": "crd crds",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "Endpoints": "ep",
+    "Event": "ev",
+    "HorizontalPodAutoscaler": "hpa",
+    "Ingress": "ing",
+    "InstallPlan": "ip",
+    "LimitRange": "limits",
+    "Namespace": "ns",
+    "NetworkPolicy": "netpol",
+    "Node": "no",
+    "OperatorCondition": "condition",
+    "OperatorGroup": "og",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "Pod": "po",
+    "PodDisruptionBudget": "pdb",
+    "PriorityClass": "pc",
+    "ReplicaSet": "rs",
+    "ReplicationController": "rc",
+    "ResourceQuota": "quota",
+    "Service": "svc",
+    "ServiceAccount": "sa",
+    "StatefulSet": "sts",
+    "StorageClass": "sc",
+    "Subscription": "sub subs",
+}
+# No CRD has a say in the kinds of Kubernetes itself.
+_SERVED_GROUPS = SERVED_GROUPS - {OLM_GROUP}
+
 
 class Scene(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
@@ -181,44 +218,6 @@ def package_of_csv(name: str, scene: Scene) -> str:
                 return entry.package
     bundle = scene.bundles.get(name)
     return bundle.package if bundle is not None else ""
-
-
-_SHORT = {
-    "CatalogSource": "catsrc",
-    "CertificateSigningRequest": "csr",
-    "ClusterServiceVersion": "csv csvs",
-    "ConfigMap": "cm",
-    "CronJob": "cj",
-    "CustomResourceDefinition": "crd crds",
-    "DaemonSet": "ds",
-    "Deployment": "deploy",
-    "Endpoints": "ep",
-    "Event": "ev",
-    "HorizontalPodAutoscaler": "hpa",
-    "Ingress": "ing",
-    "InstallPlan": "ip",
-    "LimitRange": "limits",
-    "Namespace": "ns",
-    "NetworkPolicy": "netpol",
-    "Node": "no",
-    "OperatorCondition": "condition",
-    "OperatorGroup": "og",
-    "PersistentVolume": "pv",
-    "PersistentVolumeClaim": "pvc",
-    "Pod": "po",
-    "PodDisruptionBudget": "pdb",
-    "PriorityClass": "pc",
-    "ReplicaSet": "rs",
-    "ReplicationController": "rc",
-    "ResourceQuota": "quota",
-    "Service": "svc",
-    "ServiceAccount": "sa",
-    "StatefulSet": "sts",
-    "StorageClass": "sc",
-    "Subscription": "sub subs",
-}
-# No CRD has a say in the kinds of Kubernetes itself.
-_SERVED_GROUPS = SERVED_GROUPS - {OLM_GROUP}
 
 
 class KnownKind(NamedTuple):

@@ -98,8 +98,8 @@ def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Fou
         return
     inner = first_refusal(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
     if inner is not None:
-        told = _mismatch(inner.expected, inner.got, place).error
-        text = told.message if inner.is_mismatch and inner.got else inner.message
+        mismatch = _mismatch(inner.expected, inner.got, place).error
+        text = mismatch.message if inner.is_mismatch and inner.got else inner.message
         path = (*place.path, *inner.path)
         yield _Found(GoTypeError(path, text, inner.expected, inner.got, is_mismatch=inner.is_mismatch), True)
 

@@ -25,6 +25,13 @@ from olmc.settle.unknown_fields import dropped_fields
 from olmc.yaml import locate
 
 _APPROVALS = ("Automatic", "Manual")
+_CRD = "CustomResourceDefinition"
+_GROUPS_ALIKE = 0.85
+# MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
+_KINDS_ALIKE = 0.88
+_ALIKE = 0.75
+# What no cluster serves yet (docs/install-api.md).
+_PROPOSED = ("Install",)
 
 
 def check_spelling(workspace: Workspace, options: Options, report: Report) -> None:
@@ -64,12 +71,6 @@ def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
         meant = closest(text, _APPROVALS) or "Manual or Automatic"
         place = locate(manifest.source, ("spec", "installPlanApproval"))
         yield rules.NOT_MANUAL.finding(place, name=name_of(obj), text=text, meant=meant)
-
-
-_CRD = "CustomResourceDefinition"
-_GROUPS_ALIKE = 0.85
-# MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
-_KINDS_ALIKE = 0.88
 
 
 def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
@@ -164,11 +165,6 @@ def _newest(group: str, kind: str) -> str:
     """The newest apiVersion of a kind."""
     version = versions_of(group, kind)[-1]
     return f"{group}/{version}" if group else version
-
-
-_ALIKE = 0.75
-# What no cluster serves yet (docs/install-api.md).
-_PROPOSED = ("Install",)
 
 
 def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:

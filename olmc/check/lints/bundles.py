@@ -23,6 +23,9 @@ from olmc.settle.groups import account_exists
 from olmc.settle.unknown_fields import DroppedField, dropped_fields
 from olmc.yaml import at, locate
 
+# Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.
+_HOLDS_IN = {"clusterPermissions": "", "permissions": None}
+
 
 def unknown_fields(subject: Subject) -> Iterator[Diagnostic]:
     """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
@@ -131,10 +134,6 @@ def _hint(csv: dict[str, Any]) -> str:
     ]
     made = f"Its permissions are for {', '.join(dict.fromkeys(named))}. " if named else ""
     return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
-
-
-# Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.
-_HOLDS_IN = {"clusterPermissions": "", "permissions": None}
 
 
 class _Danger(NamedTuple):

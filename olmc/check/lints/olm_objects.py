@@ -21,6 +21,12 @@ from olmc.settle.sources import spec_problem
 from olmc.yaml import at
 
 PROVIDED_APIS = "olm.providedAPIs"
+_NAMESPACED = (
+    "OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion", "InstallPlan", "OperatorCondition",
+)  # fmt: skip
+_MOST = 5
+MUCH = 5_000_000
+"""Bytes of all copies of one CSV from which on they are worth a word."""
 
 
 def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
@@ -44,11 +50,6 @@ def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
 
 
-_NAMESPACED = (
-    "OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion", "InstallPlan", "OperatorCondition",
-)  # fmt: skip
-
-
 def without_namespace(subject: Subject) -> Iterator[Diagnostic]:
     """Objects that must be in a namespace, and name none."""
     for manifest in of_kind(subject, *_NAMESPACED):
@@ -64,9 +65,6 @@ def refused_sources(subject: Subject) -> Iterator[Diagnostic]:
         if problem:
             place = at(manifest.source, "spec", "sourceType")
             yield rules.REFUSED_SOURCE.finding(place, source=full_name(manifest.object), problem=problem)
-
-
-_MOST = 5
 
 
 def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
@@ -103,10 +101,6 @@ def half_ranges(subject: Subject) -> Iterator[Diagnostic]:
 def _distinct(subject: Subject) -> Iterator[Catalog]:
     """The catalogs of the workspace, each once under however many names."""
     yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
-
-
-MUCH = 5_000_000
-"""Bytes of all copies of one CSV from which on they are worth a word."""
 
 
 def many_copies(subject: Subject) -> Iterator[Diagnostic]:

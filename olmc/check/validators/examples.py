@@ -22,6 +22,7 @@ _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _CLOSING = {ord("{"): ord("}"), ord("["): ord("]")}
 _END = b"\x00"
 """Behind the last byte, so that no function has to ask for the end: it can stand nowhere in JSON."""
+_KEYS = ("alm-examples", "olm.examples")
 
 
 class _OffenceError(Exception):
@@ -140,9 +141,6 @@ def _digits(data: bytes, at: int) -> int:
     if match.end() == at:
         raise _OffenceError(at)
     return match.end()
-
-
-_KEYS = ("alm-examples", "olm.examples")
 
 
 def example_findings(csv: CsvView) -> Iterator[Finding]:

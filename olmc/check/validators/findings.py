@@ -23,6 +23,8 @@ from olmc.rules.rule import Rule
 from olmc.yaml import locate
 from olmc.yaml.scalars import replace_surrogates
 
+Keys = tuple[str | int, ...]
+
 
 class Finding(NamedTuple):
     """One thing found: the rule, the tool's text, and where it stands; `of_key`: at the key, not at its value.
@@ -61,9 +63,6 @@ def tell(findings: Iterable[Finding], report: Report) -> None:
         # Texts in JSON annotations may hold halves of characters, which can't be printed.
         told = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
         report.add(told._replace(hint=finding.hint or told.hint).caused_by(finding.cause))
-
-
-Keys = tuple[str | int, ...]
 
 
 class Container(NamedTuple):

@@ -36,6 +36,10 @@ MAX_SIZE = 1 << 20
 """The most bytes that a bundle may have when it is compressed."""
 
 _CATALOGS = "catalogs"
+REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"
+_MEDIA_TYPE = PREFIX + "mediatype.v1"
+_REQUIRED = (_MEDIA_TYPE, PREFIX + "manifests.v1", PREFIX + "metadata.v1", PACKAGE, CHANNELS)
+_NEVER_EMPTY = (CHANNELS, DEFAULT_CHANNEL)
 
 
 class FolderFile(NamedTuple):
@@ -175,13 +179,6 @@ def _most_compressed(size: int) -> int:
 def _compressed(data: bytes) -> int:
     """The length of the gzipped data in base 64; Go's gzip may come out a little different."""
     return -(-len(gzip.compress(data, 9, mtime=0)) // 3) * 4
-
-
-REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"
-
-_MEDIA_TYPE = PREFIX + "mediatype.v1"
-_REQUIRED = (_MEDIA_TYPE, PREFIX + "manifests.v1", PREFIX + "metadata.v1", PACKAGE, CHANNELS)
-_NEVER_EMPTY = (CHANNELS, DEFAULT_CHANNEL)
 
 
 def missing_folders(folder: BundleFolder) -> Iterator[Finding]:

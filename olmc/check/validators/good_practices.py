@@ -38,6 +38,13 @@ _MAKES_CRDS = (
     "https://sdk.operatorframework.io/docs/best-practices/common-recommendation/"
 )
 
+DEFAULT_CONSTRAINTS = frozenset(
+    "privileged restricted anyuid hostaccess hostmount-anyuid hostnetwork node-exporter nonroot".split()
+)
+_BUDGETS, _CONSTRAINTS = "poddisruptionbudgets", "securitycontextconstraints"
+_IMPACT = "which could impact cluster stability"
+_Remark = tuple[Rule, Keys, str]
+
 
 def good_practice_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
     """Where a bundle departs from good practice."""
@@ -111,14 +118,6 @@ def _name_remarks(name: str) -> Iterator[tuple[Keys, str]]:
             f"csv.metadata.Name {name} is not following the recommended naming convention: <operator-name>.v<semver> "
             "e.g. memcached-operator.v0.0.1",
         )
-
-
-DEFAULT_CONSTRAINTS = frozenset(
-    "privileged restricted anyuid hostaccess hostmount-anyuid hostnetwork node-exporter nonroot".split()
-)
-_BUDGETS, _CONSTRAINTS = "poddisruptionbudgets", "securitycontextconstraints"
-_IMPACT = "which could impact cluster stability"
-_Remark = tuple[Rule, Keys, str]
 
 
 def bundle_object_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001

@@ -64,6 +64,13 @@ _SPEC = struct(
     },
 )
 _CRD = struct("v1.CustomResourceDefinition", {"apiVersion": go_string, "kind": go_string, "spec": _SPEC})
+SUPPORTED = frozenset(
+    "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "
+    "ClusterRole ClusterRoleBinding PrometheusRule ServiceMonitor PodMonitor PodDisruptionBudget PriorityClass "
+    "VerticalPodAutoscaler NetworkPolicy ConsoleYAMLSample ConsoleQuickStart ConsoleCLIDownload ConsoleLink "
+    "ConsolePlugin".split()
+)
+"""The kinds that a bundle may hold, by the tools; the catalog operator has its own list (R-CAT-107)."""
 
 
 def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
@@ -146,15 +153,6 @@ def is_forgiven(refusal: GoTypeError) -> bool:
 def crd_misfit(crd: KubernetesObject) -> Misfit | None:
     """Why an object can't be decoded as a CRD, as far as the fields go that are validated."""
     return _CRD(crd)
-
-
-SUPPORTED = frozenset(
-    "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "
-    "ClusterRole ClusterRoleBinding PrometheusRule ServiceMonitor PodMonitor PodDisruptionBudget PriorityClass "
-    "VerticalPodAutoscaler NetworkPolicy ConsoleYAMLSample ConsoleQuickStart ConsoleCLIDownload ConsoleLink "
-    "ConsolePlugin".split()
-)
-"""The kinds that a bundle may hold, by the tools; the catalog operator has its own list (R-CAT-107)."""
 
 
 def content_findings(folder: BundleFolder) -> Iterator[Finding]:

@@ -39,6 +39,24 @@ from olmc.model.values import mapping, mappings, text
 from olmc.model.workspace import Manifest
 from olmc.rules import validation as rules
 
+NO_MIN_KUBE_VERSION = (
+    "csv.Spec.minKubeVersion is not informed. It is recommended you provide this information. Otherwise, it would mean "
+    "that your operator project can be distributed and installed in any cluster version available, which is not "
+    "necessarily the case for all projects."
+)
+PROPERTIES = "olm.properties"
+_CASED = {
+    key.lower(): key
+    for key in (
+        "olm.operatorGroup",
+        "olm.operatorNamespace",
+        "olm.targetNamespaces",
+        "olm.providedAPIs",
+        "olm.skipRange",
+    )
+}
+_ALL_NAMESPACES = "AllNamespaces"
+
 
 class _Spec(NamedTuple):
     """The spec of a CRD of any version with Kubernetes' defaults filled in."""
@@ -127,26 +145,6 @@ def _version_errors(spec: _Spec) -> Iterator[FieldError]:
         if names and names[0] != spec.version:
             detail = "must match the first version in spec.versions"
             yield invalid("spec.version", spec.version, detail, ("spec", "version"))
-
-
-NO_MIN_KUBE_VERSION = (
-    "csv.Spec.minKubeVersion is not informed. It is recommended you provide this information. Otherwise, it would mean "
-    "that your operator project can be distributed and installed in any cluster version available, which is not "
-    "necessarily the case for all projects."
-)
-PROPERTIES = "olm.properties"
-
-_CASED = {
-    key.lower(): key
-    for key in (
-        "olm.operatorGroup",
-        "olm.operatorNamespace",
-        "olm.targetNamespaces",
-        "olm.providedAPIs",
-        "olm.skipRange",
-    )
-}
-_ALL_NAMESPACES = "AllNamespaces"
 
 
 def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterator[Finding]:

@@ -32,6 +32,20 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PORT = re.compile(r"(?::[0-9]*)?")
 _NOT_IN_HOSTS = re.compile(r"""[^A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]""")
+CAPABILITIES = frozenset({"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"})
+CATEGORIES = frozenset(
+    {
+        "AI/Machine Learning", "Application Runtime", "Big Data", "Cloud Provider", "Developer Tools", "Database",
+        "Integration & Delivery", "Logging & Tracing", "Monitoring", "Modernization & Migration", "Networking",
+        "OpenShift Optional", "Security", "Storage", "Streaming & Messaging", "Observability",
+    }
+)  # fmt: skip
+_MEDIA_TYPES = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
+_DEPRECATED = (
+    'The "operatorhub" validator is deprecated; for equivalent validation use "operatorhub/v2", "standardcapabilities" '
+    'and "standardcategories" validators'
+)
+_Keys = tuple[str | int, ...]
 
 
 def mail_problem(address: str) -> str:
@@ -88,22 +102,6 @@ def _host_cause(host: str) -> str:
 def _escape_cause(path: str) -> str:
     bad = _BAD_ESCAPE.search(path)
     return f"invalid URL escape {quoted(path[bad.start() : bad.start() + 3])}" if bad else ""
-
-
-CAPABILITIES = frozenset({"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"})
-CATEGORIES = frozenset(
-    {
-        "AI/Machine Learning", "Application Runtime", "Big Data", "Cloud Provider", "Developer Tools", "Database",
-        "Integration & Delivery", "Logging & Tracing", "Monitoring", "Modernization & Migration", "Networking",
-        "OpenShift Optional", "Security", "Storage", "Streaming & Messaging", "Observability",
-    }
-)  # fmt: skip
-_MEDIA_TYPES = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
-_DEPRECATED = (
-    'The "operatorhub" validator is deprecated; for equivalent validation use "operatorhub/v2", "standardcapabilities" '
-    'and "standardcategories" validators'
-)
-_Keys = tuple[str | int, ...]
 
 
 def operatorhub_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
