@@ -163,7 +163,7 @@ def compile(
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
-        from olmc.review.misspelt import report_config  # few workspaces choose kinds or approve plans
+        from olmc.settle.misspelling import report_config  # few workspaces choose kinds or approve plans
 
         report_config(path, config, given, made.settled.cluster, report)
     return _without_suppressed(made, path, report, config)
@@ -181,7 +181,7 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
 
 def _settle_workspace(workspace: Workspace, options: Options, report: Report) -> tuple[Begun | None, Settled | None]:
-    from olmc.settle.spelling import check_spelling  # a bundle by itself has no manifests
+    from olmc.settle.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
     if not options.v2alpha1:
@@ -213,7 +213,7 @@ def _compilation(
         objects = ()
     lacking: tuple[str, ...] = ()
     if options.purpose == "apply":
-        from olmc.review.missing import missing
+        from olmc.explain.incomplete_output import missing
 
         lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
     phases = _phases(settled.cluster)

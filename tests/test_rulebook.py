@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from olmc.explain.spec_text import as_text, modules_naming, plain
 from olmc.resources import docs_url, spec_pages
-from olmc.review.spec_text import as_text, modules_naming, plain
 from olmc.rulebook import Source, SpecRule, linked, named_in, rule_url, rules_beginning, spec_rule, spec_rules
 
 # What people write and read: code, tests, examples and pages, but not recorded data.

@@ -21,7 +21,7 @@ from olmc.model.diagnostic import Severity
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
-    from olmc.review.check import Checked
+    from olmc.check.check import Checked
 
 
 @click.command()
@@ -96,8 +96,8 @@ def check(
     """
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.review.check import Compiled, checked, selected
-    from olmc.review.left_out import left_out_of
+    from olmc.check.check import Compiled, checked, selected
+    from olmc.explain.left_out import left_out_of
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
@@ -134,9 +134,9 @@ def _shown_as(root: Path, output: str, count: int) -> str:
 
 
 def _print(done: list[Checked], output: str, least: Severity, failing: Severity) -> None:
+    from olmc.check.check import named, reader
     from olmc.emit.messages import as_counts, as_json, as_text_with_source
-    from olmc.review.check import named, reader
-    from olmc.review.left_out import counted, note
+    from olmc.explain.left_out import counted, note
 
     found = [diagnostic for each in done for diagnostic in named(each)]
     left = tuple(left for each in done for left in each.left_out)

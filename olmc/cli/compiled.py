@@ -24,7 +24,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftOut, ...]:
     """Say on stderr what is left out of a directory that was compiled, and give it; `where` stands before the paths."""
-    from olmc.review.left_out import left_out_of, note  # reviews need it, and what only prints does not
+    from olmc.explain.left_out import left_out_of, note  # reviews need it, and what only prints does not
 
     found = left_out_of(root, done)
     click.echo(note(found, where), err=True, nl=False)

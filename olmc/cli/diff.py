@@ -127,10 +127,10 @@ def diff(
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
+    from olmc.explain.left_out import note
     from olmc.review.diff.compare import compare
     from olmc.review.diff.outputs import written
     from olmc.review.diff.reading import Kinds, read_sides, read_versions
-    from olmc.review.left_out import note
 
     kinds = Kinds(include, exclude) if include or exclude else None
     made: list[Compilation] = []

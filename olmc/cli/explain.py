@@ -8,9 +8,9 @@ import click
 
 from olmc.cli.options import canonical_version
 from olmc.cli.values import codes_and_rules, olm_versions
+from olmc.emit.tables import aligned
 from olmc.model.options import Options
 from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
-from olmc.review.tables import aligned
 from olmc.rules.rule import Rule
 
 _SPEC = re.compile(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
@@ -63,7 +63,7 @@ def explain(code: str, version: str) -> None:
 
 def _explain_spec(rule_id: str) -> None:
     """Print a rule of the rule book, or those that begin so."""
-    from olmc.review.spec_text import as_text, listing, modules_naming
+    from olmc.explain.spec_text import as_text, listing, modules_naming
     from olmc.rulebook import rules_beginning, spec_rule, spec_rules
 
     rule = spec_rule(rule_id)

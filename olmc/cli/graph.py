@@ -79,9 +79,9 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
+    from olmc.explain.query_errors import AskedError
     from olmc.load.config import read_config
     from olmc.load.suppressions import obeyed
-    from olmc.review.asked import AskedError
     from olmc.review.graph_answer import drawing, way  # takes long to import, as all that reads catalogs does
     from olmc.review.graph_catalogs import shelf_with, shelves_at
 

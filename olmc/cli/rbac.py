@@ -79,13 +79,13 @@ def rbac(
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.review.asked import AskedError
+    from olmc.explain.query_errors import AskedError
     from olmc.review.holders import chosen, gainers, holders, is_user_role
-    from olmc.review.origins import finder
     from olmc.review.permissions import permissions
     from olmc.review.rbac_text import as_data
     from olmc.review.rbac_text import as_text as as_words
     from olmc.review.risks import Level
+    from olmc.review.rule_places import finder
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
@@ -150,9 +150,9 @@ def who_can(
     """
     if namespace and all_namespaces:
         raise click.UsageError("-n and -A exclude each other.")
-    from olmc.review.asked import AskedError
-    from olmc.review.origins import finder
+    from olmc.explain.query_errors import AskedError
     from olmc.review.permissions import permissions
+    from olmc.review.rule_places import finder
     from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)

@@ -251,7 +251,7 @@ def _clusters(done: list[Compilation]) -> list[Cluster]:
 def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
     if not include and not exclude:
         return
-    from olmc.review.misspelt import misspelt_kinds
+    from olmc.settle.misspelling import misspelt_kinds
 
     for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
         option = "--include" if kind in include else "--exclude"
@@ -262,14 +262,14 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
     """End the command where an output for apply would lack something."""
     lacking = [name for one in done for name in one.missing]
     if lacking:
-        from olmc.review.missing import incomplete
+        from olmc.explain.incomplete_output import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
         raise click.exceptions.Exit(FINDINGS)
 
 
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
-    from olmc.review.emptiness import left_out
+    from olmc.explain.incomplete_output import left_out
 
     found = left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
     hint = (

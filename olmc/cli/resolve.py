@@ -15,6 +15,7 @@ from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import given_fields, proposed_options, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals, writing
 from olmc.emit.names import json_text
+from olmc.model.causes import LockFault
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.options import Options
 
@@ -86,13 +87,11 @@ def resolve(
 
 
 def _lock_broken(done: Compilation) -> bool:
-    from olmc.rules.lock import NOT_LOCKED
-
-    return all(d.code == NOT_LOCKED.code for d in done.diagnostics if d.severity is Severity.ERROR)
+    return all(d.cause is LockFault.UNMET for d in done.diagnostics if d.severity is Severity.ERROR)
 
 
 def _print(done: Compilation, output: str) -> None:
-    from olmc.review.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
+    from olmc.explain.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
 
     if done.settled is None:
         return
@@ -123,12 +122,10 @@ def _write_lock(path: Path, done: Compilation) -> None:
 
 
 def _check_lock(done: Compilation) -> int:
-    from olmc.rules.lock import MOVED
-
     if done.workspace is None or done.workspace.lock is None:
         click.echo("There is no olmc.lock; write one with olmc resolve --update.", err=True)
         return BAD_INPUT
-    if any(diagnostic.code == MOVED.code for diagnostic in done.diagnostics):
+    if any(diagnostic.cause is LockFault.CHANGED for diagnostic in done.diagnostics):
         return FINDINGS
     click.echo("olmc.lock holds", err=True)
     return FINDINGS if done.findings else DONE
@@ -136,8 +133,8 @@ def _check_lock(done: Compilation) -> int:
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
     from olmc.emit.files import rewrite
+    from olmc.explain.pins import PinError, pinned
     from olmc.load.lock import read_lock
-    from olmc.review.pins import PinError, pinned
 
     package, _, version = pin.partition("=")
     if done.settled is None:

@@ -57,8 +57,8 @@ def status(
         raise click.UsageError("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (all_metrics or legacy_metrics):
         raise click.UsageError("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.review.metrics import as_prometheus
-    from olmc.review.status import as_data, as_table, operators, untold
+    from olmc.explain.metrics import as_prometheus
+    from olmc.explain.status import as_data, as_table, operators, untold
 
     done = [compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR) for path in roots]
     found = [

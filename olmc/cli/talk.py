@@ -35,7 +35,7 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
     """Say on stderr which approvals approve nothing, and what was probably meant."""
     if not approve:
         return
-    from olmc.review.misspelt import unknown_approvals
+    from olmc.settle.misspelling import unknown_approvals
 
     for name, meant in unknown_approvals(approve, clusters):
         hint = did_you_mean(meant)

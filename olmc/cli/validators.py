@@ -13,7 +13,7 @@ import click
 from olmc.model.suggestions import close_matches, did_you_mean
 
 if TYPE_CHECKING:
-    from olmc.load.validation.settings import Categories, Platform, Settings
+    from olmc.check.validators.settings import Categories, Platform, Settings
 
 _KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
 _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
@@ -21,7 +21,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.load.validation.settings import OPTIONAL, SUITES, Settings, chosen
+    from olmc.check.validators.settings import OPTIONAL, SUITES, Settings, chosen
 
     names, unknown = chosen(optional)
     if unknown:
@@ -69,7 +69,7 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
-    from olmc.load.validation.settings import Platform
+    from olmc.check.validators.settings import Platform
 
     hint = "--optional-value platforms"
     try:
@@ -82,7 +82,7 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
-    from olmc.load.validation.settings import Categories
+    from olmc.check.validators.settings import Categories
 
     if not path:
         return None

@@ -30,7 +30,7 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
 
 def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """The names of optional validators and of suites of them."""
-    from olmc.load.validation.settings import OPTIONAL, SUITES
+    from olmc.check.validators.settings import OPTIONAL, SUITES
 
     return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
 

@@ -50,10 +50,10 @@ def why(
 
     Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
     """
-    from olmc.review.asked import AskedError
-    from olmc.review.targets import Scene
-    from olmc.review.why import PRESENT, as_data, as_text
-    from olmc.review.why import why as answers_to
+    from olmc.explain.query_errors import AskedError
+    from olmc.explain.targets import Scene
+    from olmc.explain.why import PRESENT, as_data, as_text
+    from olmc.explain.why import why as answers_to
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
     left = tell_left_out(path, done)

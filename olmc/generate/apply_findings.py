@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.last_applied import applied_size, is_applied_by_server, is_surely_small
+from olmc.model.causes import OversizedAnnotations
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location
 from olmc.model.objects import Rendered
@@ -31,7 +32,8 @@ def report_large(objects: Iterable[Rendered], options: Options, report: Report) 
         size = applied_size(found.object)
         if size > ANNOTATIONS_LIMIT:
             place = at(source) if source is not None else None
-            report.add(TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT))
+            large = TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT)
+            report.add(large.caused_by(OversizedAnnotations(found.identity.kind)))
 
 
 def report_order(objects: Sequence[Rendered], options: Options, report: Report) -> None:

@@ -8,13 +8,13 @@ from hashlib import sha256
 from typing import Any
 
 from olmc.generate.world import World, rendered
+from olmc.model.causes import PlanFault
 from olmc.model.cluster import InstallPlan, Lookup, Step
 from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of
 from olmc.model.profile import Profile
 from olmc.profiles.ownership import CSV_API, owner_reference
 from olmc.settle.given_plans import installed_condition
 from olmc.settle.known import cleanup_status
-from olmc.settle.stock import UNSUPPORTED
 
 
 def install_plans(world: World) -> Iterator[Rendered]:
@@ -114,7 +114,7 @@ def _lookup(lookup: Lookup) -> dict[str, Any]:
 def _step_status(plan: InstallPlan, index: int) -> str:
     if index < plan.executed:
         return "Present"
-    unsupported = index == plan.executed and plan.message == UNSUPPORTED
+    unsupported = index == plan.executed and plan.cause is PlanFault.UNSUPPORTED_KIND
     return "UnsupportedResource" if unsupported else "Unknown"
 
 

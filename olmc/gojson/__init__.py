@@ -8,7 +8,7 @@ The names of fields count in any case unless `exact` is asked for: encoding/json
 properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.
 """
 
-from olmc.gojson.decode_errors import DecodeError, Path, decode_hint, mismatch_text
+from olmc.gojson.decode_errors import DecodeError, Path, decode_failure, decode_hint, mismatch_text
 from olmc.gojson.decoder import decode, decode_error, unmarshal
 from olmc.gojson.encoder import encode, encode_decoded, encode_plain
 from olmc.gojson.scalars import canonical_base64, json_kind
@@ -21,6 +21,7 @@ __all__ = [
     "canonical_base64",
     "decode",
     "decode_error",
+    "decode_failure",
     "decode_hint",
     "encode",
     "encode_decoded",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, Scalar, json_kind, read_octets
 from olmc.gojson.type_table import element, field_of, printed, struct_name, underlying
+from olmc.model.causes import DecodeFailure
 from olmc.strconv import quoted
 
 Path = tuple[str | int, ...]
@@ -28,15 +29,25 @@ class DecodeError(ValueError):
 
     `path` leads to the value (keys as the input spells them, indexes from 0), `message` is Go's text,
     `expected` the Go type as Go prints it ("" for a key that no field matches), `got` the JSON value's kind
-    in Go's words.
+    in Go's words. `is_mismatch`: it is encoding/json that refuses it, not a type that reads itself.
     """
 
-    def __init__(self, path: Path, message: str, expected: str = "", got: str = "") -> None:
+    def __init__(
+        self, path: Path, message: str, expected: str = "", got: str = "", *, is_mismatch: bool = False
+    ) -> None:
         super().__init__(message)
         self.path = path
         self.message = message
         self.expected = expected
         self.got = got
+        self.is_mismatch = is_mismatch
+
+
+def decode_failure(error: BaseException | None) -> DecodeFailure | None:
+    """What encoding/json refused to decode, if that is what an error, or one that led to it, is about."""
+    while error is not None and not isinstance(error, DecodeError):
+        error = error.__cause__
+    return DecodeFailure(error.message) if error is not None and error.is_mismatch else None
 
 
 def mismatch_text(value: Any, expected: str) -> str:
@@ -47,7 +58,7 @@ def mismatch_text(value: Any, expected: str) -> str:
 def decode_hint(error: DecodeError) -> str:
     """What to write instead of a value that does not fit its type, as a hint."""
     expected, got = error.expected.removeprefix("*"), _PLAIN_KINDS.get(error.got.partition(" ")[0], "something else")
-    if not error.message.startswith(_UNMARSHAL):
+    if not (error.is_mismatch and error.got):
         return "Correct the value."
     if expected.startswith("[]"):
         return f"Write a list, even for a single value: here stands {got}."
@@ -129,7 +140,8 @@ def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool)
             names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
             yield from _errors(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
         elif strict:
-            yield _Failure(DecodeError(below.path, f"json: unknown field {quoted(key)}"), False)
+            error = DecodeError(below.path, f"json: unknown field {quoted(key)}", is_mismatch=True)
+            yield _Failure(error, False)
 
 
 def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Failure]:
@@ -142,8 +154,9 @@ def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Fai
     inner = first_error(chosen, value, strict=strict, exact=place.exact) if chosen is not None else None
     if inner is not None:
         outer = _mismatch(inner.expected, inner.got, place).error
-        text = outer.message if inner.message.startswith(_UNMARSHAL) else inner.message
-        yield _Failure(DecodeError((*place.path, *inner.path), text, inner.expected, inner.got), True)
+        text = outer.message if inner.is_mismatch and inner.got else inner.message
+        path = (*place.path, *inner.path)
+        yield _Failure(DecodeError(path, text, inner.expected, inner.got, is_mismatch=inner.is_mismatch), True)
 
 
 def _scalar(go_type: str, scalar: Scalar, value: Any, place: _Place) -> Iterator[_Failure]:
@@ -161,4 +174,4 @@ def _scalar(go_type: str, scalar: Scalar, value: Any, place: _Place) -> Iterator
 def _mismatch(expected: str, got: str, place: _Place) -> _Failure:
     into = f"struct field {place.struct}.{'.'.join(place.names)}" if place.names else "value"
     message = f"{_UNMARSHAL}{got} into Go {into} of type {expected}"
-    return _Failure(DecodeError(place.path, message, expected, got), False)
+    return _Failure(DecodeError(place.path, message, expected, got, is_mismatch=True), False)

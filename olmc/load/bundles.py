@@ -64,7 +64,7 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
     for path, problem, is_csv in broken:
         told = rules.NOT_DECODED.finding(problem.location, path=path, cause=problem.message, hint=problem.hint)
-        report.add(problem if csv is None and is_csv else told)
+        report.add(problem if csv is None and is_csv else told.caused_by(problem.cause))
     if csv is None:
         if not any(file.is_csv for file in broken):
             report.add(_no_csv(folder, manifests, files))

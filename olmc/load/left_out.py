@@ -24,7 +24,7 @@ from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.coerce import mapping
 from olmc.model.diagnostic import Report
 from olmc.model.file_headers import GENERATED, SCAFFOLDED
-from olmc.model.left_out import LeftObject, LeftOut, Reason
+from olmc.model.left_out import LeftObject, LeftOut, Reason, Unseen
 from olmc.model.location import Location
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.workspace import Inputs, Manifest, Unused
@@ -33,9 +33,6 @@ from olmc.yaml.heads import documents_in, head_of, plain_keys
 
 # How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
 _DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
-_UNREADABLE = "what can't be read"
-_ELSEWHERE = "what is in Git LFS"
-_UNKNOWN = "what nobody has looked at"
 
 
 class _Place(NamedTuple):
@@ -65,14 +62,14 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     return tuple(sorted(found, key=lambda left: (left.location, left.reason)))
 
 
-def objects_of(text: str) -> tuple[tuple[LeftObject, ...], str]:
-    """The objects that tools would apply of the text of a file, and why not all of them are known, "" if they are."""
+def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
+    """The objects that tools would apply of the text of a file, and why not all of them are known."""
     if text.startswith(LFS_POINTER):
-        return (), _ELSEWHERE
+        return (), Unseen.IN_LFS
     if not _may_hold_objects(text):
-        return (), ""
+        return (), Unseen.NOTHING
     found: list[LeftObject] = []
-    problem = ""
+    problem = Unseen.NOTHING
     for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
         head, keys = head_of(document), plain_keys(document)
         if keys is not None and not {"apiVersion", "kind"}.issubset(keys):
@@ -86,7 +83,7 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], str]:
         told = Report()
         objects = [manifest.object for each in read("", document, told) for manifest in applied_objects(each)]
         found += (_left_object(obj, _as_json(obj)) for obj in objects)
-        problem = _UNREADABLE if told.failed else problem
+        problem = Unseen.UNREADABLE if told.failed else problem
     return tuple(found), problem
 
 
@@ -116,10 +113,11 @@ def _left(root: Path, place: _Place) -> LeftOut | None:
     """What is left out of a file, None if that is nothing that anybody would apply."""
     location = Location(place.path)
     if place.is_link:
-        return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), _UNKNOWN)
+        return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), Unseen.UNKNOWN)
     text = read_text(root, place.path, Report())
     if text is None:
-        return LeftOut(location, place.reason or Reason.OTHER, (), _digest_of_file(root / place.path), _UNREADABLE)
+        digest = _digest_of_file(root / place.path)
+        return LeftOut(location, place.reason or Reason.OTHER, (), digest, Unseen.UNREADABLE)
     objects, problem = objects_of(text)
     if not objects and not problem:
         return None
@@ -129,7 +127,7 @@ def _left(root: Path, place: _Place) -> LeftOut | None:
 def _of_bundle(left: LeftOut) -> LeftOut:
     """What is left out of a file, of one among a bundle's manifests with what keeps it from being one of them."""
     folder = left.location.path.rpartition("/")[0].rpartition("/")[2]
-    is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem == _UNREADABLE
+    is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem is Unseen.UNREADABLE
     return left._replace(reason=Reason.BROKEN) if is_broken else left
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from olmc.gojson import DecodeError, decode
 from olmc.load.json_schema import Problem, problems, without_nulls
 from olmc.load.names import name_problems
+from olmc.model.causes import RefusedObject
 from olmc.model.diagnostic import Diagnostic, Report
 from olmc.model.location import Location, Source
 from olmc.model.objects import Identity, KubernetesObject, identity, metadata_of, status_of
@@ -198,8 +199,15 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     found += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
     for problem in found:
         place, where = problem.place(source), problem.where or "the object"
-        report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem.text))
+        report.add(refused(obj, place, where, problem.text))
     return not found
+
+
+def refused(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
+    """That the API server refuses an object, because of a `problem` in its field `where`."""
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
+    return finding.caused_by(RefusedObject(kind, name))
 
 
 def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:

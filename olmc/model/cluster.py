@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.model.causes import Cause
 from olmc.model.gvk import GVK, split_api_version
 from olmc.model.location import Source
 from olmc.model.objects import (
@@ -96,7 +97,8 @@ class InstallPlan(NamedTuple):
     carried out.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
     of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
-    keys that lead to the mistake in the object of the step that failed.
+    keys that lead to the mistake in the object of the step that failed; `cause`: why it is not carried out to its end,
+    where more is known than the message.
     """
 
     namespace: str
@@ -116,6 +118,7 @@ class InstallPlan(NamedTuple):
     resumed: bool = False
     account: Mapping[str, str] | None = None
     fault: tuple[str | int, ...] = ()
+    cause: Cause | None = None
 
 
 class Subscription(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
+from olmc.model.causes import Cause
 from olmc.model.location import Location
 
 
@@ -22,8 +23,19 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Tag(Enum):
+    """What all findings of a rule have in common that something else than a reader has to know."""
+
+    OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
+    IN_STATUS = "the state of an operator shows it already"
+
+
 class Diagnostic(NamedTuple):
-    """One finding: the rule's stable `code`, a message, where it stands, and what to do next."""
+    """One finding: the rule's stable `code`, a message, where it stands, and what to do next.
+
+    These are for people; what goes on with a finding is decided by its severity, its `cause` and the `tags` of its
+    rule.
+    """
 
     code: str
     severity: Severity
@@ -31,6 +43,12 @@ class Diagnostic(NamedTuple):
     location: Location | None = None
     hint: str = ""
     related: tuple[tuple[str, Location], ...] = ()
+    cause: Cause | None = None
+    tags: frozenset[Tag] = frozenset()
+
+    def caused_by(self, cause: Cause | None) -> Diagnostic:
+        """The finding with a cause of its own instead of that of its rule; the same for None."""
+        return self._replace(cause=cause) if cause is not None else self
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
         place = self.location or Location("")

@@ -61,6 +61,16 @@ _TEXTS = {
 _CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
 
 
+class Unseen(StrEnum):
+    """Why not all objects of a file are known, in words that stand for them."""
+
+    NOTHING = ""
+    UNREADABLE = "what can't be read"
+    IN_LFS = "what is in Git LFS"
+    UNKNOWN = "what nobody has looked at"
+    SUBMODULE = "what is in the submodule"
+
+
 class LeftObject(NamedTuple):
     """An object that is left out, and the digest of what is written of it."""
 
@@ -71,7 +81,7 @@ class LeftObject(NamedTuple):
 class LeftOut(NamedTuple):
     """A file with something that `kubectl apply -R`, Argo CD or Flux would apply, and that olmc does not compile.
 
-    `objects` are those in it, as far as they can be read; `problem` says what else there may be, "" for nothing.
+    `objects` are those in it, as far as they can be read; `problem` says what else there may be.
     `digest` is that of the whole text.
     """
 
@@ -79,4 +89,4 @@ class LeftOut(NamedTuple):
     reason: Reason
     objects: tuple[LeftObject, ...]
     digest: str = ""
-    problem: str = ""
+    problem: Unseen = Unseen.NOTHING

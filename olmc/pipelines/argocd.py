@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
+from olmc.explain.incomplete_output import incomplete
 from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
@@ -20,7 +21,6 @@ from olmc.model.kube_version import full_kube_version
 from olmc.model.objects import KubernetesObject, Rendered, identity
 from olmc.model.options import Options
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
-from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
 
 SYNC_WAVES = "sync-waves"

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation, compile, compile_manifests
+from olmc.explain.incomplete_output import incomplete
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import is_for_tools, manifests_in
 from olmc.model.diagnostic import Diagnostic, Report, Severity
@@ -26,7 +27,6 @@ from olmc.pipelines.resource_list import (
     without_bookkeeping,
 )
 from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
-from olmc.review.missing import incomplete
 from olmc.rules import pipelines as rules
 from olmc.yaml import Document
 

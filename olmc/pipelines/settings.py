@@ -88,7 +88,7 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or made.settled is None:
         return
-    from olmc.review.misspelt import misspelt_kinds
+    from olmc.settle.misspelling import misspelt_kinds
 
     names = dict(kinds)
     for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
@@ -97,7 +97,7 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
 
 def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
     """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
-    from olmc.review.emptiness import left_out
+    from olmc.explain.incomplete_output import left_out
 
     found = left_out([(made.settled.cluster, made.options)]) if made.settled is not None else None
     problem, there_is = found if found is not None else ("", "")

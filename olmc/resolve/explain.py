@@ -17,15 +17,19 @@ from olmc.resolve.suggest import absent_hint, absent_place, unmet_hint
 from olmc.resolve.variables import Draft, installed_item, problem_of, subscription_variable
 from olmc.resolve.view import Item
 
-__all__ = ["Line", "derivation", "reasons"]
+__all__ = ["Line", "PickReason", "derivation", "reasons"]
 
 
 class Line(NamedTuple):
-    """A step of an explanation: how deep it is nested, the text, and the place of the fact that it states."""
+    """A step of an explanation: how deep it is nested, the text, and the place of the fact that it states.
+
+    `subscription` is the name of the Subscription whose wish the lines below are about.
+    """
 
     depth: int
     text: str
     location: Location | None = None
+    subscription: str = ""
 
     def __str__(self) -> str:
         """The text, indented, with its place."""
@@ -52,7 +56,17 @@ def derivation(question: Question, answer: Answer) -> tuple[Line, ...]:
     return tuple(_Story.of(question, draft, answer.conflict).told())
 
 
-def reasons(question: Question) -> tuple[str, ...]:
+class PickReason(NamedTuple):
+    """What called for a pick: a Subscription, or a bundle's requirement."""
+
+    text: str
+    is_subscription: bool
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def reasons(question: Question) -> tuple[PickReason, ...]:
     """What called for each pick of a question that can be resolved, in the order of the answer's picks: a
     Subscription, or a bundle's requirement. Raises cel.CelMissingError.
     """
@@ -64,7 +78,8 @@ def reasons(question: Question) -> tuple[str, ...]:
     for each in select(problem_of(draft)).picked:
         item = draft.items.get(each.identifier)
         if item is not None and not item.existing:
-            found.append(names.get(each.because.subject) or each.because.text.removeprefix("bundle "))
+            named = names.get(each.because.subject, "")
+            found.append(PickReason(named or each.because.text.removeprefix("bundle "), bool(named)))
     return tuple(found)
 
 
@@ -124,7 +139,7 @@ class _Story:
         state = f", starting with {wish.starting}" if wish.starting else ""
         if installed:
             state = f", and has {installed.name} installed"
-        yield Line(1, asked + source + state, wish.location)
+        yield Line(1, asked + source + state, wish.location, wish.name)
         for one in self.by_subject[subscription_variable(wish.name)]:
             if one.kind is Kind.PROHIBITED:
                 yield Line(2, absent_hint(self.draft.view, wish), absent_place(self.draft.view, wish))

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.gojson import DecodeError, decode, decode_hint
+from olmc.gojson import DecodeError, decode, decode_failure, decode_hint
 from olmc.golang import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
+from olmc.model.causes import DecodeFailure
 from olmc.model.cluster import Step
 from olmc.model.location import Source
 from olmc.model.objects import CatalogKey, KubernetesObject, annotations_of, as_text, metadata_of, spec_of
@@ -53,6 +54,7 @@ class Undecodable(NamedTuple):
     keys: tuple[str | int, ...]
     hint: str
     fatal: bool = False
+    cause: DecodeFailure | None = None
 
 
 class UndecodableCSVError(ValueError):
@@ -72,7 +74,8 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     try:
         csv = decode(CSV_KIND, obj)
     except DecodeError as error:
-        raise UndecodableCSVError(Undecodable(content, str(error), error.path, decode_hint(error))) from error
+        undecodable = Undecodable(content, str(error), error.path, decode_hint(error), cause=decode_failure(error))
+        raise UndecodableCSVError(undecodable) from error
     decoded = Csv(csv)
     name = decoded.name
     if not obj.get("apiVersion"):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from olmc.explain.query_errors import AskedError, not_found
 from olmc.load.bundles import is_bundle
 from olmc.load.catalogs.blobs import Blobs, add_document
 from olmc.load.catalogs.bundle_lists import catalog_from_bundles
@@ -25,7 +26,6 @@ from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
-from olmc.review.asked import AskedError, not_found
 
 __all__ = ["LOOSE_BUNDLES", "Shelf", "shelf_with", "shelves_at"]
 

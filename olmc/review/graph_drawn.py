@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from olmc.emit.tables import clean
 from olmc.model.suggestions import join_limited
-from olmc.review.clean import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.review.walk import dead_ends
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
+from olmc.emit.tables import clean
 from olmc.resources import template_text
-from olmc.review.clean import clean
 from olmc.review.graph import KINDS, Kind, UpgradeGraph
 from olmc.review.graph_drawn import MARKS, Mark, Strip
 from olmc.review.graph_layout import MARGIN, layout

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from olmc.emit.names import json_text
-from olmc.review.clean import clean
+from olmc.emit.tables import clean
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex
 from olmc.review.graph_drawn import MARKS, Cell, Strip
 from olmc.review.walk import Route, Walk

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from olmc.explain.query_errors import not_found
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Name
 from olmc.model.objects import Rendered, labels_of
 from olmc.model.operators import Csv
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
-from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import Grant, Permissions
 from olmc.review.risks import Level, Risk, risks_of

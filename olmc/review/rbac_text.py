@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.emit.messages import printable
+from olmc.emit.tables import paragraph
+from olmc.explain.provenance import place_data
 from olmc.kube.rbac import merged
 from olmc.model.location import Location
 from olmc.model.objects import Identity
 from olmc.model.rbac import ANY, PolicyRule, Subject
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.holders import Holder, Permission
-from olmc.review.origins import place_data
 from olmc.review.permissions import Grant
 from olmc.review.risks import Level
-from olmc.review.tables import paragraph
 
 FORMAT_VERSION = 1
 Finder = Callable[[Grant], Location | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from olmc.review.clean import clean
+from olmc.emit.tables import clean
 from olmc.review.graph import Lane, UpgradeGraph, Vertex
 from olmc.review.graph_drawn import label
 from olmc.review.walk import Hop, Route, Walk, dead_ends, obstacle

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from olmc.explain.query_errors import AskedError, not_found
 from olmc.model.catalog import ChannelEntry
-from olmc.review.asked import AskedError, not_found
 from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
 from olmc.semver import Version, range_or_none, tolerant_or_none
 

@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.tables import aligned
+from olmc.explain.query_errors import not_found
 from olmc.kube.rbac import rule_allows
 from olmc.kube.restmapper import RestMapping, called, known_kinds
 from olmc.model.objects import Rendered
 from olmc.model.rbac import ANY, Request, Subject
-from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import Grant, Permissions
 from olmc.review.rbac_text import FORMAT_VERSION, Finder, grant_data, where
 from olmc.review.risks import RISKS
-from olmc.review.tables import aligned
 
 _VERBS = "create delete deletecollection get list patch update watch".split()
 _NAMELESS = ("create", "deletecollection")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import Missing
 from olmc.model.diagnostic import Severity
 from olmc.rules.rule import Rule
 
@@ -124,6 +125,7 @@ NO_NAMESPACE = Rule(
     "Add metadata.namespace, or compile what kustomize build prints if a kustomization.yaml sets it.",
     "OperatorGroups, Subscriptions, CatalogSources and CSVs live in namespaces, and which one decides what they do. "
     "Without it the object ends up wherever it is applied.",
+    cause=Missing.NAMESPACE,
 )
 WHOLE_CLUSTER = Rule(
     "OLMC414",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import Missing
 from olmc.model.diagnostic import Severity
-from olmc.rules.rule import Rule
+from olmc.rules.rule import IN_STATUS, Rule
 
 NO_SUCH_PATH = Rule(
     "OLMC120",
@@ -93,6 +94,7 @@ NO_CSV = Rule(
     "no csv in bundle: {path} holds no ClusterServiceVersion",
     "{hint}",
     "The CSV names the bundle and says how to install it (R-CAT-101).",
+    cause=Missing.CSV,
 )
 NO_ANNOTATIONS = Rule(
     "OLMC132",
@@ -101,6 +103,7 @@ NO_ANNOTATIONS = Rule(
     "Could not find annotations file in {path}",
     "{hint}",
     "The annotations say which package and channels a bundle belongs to (R-CAT-102, R-CAT-103).",
+    cause=Missing.ANNOTATIONS,
 )
 SEVERAL_DOCUMENTS = Rule(
     "OLMC133",
@@ -168,6 +171,7 @@ NO_BUNDLE_CONTENT = Rule(
     "Run `olmc vendor`, or unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
     "A catalog names bundles by image; only `olmc vendor` reads a registry, so their manifests must lie in the "
     "workspace (R-CAT-164).",
+    tags=IN_STATUS,
 )
 IMPLIED_NAMESPACE = Rule(
     "OLMC140",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import LockFault
 from olmc.model.diagnostic import Severity
 from olmc.rules.rule import Rule
 
@@ -21,6 +22,7 @@ NOT_LOCKED = Rule(
     "Look at what moved with `olmc resolve --update`, and commit the new lock.",
     "With a lock, the versions that were reviewed are the ones that are rendered. If they can't be had any more, or if "
     "more is needed than was reviewed, olmc stops rather than choosing something else.",
+    cause=LockFault.UNMET,
 )
 MOVED = Rule(
     "OLMC532",
@@ -30,6 +32,7 @@ MOVED = Rule(
     "changed",
     "Look at the change, then run `olmc resolve --update`.",
     "The lock holds a digest of the catalog's entry and the bundle's content: a version can't change unnoticed.",
+    cause=LockFault.CHANGED,
 )
 PIN_IMPOSSIBLE = Rule(
     "OLMC533",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmc.model.diagnostic import Severity
-from olmc.rules.rule import Rule
+from olmc.rules.rule import IN_STATUS, Rule
 
 CEL_MISSING = Rule(
     "OLMC500",
@@ -53,6 +53,7 @@ NOT_SATISFIABLE = Rule(
     "All Subscriptions of a namespace are resolved together. If there is no choice of versions that suits "
     "all of them, OLM changes nothing in the namespace and sets the condition ResolutionFailed on each "
     "Subscription.",
+    tags=IN_STATUS,
 )
 PREVENTED = Rule(
     "OLMC511",
@@ -62,4 +63,5 @@ PREVENTED = Rule(
     "Correct the catalog; the error concerns all Subscriptions of the namespace, whatever catalog they name.",
     "A catalog that can't be read, a channel without a unique order or a requirement that can't be parsed "
     "stops the resolution of the whole namespace.",
+    tags=IN_STATUS,
 )

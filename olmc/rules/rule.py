@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from olmc.model.diagnostic import Diagnostic, Severity
+from olmc.model.causes import Cause
+from olmc.model.diagnostic import Diagnostic, Severity, Tag
 from olmc.model.location import Location
 
+IN_STATUS = frozenset({Tag.IN_STATUS})
 _DRAWN = " \t\r│├└─"
 
 
@@ -26,7 +28,8 @@ class Rule(NamedTuple):
     """A kind of finding.
 
     `message` and `hint` are format strings, filled with the values given to `finding`.
-    `explanation` tells someone new why this matters (plain Markdown).
+    `explanation` tells someone new why this matters (plain Markdown). `cause` is that of every finding that does not
+    bring its own.
     """
 
     code: str
@@ -36,13 +39,16 @@ class Rule(NamedTuple):
     hint: str
     explanation: str
     found_by: FoundBy = FoundBy.CHECK
+    cause: Cause | None = None
+    tags: frozenset[Tag] = frozenset()
 
     def finding(
         self, location: Location | None, *, related: tuple[tuple[str, Location], ...] = (), **values: object
     ) -> Diagnostic:
         """A diagnostic of this rule at `location`; `values` fill the message, which is one line, and the hint."""
         message = one_line(self.message.format(**values))
-        return Diagnostic(self.code, self.severity, message, location, self.hint.format(**values), related)
+        hint = self.hint.format(**values)
+        return Diagnostic(self.code, self.severity, message, location, hint, related, self.cause, self.tags)
 
 
 def one_line(text: str) -> str:

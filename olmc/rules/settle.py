@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import Missing
 from olmc.model.diagnostic import Severity
-from olmc.rules.rule import Rule
+from olmc.rules.rule import IN_STATUS, Rule
 
 GROUP_REASONS = {
     "NoOperatorGroup": "Add an OperatorGroup to namespace {namespace}.",
@@ -24,6 +25,7 @@ GROUP_FAILURE = Rule(
     "{hint}",
     "Every operator needs exactly one OperatorGroup in its namespace, with targets that its install modes support and "
     "APIs that no intersecting group provides already.",
+    tags=IN_STATUS,
 )
 PENDING = Rule(
     "OLMC302",
@@ -32,6 +34,7 @@ PENDING = Rule(
     "{csv} in namespace {namespace} would stay Pending ({reason}): {text}",
     "{hint}",
     "OLM installs an operator only when every CRD, API, service account and permission that it needs is there.",
+    tags=IN_STATUS,
 )
 INSTALL_FAILURE = Rule(
     "OLMC303",
@@ -40,6 +43,7 @@ INSTALL_FAILURE = Rule(
     "{csv} in namespace {namespace} would be {phase} ({reason}): {text}",
     "Correct the bundle, or ask its author to.",
     "The install strategy of the CSV can't be carried out as it is written.",
+    tags=IN_STATUS,
 )
 FLAPPING = Rule(
     "OLMC304",
@@ -56,6 +60,7 @@ GROUP_PROBLEM = Rule(
     "OperatorGroup {namespace}/{name}: {problem}; operators in its namespace get no status at all",
     "{hint}",
     "A group whose sync fails has no target namespaces, and nothing in its namespace is installed.",
+    tags=IN_STATUS,
 )
 TOKEN_HINT = (
     "Add a Secret of type kubernetes.io/service-account-token with the annotation kubernetes.io/service-account.name: "
@@ -71,6 +76,7 @@ NO_TOKEN = Rule(
     "Up to 0.28 OLM acts as the ServiceAccount that an OperatorGroup names only with a token that it finds in a "
     "Secret. Up to 1.23 Kubernetes made such a Secret for every account; since 1.24 somebody has to ask for it. Of a "
     "CSV OLM says so in its log only; an InstallPlan fails with the text (OLMC308).",
+    tags=IN_STATUS,
 )
 TWO_GROUPS = Rule(
     "OLMC306",
@@ -79,6 +85,7 @@ TWO_GROUPS = Rule(
     "namespace {namespace} has more than one OperatorGroup: {names}",
     "Keep one of them; until then no Subscription in the namespace is resolved.",
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
+    tags=IN_STATUS,
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
 FORBIDDEN_HINT = (
@@ -96,6 +103,7 @@ PLAN_FAILED = Rule(
     "{hint}",
     "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator. It runs "
     "none where the namespace's OperatorGroup has no targets, or can't be processed.",
+    tags=IN_STATUS,
 )
 NOT_UNPACKED = Rule(
     "OLMC309",
@@ -104,6 +112,7 @@ NOT_UNPACKED = Rule(
     "bundle {csv} can't be unpacked: {text}",
     "{hint}",
     "OLM must read every manifest of a bundle before it makes an InstallPlan.",
+    tags=IN_STATUS,
 )
 STEP_FAILED = Rule(
     "OLMC310",
@@ -137,6 +146,7 @@ FOREIGN_HOME = Rule(
     "copy, for ever",
     "Remove the annotation from the bundle's CSV.",
     "OLM tells copies of CSVs by that annotation; a bundle must not ship it.",
+    tags=IN_STATUS,
 )
 WATCHES_DEFAULT = Rule(
     "OLMC314",
@@ -153,6 +163,7 @@ NO_GROUP = Rule(
     "Subscription {namespace}/{name} is never resolved: namespace {namespace} has no OperatorGroup",
     "Add an OperatorGroup to namespace {namespace}.",
     "OLM resolves a namespace only if it has exactly one OperatorGroup, and says nothing otherwise.",
+    tags=IN_STATUS,
 )
 BAD_DURATION = Rule(
     "OLMC319",
@@ -170,6 +181,7 @@ UNUSABLE = Rule(
     "{csv} in namespace {namespace} is left untouched: a CRD that it names has no dot in its name",
     "Write the full names of CRDs in customresourcedefinitions: plural.group.",
     "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
+    tags=IN_STATUS,
 )
 NO_NAMESPACE = Rule(
     "OLMC318",
@@ -179,6 +191,7 @@ NO_NAMESPACE = Rule(
     "{hint}",
     "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. In a workspace olmc does not "
     "know to which namespace an object is going to be applied that names none.",
+    cause=Missing.NAMESPACE,
 )
 UNSEEN_CATALOG = Rule(
     "OLMC317",

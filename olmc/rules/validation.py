@@ -5,23 +5,26 @@ The messages are those of the tools (R-CAT-200), which refuse a bundle with a fa
 
 from __future__ import annotations
 
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostic import Severity, Tag
 from olmc.rules.rule import FoundBy, Rule
 
 _REFUSED = "The tools that build and publish bundles refuse this one; what olmc compiles from it stands all the same"
+_TAGS = frozenset({Tag.OF_VALIDATORS})
 _ADVICE = "The tools that build and publish bundles only warn of it"
 
 
 def _failure(
     code: str, title: str, hint: str, explanation: str, numbers: str, found_by: FoundBy = FoundBy.CHECK
 ) -> Rule:
-    return Rule(code, Severity.FAILURE, title, "{text}", hint, f"{explanation} ({numbers}). {_REFUSED}.", found_by)
+    text = f"{explanation} ({numbers}). {_REFUSED}."
+    return Rule(code, Severity.FAILURE, title, "{text}", hint, text, found_by, tags=_TAGS)
 
 
 def _warning(
     code: str, title: str, hint: str, explanation: str, numbers: str, found_by: FoundBy = FoundBy.CHECK
 ) -> Rule:
-    return Rule(code, Severity.WARNING, title, "{text}", hint, f"{explanation} ({numbers}). {_ADVICE}.", found_by)
+    text = f"{explanation} ({numbers}). {_ADVICE}."
+    return Rule(code, Severity.WARNING, title, "{text}", hint, text, found_by, tags=_TAGS)
 
 
 FOLDERS = _failure(

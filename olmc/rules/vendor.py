@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import SourceFault
 from olmc.model.diagnostic import Severity
 from olmc.rules.rule import FoundBy, Rule
 
@@ -61,6 +62,7 @@ NOT_FOUND = Rule(
     "Correct the reference, or log in: some registries hide what one may not read.",
     "The registry answers, and knows neither the repository nor the tag or digest.",
     found_by=FoundBy.OTHERS,
+    cause=SourceFault.NOT_FOUND,
 )
 DENIED = Rule(
     "OLMC626",
@@ -70,6 +72,7 @@ DENIED = Rule(
     "Log in with `podman login {host}` or `docker login {host}`, or give the file with the credentials as --authfile.",
     "olmc uses the credentials that podman and docker keep, credential helpers included.",
     found_by=FoundBy.OTHERS,
+    cause=SourceFault.DENIED,
 )
 WRONG_DIGEST = Rule(
     "OLMC627",
@@ -79,6 +82,7 @@ WRONG_DIGEST = Rule(
     "Don't use it: the registry, a mirror or something between is broken or lies. Try another one.",
     "Every manifest and every layer is named by the digest of its bytes, and olmc checks each while it arrives.",
     found_by=FoundBy.OTHERS,
+    cause=SourceFault.WRONG_DIGEST,
 )
 SQLITE = Rule(
     "OLMC628",
@@ -192,6 +196,7 @@ BAD_MANIFEST = Rule(
     "Rebuild or copy the image with a current tool.",
     "olmc reads OCI manifests and indexes, and Docker's of schema 2. Schema 1 is no longer served by registries.",
     found_by=FoundBy.OTHERS,
+    cause=SourceFault.BAD_MANIFEST,
 )
 NOT_WRITTEN = Rule(
     "OLMC640",

@@ -71,7 +71,8 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
         found, place = error.found, locate(source, error.found.keys)
-        report.add(rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint))
+        finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint)
+        report.add(finding.caused_by(found.cause))
     manifests = tuple(Manifest(obj, source) for obj in objects)
     watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
     return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)

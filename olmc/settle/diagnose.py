@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from olmc.model.causes import PlanFault
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
 from olmc.model.coerce import mappings
 from olmc.model.diagnostic import Diagnostic, Report
@@ -34,7 +35,7 @@ def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, 
         *_out_of_sight(cluster, options),
         *_missing_catalogs(cluster, options),
         *_unresolved(settled, bundles),
-        *_plans(cluster, options),
+        *_plans(cluster),
         *_members(cluster, options),
         *_version(cluster),
     ):
@@ -149,7 +150,7 @@ def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Dia
         yield from missing_content(settled, bundles)
 
 
-def _plans(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
     for plan in cluster.plans:
         if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
             continue
@@ -160,31 +161,27 @@ def _plans(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
         place, hint = failed_step(plan), rules.FAILED_STEP_HINT
-        if _is_unmanaged(plan):
+        if plan.cause is PlanFault.UNMANAGED:
             groups = cluster.groups_in(plan.namespace)
             place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
-        elif plan.account is not None and _lacks_token(cluster.groups_in(plan.namespace)[0], cluster, options):
+        elif plan.cause is PlanFault.NO_TOKEN and plan.account is not None:
             place = at(cluster.groups_in(plan.namespace)[0].source, "spec", "serviceAccountName")
             hint = rules.TOKEN_HINT.format(account=plan.account["name"], namespace=plan.namespace)
-        elif plan.phase == "Installing" and plan.account is not None:  # only what is forbidden is tried for ever (D23)
+        elif plan.cause is PlanFault.FORBIDDEN and plan.account is not None:
             hint = rules.FORBIDDEN_HINT.format(account=f"{plan.namespace}/{plan.account['name']}")
-        yield rules.PLAN_FAILED.finding(
+        failed = rules.PLAN_FAILED.finding(
             place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
         )
+        yield failed.caused_by(plan.cause)
 
 
 def _lacks_token(group: Group, cluster: Cluster, options: Options) -> str:
     return missing_token(group, cluster.stock, options.kube_version, cluster.profile)
 
 
-def _is_unmanaged(plan: InstallPlan) -> bool:
-    """Whether a plan is not carried out because of the OperatorGroup of its namespace (R-CAT-604)."""
-    return plan.condition is not None and plan.condition[1] == "InstallCheckFailed"
-
-
 def failed_step(plan: InstallPlan) -> Location | None:
     """The place of the object at which an InstallPlan stopped."""
-    if _is_unmanaged(plan):
+    if plan.cause is PlanFault.UNMANAGED:
         return None
     step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
     return at(step.source, *plan.fault) if step is not None else None
@@ -252,7 +249,7 @@ def _rule_for(member: Member) -> tuple[Rule, str]:
     hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
     if member.phase == "Pending":
         return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
-    return (rules.GROUP_FAILURE if hint else rules.INSTALL_FAILURE), hint
+    return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint
 
 
 def unmet(member: Member) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN
+from olmc.model.causes import Cause, PlanFault
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.gvk import GroupKind
 from olmc.model.objects import Identity
@@ -12,7 +15,7 @@ from olmc.model.operators import OLM_GROUP, Group
 from olmc.model.options import Options
 from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.settle.descoped import no_group
-from olmc.settle.given_plans import INSTALLING, is_approved
+from olmc.settle.given_plans import INSTALLING, UNMANAGED, is_approved
 from olmc.settle.groups import with_targets
 from olmc.settle.stock import CRD, StepError, Target, mapper_of, unserved, with_step
 from olmc.settle.tokens import missing_token
@@ -31,31 +34,44 @@ _CORE = {
 }
 
 
+class _Stop(NamedTuple):
+    """Where a plan stops: the number of the step, the problem in OLM's words and as data, and the keys that lead to it
+    in the step's object."""
+
+    step: int
+    problem: str
+    cause: Cause | None = None
+    keys: Keys = ()
+
+
 def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
     group = _managing_group(cluster, plan.namespace, options)
     if group is None:
         text = "no operator group found that is managing this namespace"
-        return _add(cluster, plan._replace(condition=("False", "InstallCheckFailed", text)))
+        return _add(cluster, plan._replace(condition=("False", UNMANAGED, text), cause=PlanFault.UNMANAGED))
     plan = plan._replace(account=_account(group))
     cluster = _add(cluster, plan)
     if not plan.approved:
         return cluster
     problem = missing_token(group, cluster.stock, options.kube_version, cluster.profile)
     if problem:
-        return _add(cluster, _failed(plan, problem, plan.executed))
-    cluster, done, problem, forbidden, fault = _run(cluster, plan, group, options)
-    if forbidden:
-        text = f"retrying execution due to error: {problem}"
-        return _add(cluster, plan._replace(phase="Installing", message=text, executed=done))
-    if problem:
-        return _add(cluster, _failed(plan, problem, done)._replace(fault=fault))
-    return _add(cluster, plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=done))
+        return _add(cluster, _failed(plan, _Stop(plan.executed, problem, PlanFault.NO_TOKEN)))
+    cluster, stop = _run(cluster, plan, group, options)
+    if stop is None:
+        whole = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
+        return _add(cluster, whole)
+    if stop.cause is PlanFault.FORBIDDEN:
+        text = f"retrying execution due to error: {stop.problem}"
+        return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))
+    return _add(cluster, _failed(plan, stop))
 
 
-def _failed(plan: InstallPlan, problem: str, done: int) -> InstallPlan:
-    condition = ("False", "InstallComponentFailed", problem)
-    return plan._replace(phase="Failed", message=problem, condition=condition, executed=done)
+def _failed(plan: InstallPlan, stop: _Stop) -> InstallPlan:
+    condition = ("False", "InstallComponentFailed", stop.problem)
+    return plan._replace(
+        phase="Failed", message=stop.problem, condition=condition, executed=stop.step, fault=stop.keys, cause=stop.cause
+    )
 
 
 def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
@@ -66,7 +82,7 @@ def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallP
         if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
     ]
     for plan in ready:
-        begun = plan._replace(approved=True, resumed=True, message="", condition=None)
+        begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
         cluster = with_plan(cluster, begun, options)
     names = {(plan.namespace, plan.name) for plan in ready}
     return cluster, tuple(plan for plan in cluster.plans if (plan.namespace, plan.name) in names)
@@ -100,23 +116,22 @@ def _account(group: Group) -> dict[str, str] | None:
     }
 
 
-def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) -> tuple[Cluster, int, str, bool, Keys]:
-    """The cluster after the steps that worked, their number, the first problem, whether it is one of rights, and the
-    keys that lead to it in the step's object."""
+def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) -> tuple[Cluster, _Stop | None]:
+    """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
     target = Target(plan.namespace, plan.name, options)
     for done, step in enumerate(plan.steps[plan.executed :], plan.executed):
         forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
-            return cluster, done, forbidden, True, ()
+            return cluster, _Stop(done, forbidden, PlanFault.FORBIDDEN)
         try:
             after = with_step(cluster, step, target)
         except StepError as error:
-            return cluster, done, str(error), False, error.keys
+            return cluster, _Stop(done, str(error), error.cause, error.keys)
         forbidden = _escalation(cluster, after, step, group)
         if forbidden:
-            return cluster, done, forbidden, True, ()
+            return cluster, _Stop(done, forbidden, PlanFault.FORBIDDEN)
         cluster = after
-    return cluster, len(plan.steps), "", False, ()
+    return cluster, None
 
 
 def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import unmarshal
 from olmc.kube.restmapper import BUILTIN
+from olmc.model.causes import PlanFault
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.coerce import mapping, mappings
 from olmc.model.gvk import GVK
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from olmc.resolve.steps import Content
 
 WAITING, INSTALLING = "RequiresApproval", "Installing"
+UNMANAGED = "InstallCheckFailed"
+"""The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
 
 _WRITTEN = frozenset({"Created", "Present", "WaitingForApi"})
 """The statuses of steps that OLM does not carry out again (R-CAT-700)."""
@@ -31,6 +34,7 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
     """An InstallPlan that was there from the start, without its steps."""
     spec, status = spec_of(obj), status_of(obj)
     generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
+    condition = installed_condition(status)
     return InstallPlan(
         namespace=namespace_of(obj),
         name=obj["metadata"]["name"],
@@ -43,8 +47,9 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
         owners=(),
         phase=as_text(status.get("phase")),
         message=as_text(status.get("message")),
-        condition=installed_condition(status),
+        condition=condition,
         given=obj,
+        cause=PlanFault.UNMANAGED if condition and condition[1] == UNMANAGED else None,
     )
 
 

@@ -149,10 +149,14 @@ def install(
             place = ("spec", "install", "spec", "deployments", index, *refused.keys)
             failed = _failed(refused.text, Installation(index, len(csv.webhooks) if index else 0))
             return failed._replace(place=place)
-        problem, webhooks = _serving_problem(csv, cluster.stock, foreign)
+        services = (item.service_name for item in apiservice_descriptions(csv))
+        taken = next((name for name in services if name in foreign), "")
+        if taken and len(csv.deployments) == 1:
+            break  # it is written by then, and a failed CSV whose components turn out healthy succeeds after all
+        if taken:
+            return _failed(f"pre-existing APIService {taken} is not adoptable", Installation(index + 1, 0))
+        problem, webhooks = _webhook_problem(csv, cluster.stock)
         if problem:
-            if _recovers(csv, problem):
-                break
             return _failed(problem, Installation(index + 1, webhooks))
     installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
@@ -203,12 +207,6 @@ def _failed(text: str, installation: Installation | None) -> Outcome:
     return Outcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
 
 
-def _recovers(csv: Csv, problem: str) -> bool:
-    """A foreign API service fails the install, but a lone Deployment was written by then, and a failed CSV whose
-    components turn out healthy succeeds after all."""
-    return problem.startswith("pre-existing APIService") and len(csv.deployments) == 1
-
-
 def _is_never_ready(csv: Csv) -> bool:
     """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
     names = {deployment.name for deployment in csv.deployments}
@@ -223,11 +221,8 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
-def _serving_problem(csv: Csv, stock: Mapping[Identity, Rendered], foreign: frozenset[str]) -> tuple[str, int]:
-    """The first error among API services, then webhooks, and how many webhooks were written before it (R-WH-9)."""
-    for item in apiservice_descriptions(csv):
-        if item.service_name in foreign:
-            return f"pre-existing APIService {item.service_name} is not adoptable", 0
+def _webhook_problem(csv: Csv, stock: Mapping[Identity, Rendered]) -> tuple[str, int]:
+    """The first error among the webhooks, and how many of them were written before it (R-WH-9)."""
     for index, webhook in enumerate(csv.webhooks):
         problem = _configuration_problem(webhook)
         if problem:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from olmc.gojson import DecodeError, decode
+from olmc.load.manifests import refused
 from olmc.model.diagnostic import Report
 from olmc.model.objects import KubernetesObject, metadata_of, spec_of, status_of
 from olmc.model.workspace import Manifest
-from olmc.rules import load as rules
 from olmc.yaml import locate
 
 _V1, _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
@@ -24,17 +24,16 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
 
-    name = crd["metadata"]["name"]
     try:
         errors = creation_errors(decode(_CRD, crd, exact=True))
     except DecodeError as error:
         where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
-        report.add(rules.REFUSED.finding(place, kind=_CRD, name=name, where=where, problem=error))
+        report.add(refused(crd, place, where, error))
         return True
     for found in errors:
         problem = str(found).removeprefix(f"{found.field}: ")
         place = locate(manifest.source, found.keys)
-        report.add(rules.REFUSED.finding(place, kind=_CRD, name=name, where=found.field, problem=problem))
+        report.add(refused(crd, place, found.field, problem))
     return bool(errors)
 
 

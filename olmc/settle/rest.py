@@ -74,7 +74,8 @@ def settle(
             cluster = with_step(cluster, step, Target(home or _namespace_of(step), "", options))
         except StepError as error:
             place = locate(step.source, error.keys) if step.source is not None else None
-            report.add(rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error))
+            finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error)
+            report.add(finding.caused_by(error.cause))
             stopped.add(step.resolving)
     cluster = at_rest(cluster, options)
     beginning = cluster

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.golang import default_csv, list_map_conflicts
+from olmc.load.manifests import refused
 from olmc.load.scopes import placed
 from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
 from olmc.model.coerce import mapping, mappings
@@ -162,8 +163,7 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
-    name = obj["metadata"]["name"]
-    report.add(rules.REFUSED.finding(place, kind=obj["kind"], name=name, where=where, problem=problem))
+    report.add(refused(obj, place, where, problem))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

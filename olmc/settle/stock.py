@@ -6,10 +6,11 @@ import base64
 import json
 from typing import Any, NamedTuple
 
-from olmc.gojson import DecodeError, decode
+from olmc.gojson import DecodeError, decode, decode_failure
 from olmc.golang import default_csv, list_map_conflicts, random_suffix
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.model.causes import Cause, PlanFault
 from olmc.model.cluster import Cluster, Name, Step, Subscription
 from olmc.model.coerce import mapping, mappings
 from olmc.model.location import Place
@@ -35,9 +36,6 @@ from olmc.settle.descoped import is_descoped
 from olmc.settle.known import known_part
 from olmc.settle.refusals import metadata_problem, refusal
 
-UNSUPPORTED = "the InstallPlan contains invalid data"
-"""What a plan ends with at a kind that OLM does not install (R-CAT-705)."""
-
 CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
 
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
@@ -47,9 +45,15 @@ class StepError(Exception):
     """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
     in the object, as far as it has a place there."""
 
-    def __init__(self, text: str, keys: Keys = ()) -> None:
+    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
         super().__init__(text)
         self.keys = keys
+        self._cause = cause
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data: what was given, or what Go refused to decode."""
+        return self._cause or decode_failure(self)
 
 
 class Target(NamedTuple):
@@ -69,7 +73,7 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if step.kind == "Subscription":
         return _with_subscription(cluster, step, target)
     if step.kind not in cluster.profile.bundle_kinds:
-        raise StepError(UNSUPPORTED)
+        raise StepError("the InstallPlan contains invalid data", cause=PlanFault.UNSUPPORTED_KIND)  # R-CAT-705
     if step.kind == CSV:
         return _with_csv(cluster, step, target)
     if step.kind == CRD:

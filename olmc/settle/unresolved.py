@@ -101,7 +101,8 @@ def missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator
         for found in done.unreadable:
             csv = found.content.csv
             place, name = at(csv.source, *found.keys), csv.object["metadata"]["name"]
-            yield rules.NOT_UNPACKED.finding(place, csv=name, text=found.text, hint=found.hint)
+            finding = rules.NOT_UNPACKED.finding(place, csv=name, text=found.text, hint=found.hint)
+            yield finding.caused_by(found.cause)
         for candidate in done.missing:
             yield _without_bundle(candidate, settled.cluster, bundles)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from olmc.model.causes import Cause
 from olmc.model.diagnostic import Diagnostic
 from olmc.rules.rule import Rule
 
@@ -16,3 +17,8 @@ class VendorError(Exception):
 
 class SourceError(VendorError):
     """One source does not have the image, or not as it should be; another one may."""
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data."""
+        return self.diagnostic.cause

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from olmc.load.vendored import content_digest
+from olmc.model.causes import SourceFault
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.lock import LockedImage
 from olmc.rules import vendor as rules
@@ -123,10 +124,10 @@ def _located(need: Need, plan: Plan, blobs: Path) -> _Found | Fetched:
 
 def _gravest(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
     """The failure that says most, with those of the other sources, and what to do if the lock asks for what is gone."""
-    told = [rule.code for rule in (rules.WRONG_DIGEST, rules.BAD_MANIFEST, rules.DENIED, rules.NOT_FOUND)]
-    main = min(failures, key=lambda each: told.index(each.diagnostic.code) if each.diagnostic.code in told else 9)
+    causes = list(SourceFault)
+    main = min(failures, key=lambda each: causes.index(each.cause) if each.cause in causes else len(causes))
     hints = [main.diagnostic.hint, *(each.diagnostic.message for each in failures if each is not main)]
-    if pinned and main.diagnostic.code == rules.NOT_FOUND.code:
+    if pinned and main.cause is SourceFault.NOT_FOUND:
         hints.insert(0, f"olmc.lock has it as {pinned}; `olmc vendor --update` asks anew what the tag stands for.")
     main.diagnostic = main.diagnostic._replace(hint="\n".join(hints))
     return main

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from olmc.model.causes import DecodeFailure
 from olmc.model.diagnostic import Report
 from olmc.model.location import Location, Source
 from olmc.rules import yaml as rules
@@ -42,7 +43,8 @@ def read_json(path: str, text: str, report: Report) -> list[Document]:
         return json_documents(path, text, report)
     except JSONSyntaxError as error:
         problem, offset = error.args
-        report.add(rules.JSON_SYNTAX.finding(Location(path, *place(text, offset)), problem=problem))
+        found = rules.JSON_SYNTAX.finding(Location(path, *place(text, offset)), problem=problem)
+        report.add(found.caused_by(DecodeFailure(found.message)))
         return []
 
 

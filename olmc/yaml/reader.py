@@ -17,9 +17,9 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
+from olmc.model.causes import DecodeFailure
 from olmc.model.diagnostic import Report
 from olmc.model.location import Source
-from olmc.rules.yaml import YAML_SYNTAX
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
 from olmc.yaml.scalars import resolve
@@ -48,7 +48,7 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
         pass
     as_yaml = Report()
     documents = _read_yaml(path, text, as_yaml, pure)
-    neither = any(diagnostic.code == YAML_SYNTAX.code for diagnostic in as_yaml.found)
+    neither = any(isinstance(diagnostic.cause, DecodeFailure) for diagnostic in as_yaml.found)
     if path.endswith(".json") and (_BRACE_FIRST.match(text) or (neither and _BRACKET_FIRST.match(text))):
         return read_json(path, text, report)
     for diagnostic in as_yaml.found:
@@ -163,4 +163,5 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
 def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:
     from olmc.yaml.problems import syntax_error
 
-    report.add(syntax_error(path, text, error, pure=pure))
+    found = syntax_error(path, text, error, pure=pure)
+    report.add(found.caused_by(DecodeFailure(found.message)))

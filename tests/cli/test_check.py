@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from commands import BROKEN, olmc
 
-from olmc.load.validation.settings import OPTIONAL
+from olmc.check.validators.settings import OPTIONAL
 
-GOOD = Path(__file__).resolve().parents[1] / "load" / "validation" / "data" / "good"
+GOOD = Path(__file__).resolve().parents[1] / "check" / "validators" / "data" / "good"
 LABEL = "- type: olm.label\n  value:\n    label: water\n"
 CSV = "manifests/kettle.clusterserviceversion.yaml"
 

@@ -9,9 +9,9 @@ import pytest
 from scenarios import write
 
 import olmc
+from olmc.check.validators.removed_apis import noticed
 from olmc.kube import builtin_kinds
 from olmc.kube.builtin_kinds import is_native, removal_of
-from olmc.load.validation.optional.removed_apis import noticed
 from olmc.model.gvk import GVK, split_api_version
 from olmc.model.kube_version import full_kube_version
 

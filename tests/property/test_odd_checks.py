@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from test_odd_input import CALM, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
+from olmc.check.check import Compiled, checked, named, reader
+from olmc.check.validators.settings import Settings
 from olmc.emit.github import as_github
 from olmc.emit.junit import as_junit
 from olmc.emit.messages import as_text
 from olmc.emit.sarif import Tool, as_sarif
-from olmc.load.validation.settings import Settings
 from olmc.model.diagnostic import Severity
-from olmc.review.check import Compiled, checked, named, reader
 
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 

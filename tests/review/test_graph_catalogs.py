@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from olmc.explain.query_errors import AskedError
 from olmc.model.diagnostic import Report, Severity
-from olmc.review.asked import AskedError
 from olmc.review.graph_catalogs import Shelf, shelf_with, shelves_at
 
 CSV = "operators.coreos.com/v1alpha1"

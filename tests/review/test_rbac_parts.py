@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from olmc.emit.tables import aligned, paragraph
+from olmc.explain.query_errors import AskedError
 from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.model.rbac import PolicyRule
-from olmc.review.asked import AskedError
 from olmc.review.holders import chosen, holders
 from olmc.review.permissions import Permissions, permissions
 from olmc.review.rbac_text import as_text, in_words
 from olmc.review.risks import RISKS, Level, level_of, risks_of
-from olmc.review.tables import aligned, paragraph
 from olmc.review.who_can import asked, who
 
 RBAC = "rbac.authorization.k8s.io"

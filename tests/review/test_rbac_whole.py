@@ -12,19 +12,19 @@ from rule_cases import Case, cases, options
 
 import olmc
 from olmc.api import Compilation
+from olmc.explain.metrics import as_prometheus
+from olmc.explain.status import as_table, operators
+from olmc.explain.targets import Scene, csv_names, packages
+from olmc.explain.why import PRESENT, why
+from olmc.explain.why import as_text as why_as_text
 from olmc.kube.rbac import decode_rules, normalized, uncovered
 from olmc.kube.rbac_access import access, with_groups
 from olmc.model.cluster import Member
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.review.holders import gainers, holders
-from olmc.review.metrics import as_prometheus
-from olmc.review.origins import finder
 from olmc.review.permissions import Grant, permissions
 from olmc.review.rbac_text import as_text
-from olmc.review.status import as_table, operators
-from olmc.review.targets import Scene, csv_names, packages
-from olmc.review.why import PRESENT, why
-from olmc.review.why import as_text as why_as_text
+from olmc.review.rule_places import finder
 
 RULE_CASES = [case for folder in ("settle", "generate") for case in cases(Path(__file__).parents[1] / folder / "cases")]
 

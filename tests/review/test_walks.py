@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from graph_kit import package
 
-from olmc.review.asked import AskedError
+from olmc.explain.query_errors import AskedError
 from olmc.review.graph import UpgradeGraph, upgrade_graph
 from olmc.review.route_text import as_text
 from olmc.review.walk import Walk, lane_named, named, obstacle, route, walk

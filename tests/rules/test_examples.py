@@ -19,7 +19,7 @@ from olmc.yaml import dump_one
 
 TESTS = Path(__file__).resolve().parents[1]
 BASES = {
-    "bundle": TESTS / "load" / "validation" / "data" / "good",
+    "bundle": TESTS / "check" / "validators" / "data" / "good",
     "bundles": TESTS / "rules" / "bases" / "bundles",
     "catalog": TESTS / "rules" / "bases" / "catalog",
     "catalog-with-bundles": TESTS / "rules" / "bases" / "catalog-with-bundles",

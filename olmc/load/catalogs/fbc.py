@@ -10,6 +10,7 @@ from olmc.load.catalogs.conversion import packages_of
 from olmc.load.catalogs.model_checks import check_model
 from olmc.load.catalogs.troubles import tell, unavailable
 from olmc.model.catalog import Catalog
+from olmc.model.causes import Cause
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location
 from olmc.yaml import Document, read
@@ -23,6 +24,7 @@ class CatalogFile(NamedTuple):
     is_yaml: bool
     problem: str = ""
     location: Location | None = None
+    cause: Cause | None = None
 
 
 def read_file(path: str, text: str, report: Report) -> CatalogFile:
@@ -35,16 +37,16 @@ def read_file(path: str, text: str, report: Report) -> CatalogFile:
     for diagnostic in found:
         if diagnostic.severity is not Severity.ERROR:
             report.add(diagnostic)
-    return CatalogFile(path, documents, text.lstrip()[:1] != "{", *(_error(found) or ()))
+    is_yaml = text.lstrip()[:1] != "{"
+    error = next((each for each in found if each.severity is Severity.ERROR), None)
+    if error is None:
+        return CatalogFile(path, documents, is_yaml)
+    return CatalogFile(path, documents, is_yaml, error.message, error.location, error.cause)
 
 
 def readable(files: Mapping[str, CatalogFile]) -> tuple[str, ...]:
     """The paths of the files that could be read."""
     return tuple(path for path, file in files.items() if not file.problem)
-
-
-def _error(report: Report) -> tuple[str, Location | None] | None:
-    return next(((each.message, each.location) for each in report if each.severity is Severity.ERROR), None)
 
 
 def catalog_of(blobs: Blobs, report: Report) -> Catalog:

@@ -55,7 +55,8 @@ def load_catalog(
         tell(troubles, report)
         problem = problem or next((trouble.text for trouble in troubles if trouble.stops), "")
         if file.problem:
-            report.add(rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem))
+            unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
+            report.add(unread.caused_by(file.cause))
             problem = problem or file.problem
     catalog = unavailable(problem) if problem else catalog_of(blobs, report)
     documents = (document for file in read.values() for document in file.documents)

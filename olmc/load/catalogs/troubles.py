@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from olmc.gojson import DecodeError, decode_failure
 from olmc.model.catalog import Catalog
+from olmc.model.causes import DecodeFailure
 from olmc.model.diagnostic import Report, Severity
 from olmc.model.location import Location, Place, Source
 from olmc.rules.rule import Rule
@@ -32,6 +34,12 @@ class Trouble(NamedTuple):
         """The message, which for what stops OLM is OLM's text."""
         return self.rule.message.format(**self.values)
 
+    @property
+    def cause(self) -> DecodeFailure | None:
+        """What does not fit the type that it has in Go, if that is the trouble."""
+        found = self.values.get("cause")
+        return decode_failure(found) if isinstance(found, DecodeError) else None
+
 
 def below(place: Place | None, *keys: str | int) -> Place | None:
     """The place to which `keys` lead from `place`, None for none."""
@@ -49,7 +57,8 @@ def location_of(place: Place | None) -> Location | None:
 def tell(troubles: Iterable[Trouble], report: Report) -> None:
     """Report the troubles where they stand."""
     for trouble in troubles:
-        report.add(trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values))
+        found = trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values)
+        report.add(found.caused_by(trouble.cause))
 
 
 def unavailable(problem: str, place: Place | None = None) -> Catalog:

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from olmc.emit.tables import clean
 from olmc.resources import template_text
-from olmc.review.clean import clean
 from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, access
 from olmc.review.diff.as_text import by_object, folded_text, summary
 from olmc.review.diff.beside import Block, beside

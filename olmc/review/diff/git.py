@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostic import Report
-from olmc.model.left_out import LeftOut, Reason
+from olmc.model.left_out import LeftOut, Reason, Unseen
 from olmc.model.location import Location
 from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.rules import diff as rules
@@ -108,7 +108,7 @@ def submodules(asked: Revision) -> Iterator[LeftOut]:
     tree = _parsed(f"{asked.ref}:{path}" if path not in ("", ".") else f"{asked.ref}^{{tree}}")
     for each in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
         if each.mode == _SUBMODULE:
-            yield LeftOut(Location(each.path), Reason.SUBMODULE, (), each.name, "what is in the submodule")
+            yield LeftOut(Location(each.path), Reason.SUBMODULE, (), each.name, Unseen.SUBMODULE)
 
 
 def folder_here() -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from olmc.explain.left_out import rank
 from olmc.model.left_out import LeftOut, Reason
 from olmc.model.objects import Identity
 from olmc.review.diff.change import Change, Gravity, Group, Sentence, Sign, listed
 from olmc.review.diff.settings import file_identity
 from olmc.review.diff.sides import Side
-from olmc.review.left_out import rank
 
 __all__ = ["LeftOutAdded", "LeftOutChanged", "LeftOutRemoved", "left_out_changes"]
 

@@ -9,6 +9,7 @@ from operator import not_
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from olmc.explain.left_out import Compiled, left_out_of
 from olmc.generate.passes import is_wanted
 from olmc.load.builds import build_files
 from olmc.load.config import narrowing_of, read_config
@@ -20,12 +21,10 @@ from olmc.model.diagnostic import Diagnostic, Report, Severity
 from olmc.model.location import Location
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Inputs
-from olmc.review.compiled import Compiled
 from olmc.review.diff.documents import Spared, spared
 from olmc.review.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
 from olmc.review.diff.rendered import rendered_objects, rendering, texts_below
 from olmc.review.diff.sides import Settings, Side
-from olmc.review.left_out import left_out_of
 from olmc.rules import diff as rules
 from olmc.rules.versions import VERSION_OF_RENDERING
 

@@ -65,7 +65,7 @@ def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | N
 
 
 def _by_catalog(package: Package, channel: str, old: Operator, new: Operator) -> Path | None:
-    from olmc.review.asked import AskedError
+    from olmc.explain.query_errors import AskedError
     from olmc.review.graph import upgrade_graph
     from olmc.review.walk import lane_named, named, route
 

@@ -1,0 +1,202 @@
+"""Everything that is wrong with a directory: what compiling told, the validators, the lints, and the suppressions.
+
+One mistake that several stages stumble over is told once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from olmc.check.lints.every import lint
+from olmc.check.lints.subject import Subject
+from olmc.check.validators.settings import OPTIONAL, Settings
+from olmc.check.validators.validate import validate
+from olmc.emit.messages import LineOf
+from olmc.explain.left_out import findings
+from olmc.load.catalogs.content import check_content
+from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
+from olmc.load.files import no_folder, read_text, scan
+from olmc.load.suppressions import Suppression, obeyed, written
+from olmc.load.workspace import load
+from olmc.model.causes import Mistake
+from olmc.model.diagnostic import Diagnostic, Report, Severity, Tag
+from olmc.model.left_out import LeftOut
+from olmc.model.location import Location, Source
+from olmc.model.options import Options
+from olmc.model.suggestions import closest, did_you_mean
+from olmc.model.workspace import Workspace
+from olmc.rules import suppressions as rules
+from olmc.rules.catalogue import all_rules, code_start
+from olmc.rules.rule import FoundBy
+from olmc.settle.rest import Settled
+from olmc.yaml import locate
+
+DEFAULTS = Options()
+
+_YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
+
+
+class Compiled(NamedTuple):
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
+
+    workspace: Workspace | None
+    settled: Settled | None
+    diagnostics: tuple[Diagnostic, ...]
+    suppressed: tuple[Diagnostic, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class Checked(NamedTuple):
+    """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
+
+    `shown_as` stands before the paths of files when they are shown.
+    """
+
+    root: Path
+    diagnostics: tuple[Diagnostic, ...]
+    bundles: int = 0
+    suppressed: tuple[Diagnostic, ...] = ()
+    shown_as: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def checked(
+    root: Path, compiled: Compiled, settings: Settings, options: Options = DEFAULTS, given: frozenset[str] = frozenset()
+) -> Checked:
+    """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
+    if no_folder(root):
+        return Checked(root, compiled.diagnostics)
+    config = read_config(root, Report())
+    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
+    report = Report([*compiled.diagnostics, *compiled.suppressed])
+    workspace = compiled.workspace
+    if workspace is None:
+        workspace = load(root, Report(), ignored=ignored, indexing=indexing)
+    validated = validate(root, workspace, settings, report, ignored=ignored)
+    for catalog in workspace.catalogs.values():
+        check_content(catalog, report)
+    effective = options_from(config, options, given)
+    lint(Subject(workspace, compiled.settled, effective), report)
+    done = obeyed(root, report, config)
+    left = obeyed(root, findings(compiled.left_out), config, commented=False)
+    told = Report([*done.kept, *left.kept])
+    if not report.failed:
+        suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
+        looked_for = _looked_for(settings, effective)
+        for each in _about_suppressions(root, suppressions, done.used | left.used, looked_for):
+            told.add(each)
+    suppressed = (*done.suppressed, *left.suppressed)
+    return Checked(root, tuple(told), validated.bundles, suppressed, left_out=compiled.left_out)
+
+
+def _about_suppressions(
+    root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: frozenset[FoundBy]
+) -> Iterator[Diagnostic]:
+    known = {rule.code: rule for rule in all_rules()}
+    for each in suppressions:
+        place = _place(root, each)
+        if each.code not in known:
+            best = closest(each.code, known)
+            hint = f"; {did_you_mean(best, inside=True)}" if best else ""
+            cause = f"there is no rule {each.code}{hint}" if each.code else "it names no code"
+            yield rules.MEANINGLESS.finding(place, cause=cause)
+            continue
+        if not each.reason:
+            yield rules.NO_REASON.finding(place, code=each.code)
+        if each not in used and known[each.code].found_by in looked_for:
+            yield rules.UNUSED.finding(place, code=each.code)
+
+
+def _looked_for(settings: Settings, options: Options) -> frozenset[FoundBy]:
+    """The rules that a check with these settings looks for; it can't say of others that they are suppressed in vain."""
+    parts = (
+        (FoundBy.CHECK, True),
+        (FoundBy.OPTIONAL_VALIDATORS, settings.optional >= frozenset(OPTIONAL)),
+        (FoundBy.DESCOPED, options.descoped),
+        (FoundBy.V2ALPHA1, options.v2alpha1),
+        (FoundBy.AS_USER, options.v2alpha1 and bool(options.user)),
+    )
+    return frozenset(found_by for found_by, applies in parts if applies)
+
+
+def _place(root: Path, suppression: Suppression) -> Location:
+    if suppression.number < 0:
+        return suppression.place
+    text = read_text(root, CONFIG_FILE, Report()) or ""
+    return locate(Source(CONFIG_FILE, text), ("spec", "suppress", suppression.number))
+
+
+def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> Checked:
+    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
+
+    Of what is left, each mistake is told once.
+    """
+    wanted, unwanted = (tuple(map(code_start, codes)) for codes in (select, ignore))
+    kept = (
+        each
+        for each in checked.diagnostics
+        if each.severity is Severity.ERROR
+        or (each.code.startswith(wanted or ("",)) and not each.code.startswith(unwanted or ("-",)))
+    )
+    return checked._replace(diagnostics=told_once(kept))
+
+
+def named(checked: Checked) -> tuple[Diagnostic, ...]:
+    """The diagnostics with what the directory is shown as before the paths of files."""
+
+    def shown(place: Location) -> Location:
+        return place._replace(path=f"{checked.shown_as}{place.path}")
+
+    return tuple(
+        each._replace(
+            location=shown(each.location) if each.location is not None else None,
+            related=tuple((text, shown(place)) for text, place in each.related),
+        )
+        for each in checked.diagnostics
+    )
+
+
+def reader(several: Iterable[Checked]) -> LineOf:
+    """A function that gives the line of a place, read from the file below the directory that was checked."""
+    roots = [(each.shown_as, each.root) for each in several]
+
+    @cache
+    def lines(path: str) -> list[str]:
+        for shown_as, root in roots:
+            if path.startswith(shown_as):
+                try:
+                    text = (root / path.removeprefix(shown_as)).read_text(encoding="utf-8-sig")
+                except (OSError, UnicodeDecodeError):
+                    continue
+                return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+        return []
+
+    def line_of(place: Location) -> str | None:
+        found = lines(place.path)
+        return found[place.line - 1] if 0 < place.line <= len(found) else None
+
+    return line_of
+
+
+def told_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics in their order; of several at one place that have one cause, only the gravest.
+
+    Of equally grave ones that of the compiler stays, not that of the validators.
+    """
+    given = tuple(diagnostics)
+    best: dict[tuple[object, ...], Diagnostic] = {}
+    for each in sorted(given, key=lambda found: (-found.severity, Tag.OF_VALIDATORS in found.tags, found.code)):
+        best.setdefault(_mistake(each), each)
+    kept = frozenset(best.values())
+    return tuple(each for each in given if each in kept)
+
+
+def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """What two findings of one mistake have in common: the mistake, else all that they say."""
+    if isinstance(diagnostic.cause, Mistake):
+        return diagnostic.location, type(diagnostic.cause), diagnostic.cause
+    return diagnostic.location, diagnostic.code, diagnostic.message

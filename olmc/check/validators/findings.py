@@ -1,0 +1,154 @@
+"""What checks look at and what they find, in the words of the tools (R-CAT-200).
+
+Checks of operator-registry print plain texts; results of the api library name a field or a value before the detail, and
+often the value is an empty text. The level, Error or Warning, that the tools print first is the severity here. A CSV is
+seen with its containers and policy rules, whatever is written there; names are judged in the words of the validators'
+version of Kubernetes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.golang import is_dns1035_label, is_dns1123_subdomain
+from olmc.model.causes import Cause
+from olmc.model.coerce import mappings, text, texts
+from olmc.model.diagnostic import Report
+from olmc.model.location import Location, Place
+from olmc.model.operators import Csv
+from olmc.model.workspace import Manifest
+from olmc.rules.rule import Rule
+from olmc.strconv import quoted
+from olmc.yaml import locate
+from olmc.yaml.scalars import replace_surrogates
+
+Keys = tuple[str | int, ...]
+
+
+class Finding(NamedTuple):
+    """One thing found: the rule, the tool's text, and where it stands; `of_key`: at the key, not at its value.
+
+    `hint` is the way out where the rule's own does not fit, `cause` what the compiler finds as well.
+    """
+
+    rule: Rule
+    text: str
+    where: Place | Location
+    of_key: bool = False
+    hint: str = ""
+    cause: Cause | None = None
+
+
+def result_text(detail: str, *, field: str = "", value: str | None = None) -> str:
+    """The text of a result of the api library without its level; `value` None prints none, "" an empty one."""
+    told = f": {detail}" if detail else ""
+    if field:
+        return f"Field {field}{told}" if value is None else f"Field {field}, Value {value}{told}"
+    if value is not None:
+        return f"Value {value}{told}"
+    return told or "ErrMessageMissing"
+
+
+def about(name: str, detail: str) -> str:
+    """The text of a result that names the CSV or the package it is about, and prints an empty value."""
+    return result_text(f"({name}) {detail}", value="")
+
+
+def tell(findings: Iterable[Finding], report: Report) -> None:
+    """Report the findings where they stand."""
+    for finding in findings:
+        where = finding.where
+        place = where if isinstance(where, Location) else locate(where.source, where.keys, of_key=finding.of_key)
+        # Texts in JSON annotations may hold halves of characters, which can't be printed.
+        told = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
+        report.add(told._replace(hint=finding.hint or told.hint).caused_by(finding.cause))
+
+
+class Container(NamedTuple):
+    """A container of a CSV's deployment: its object, that of its pod, and the keys that lead to it."""
+
+    object: Mapping[str, Any]
+    pod: Mapping[str, Any]
+    deployment: int
+    keys: Keys
+
+    @property
+    def name(self) -> str:
+        return text(self.object.get("name"))
+
+    @property
+    def image(self) -> str:
+        return text(self.object.get("image"))
+
+
+class PolicyRule(NamedTuple):
+    """A policy rule of a CSV's permissions: the list it stands in ("permissions" …) and its numbers there."""
+
+    object: Mapping[str, Any]
+    field: str
+    permission: int
+    number: int
+
+    @property
+    def keys(self) -> Keys:
+        return ("spec", "install", "spec", self.field, self.permission, "rules", self.number)
+
+    def names(self, field: str) -> list[str]:
+        """The texts of a field of the rule, such as its verbs."""
+        return texts(self.object.get(field))
+
+
+def csv_of(manifest: Manifest) -> Csv:
+    """The CSV in a file."""
+    return Csv(manifest.object, manifest.source)
+
+
+def containers(csv: Csv) -> Iterator[Container]:
+    """The containers of all deployments, without init containers."""
+    for index, deployment in enumerate(csv.deployments):
+        keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", "containers")
+        for number, container in enumerate(mappings(deployment.pod.get("containers"))):
+            yield Container(container, deployment.pod, index, (*keys, number))
+
+
+def policy_rules(csv: Csv, field: str) -> Iterator[PolicyRule]:
+    """The policy rules in "permissions" or "clusterPermissions"."""
+    for entry, permission in enumerate(csv.permissions if field == "permissions" else csv.cluster_permissions):
+        for index, rule in enumerate(permission.rules):
+            yield PolicyRule(rule, field, entry, index)
+
+
+def subdomain_problems(name: str) -> list[str]:
+    """What is wrong with a name as a DNS-1123 subdomain."""
+    # Only the messages about labels and keys have moved on to counting bytes.
+    return [in_characters(problem) for problem in is_dns1123_subdomain(name)]
+
+
+def dns1035_label_problems(name: str) -> list[str]:
+    """What is wrong with a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
+    return [in_characters(problem) for problem in is_dns1035_label(name)]
+
+
+def in_characters(problem: str) -> str:
+    """A message of today's Kubernetes about too long a name as the validators' version has it."""
+    return problem.replace(" bytes", " characters")
+
+
+def quoted_list(names: Iterable[str]) -> str:
+    """Texts as Go's %q prints a list of them: quoted, between brackets, separated by blanks."""
+    return "[" + " ".join(quoted(name) for name in names) + "]"
+
+
+def ascii_list(names: Iterable[str]) -> str:
+    """As quoted_list, in ASCII alone (Go's %+q)."""
+    return "[" + " ".join(_in_ascii(quoted(name)) for name in names) + "]"
+
+
+def _in_ascii(printed: str) -> str:
+    def escape(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return re.sub(r"[^\x00-\x7f]", escape, printed)

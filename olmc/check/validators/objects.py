@@ -1,0 +1,255 @@
+"""The CRD validator (R-CAT-225), and the CSV validator (R-CAT-210 … R-CAT-216) for CSVs that Go can decode.
+
+Of a CRD the tools check what Kubernetes checks when one is created. They hold an older release of Kubernetes than
+clusters do, and so say other things than the API server (`olmc.kube.api_validation.crds`): they count characters where
+it counts bytes, dump memory where it prints JSON, judge CRDs of v1beta1 by their own rules, and drop whatever they find
+below `openAPIV3Schema` or `status`. What is the same is asked there: group, scope, names, conversion and
+preserveUnknownFields. Versions are judged here, since errors print all of them; that a version of v1 has no schema is
+told although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
+approval annotation of Kubernetes' own groups, and per-version fields that are all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.check.validators.examples import example_findings
+from olmc.check.validators.findings import (
+    Finding,
+    about,
+    csv_of,
+    dns1035_label_problems,
+    in_characters,
+    result_text,
+    subdomain_problems,
+)
+from olmc.check.validators.manifests import CRD_V1, CRD_V1BETA1
+from olmc.golang import is_label_value
+from olmc.kube.api_validation.crd_internal import defaulted_names
+from olmc.kube.api_validation.crds import group_errors, name_errors, preserve_errors, scope_errors
+from olmc.kube.api_validation.field import FieldError, Path
+from olmc.kube.api_validation.metadata import metadata_errors
+from olmc.kube.api_validation.webhooks import conversion_errors
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.location import Place
+from olmc.model.objects import KubernetesObject, annotations_of, metadata_of, spec_of
+from olmc.model.operators import Csv
+from olmc.model.workspace import Manifest
+from olmc.rules import validation as rules
+from olmc.semver import VersionError, parse_strict
+from olmc.strconv import SPACES, quoted
+
+NO_MIN_KUBE_VERSION = (
+    "csv.Spec.minKubeVersion is not informed. It is recommended you provide this information. Otherwise, it would mean "
+    "that your operator project can be distributed and installed in any cluster version available, which is not "
+    "necessarily the case for all projects."
+)
+PROPERTIES = "olm.properties"
+_CASED = {
+    key.lower(): key
+    for key in (
+        "olm.operatorGroup",
+        "olm.operatorNamespace",
+        "olm.targetNamespaces",
+        "olm.providedAPIs",
+        "olm.skipRange",
+    )
+}
+_ALL_NAMESPACES = "AllNamespaces"
+
+
+class _Spec(NamedTuple):
+    """The spec of a CRD of any version with Kubernetes' defaults filled in."""
+
+    is_v1: bool
+    group: str
+    scope: str
+    names: Mapping[str, Any]
+    version: str
+    versions: list[Mapping[str, Any]]
+    preserves_unknown: bool
+    conversion: Mapping[str, Any]
+
+
+def crd_findings(manifest: Manifest) -> Iterator[Finding]:
+    """What is wrong with a CRD of v1 or v1beta1; other versions are none of this validator's business."""
+    if manifest.object.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
+        return
+    for error in _errors(manifest.object):
+        told = result_text(str(error), field=error.field, value=error.bare_value)
+        yield Finding(rules.CRD, told, Place(manifest.source, error.keys))
+
+
+def _errors(crd: KubernetesObject) -> Iterator[FieldError]:
+    spec = _defaulted(spec_of(crd), is_v1=crd.get("apiVersion") == CRD_V1)
+    wanted = f"{text(spec.names.get('plural'))}.{spec.group}"
+
+    def name_problems(name: str) -> list[str]:
+        wrong = [] if name == wanted else ['must be spec.names.plural+"."+spec.group']
+        return [*subdomain_problems(name), *wrong]
+
+    yield from metadata_errors(crd, name_problems)
+    for error in _spec_errors(spec):
+        yield error._replace(detail=in_characters(error.detail))
+
+
+def _spec_errors(spec: _Spec) -> Iterator[FieldError]:
+    yield from group_errors(spec.group)
+    yield from scope_errors(spec.scope)
+    yield from _version_errors(spec)
+    yield from name_errors(spec.names)
+    yield from conversion_errors(
+        spec.conversion, preserves_unknown=spec.preserves_unknown, any_review_version=False, any_certificate=True
+    )
+    yield from preserve_errors(spec.preserves_unknown)
+
+
+def _defaulted(spec: Mapping[str, Any], *, is_v1: bool) -> _Spec:
+    names = defaulted_names(mapping(spec.get("names")))
+    version = text(spec.get("version"))
+    versions = mappings(spec.get("versions"))
+    conversion = dict(mapping(spec.get("conversion")) or {"strategy": "None"})
+    preserves = bool(spec.get("preserveUnknownFields"))
+    scope = text(spec.get("scope"))
+    if not is_v1:
+        # What v1beta1 leaves open, v1 decides otherwise: this is why its CRDs preserve unknown fields.
+        scope = scope or "Namespaced"
+        preserves = spec.get("preserveUnknownFields") is not False
+        if not versions and version:
+            versions = [{"name": version, "served": True, "storage": True}]
+        reviewed = conversion.get("conversionReviewVersions")
+        if conversion.get("strategy") == "Webhook":
+            reviewed = reviewed or ["v1beta1"]
+        webhook = {"clientConfig": conversion.get("webhookClientConfig"), "conversionReviewVersions": reviewed}
+        conversion = {"strategy": conversion.get("strategy"), "webhook": webhook}
+    return _Spec(is_v1, text(spec.get("group")), scope, names, version, versions, preserves, conversion)
+
+
+def _version_errors(spec: _Spec) -> Iterator[FieldError]:
+    path, old_path = Path("spec.versions", ("spec", "versions")), Path("spec.version", ("spec", "version"))
+    names = tuple(text(version.get("name")) for version in spec.versions)
+    for index, (name, version) in enumerate(zip(names, spec.versions, strict=True)):
+        place = path.item(index)
+        if spec.is_v1 and not isinstance(mapping(version.get("schema")).get("openAPIV3Schema"), dict):
+            yield place.child("schema").called("openAPIV3Schema").required("schemas are required")
+        if problems := dns1035_label_problems(name):
+            yield place.child("name").invalid(name, ",".join(problems))
+    if len(set(names)) < len(names):
+        yield path.invalid(names, "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in spec.versions) != 1:
+        yield path.invalid(names, "must have exactly one version marked as storage version")
+    if spec.version and not spec.is_v1:
+        if problems := dns1035_label_problems(spec.version):
+            yield old_path.invalid(spec.version, ",".join(problems))
+        if names and names[0] != spec.version:
+            yield old_path.invalid(spec.version, "must match the first version in spec.versions")
+
+
+def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterator[Finding]:
+    """What is wrong with a CSV, in the order of the rules; with descoping, install modes are optional."""
+    csv = csv_of(manifest)
+    yield from _name_findings(csv)
+    yield from example_findings(csv)
+    if csv.spec.get("installModes") or not modes_optional:
+        yield from _install_mode_findings(csv)
+    yield from min_kube_version_findings(csv)
+    yield from _field_findings(csv)
+    yield from _annotation_findings(csv)
+    yield from _kind_findings(csv)
+
+
+def _name_findings(csv: Csv) -> Iterator[Finding]:
+    named = (("metadata.name", csv.name), ("spec.replaces", text(csv.spec.get("replaces"))))
+    for field, name in named:
+        problems = [*subdomain_problems(name), *is_label_value(name)]
+        if problems and (name or field == "metadata.name"):
+            told = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
+            yield Finding(rules.CSV_NAME, told, csv.place(*field.split(".")))
+
+
+def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
+    place = csv.place("spec", "installModes")
+    modes = csv.install_modes
+    if not modes:
+        yield Finding(rules.INSTALL_MODES, about(csv.name, "install modes not found"), place)
+        return
+    only_all = all(supported == (mode == _ALL_NAMESPACES) for mode, supported in modes)
+    for index, webhook in enumerate(csv.webhooks):
+        if webhook.object.get("conversionCRDs") and not only_all:
+            told = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+            where = csv.place("spec", "webhookdefinitions", index, "conversionCRDs")
+            yield Finding(rules.INSTALL_MODES, about(csv.name, told), where)
+    if not any(supported for _, supported in modes):
+        yield Finding(rules.INSTALL_MODES, about(csv.name, "none of InstallModeTypes are supported"), place)
+
+
+def min_kube_version_findings(csv: Csv) -> Iterator[Finding]:
+    """What is wrong with spec.minKubeVersion (R-CAT-213)."""
+    version = csv.min_kube_version
+    place = csv.place("spec", "minKubeVersion")
+    if not version.strip(SPACES):
+        yield Finding(rules.NO_MIN_KUBE_VERSION, about(csv.name, NO_MIN_KUBE_VERSION), place)
+        return
+    try:
+        parse_strict(version)
+    except VersionError:
+        told = about(csv.name, f"csv.Spec.MinKubeVersion has an invalid value: {version}")
+        yield Finding(rules.BAD_MIN_KUBE_VERSION, told, place)
+
+
+def _field_findings(csv: Csv) -> Iterator[Finding]:
+    """Required fields, by the names of Go's fields; a structure that is empty counts as missing."""
+    for field, what, place in _missing_fields(csv):
+        yield Finding(rules.REQUIRED_FIELD, result_text("required field missing", field=field, value=what), place)
+
+
+def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
+    obj, spec, strategy = csv.object, csv.spec, csv.strategy
+    if not obj.get("apiVersion") and not obj.get("kind"):
+        yield "TypeMeta", "struct", csv.place()
+    if not any(csv.metadata.values()):
+        yield "ObjectMeta", "struct", csv.place("metadata")
+    if not any(spec.values()):
+        yield "Spec", "struct", csv.place("spec")
+        return
+    name = csv.strategy_name
+    if not name and not any(strategy.values()):
+        yield "Spec.InstallStrategy", "struct", csv.place("spec", "install")
+    else:
+        if not name:
+            yield "Spec.InstallStrategy.StrategyName", "field", csv.place("spec", "install")
+        if any(strategy.values()) and not strategy.get("deployments"):
+            field = "Spec.InstallStrategy.StrategySpec.DeploymentSpecs"
+            yield field, "field", csv.place("spec", "install", "spec")
+    if not spec.get("displayName"):
+        yield "Spec.DisplayName", "field", csv.place("spec", "displayName")
+
+
+def _annotation_findings(csv: Csv) -> Iterator[Finding]:
+    yield from miscased_annotations(csv.annotations, csv.name, csv.place("metadata", "annotations"))
+    if PROPERTIES in csv.annotations:
+        told = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
+        place = csv.place("metadata", "annotations", PROPERTIES)
+        yield Finding(rules.PROPERTIES_ANNOTATION, result_text(told, value=""), place, of_key=True)
+
+
+def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place) -> Iterator[Finding]:
+    """Keys that differ in case from one that OLM knows (R-CAT-215); `place` is that of the annotations."""
+    for key in annotations:
+        right = _CASED.get(key.lower(), key)
+        if right != key:
+            told = result_text(f"provided annotation {key} uses wrong case and should be {right} instead", value=name)
+            yield Finding(rules.ANNOTATION_CASE, told, place._replace(keys=(*place.keys, key)), of_key=True)
+
+
+def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:
+    """What is wrong with an OperatorGroup: the case of its annotations is all that the tools look at."""
+    name, place = text(metadata_of(manifest.object).get("name")), Place(manifest.source, ("metadata", "annotations"))
+    yield from miscased_annotations(annotations_of(manifest.object), name, place)
+
+
+def _kind_findings(csv: Csv) -> Iterator[Finding]:
+    for field in ("apiVersion", "kind"):
+        if not csv.object.get(field):
+            yield Finding(rules.REQUIRED_FIELD, about(csv.name, f"'{field}' is missing"), csv.place(field))

@@ -1,0 +1,206 @@
+"""What reviews say of what is left out of a directory: in a note, as findings, and which of it is olmc's own output.
+
+Bundles that nobody installs are left out as well: what they hold reaches a cluster only by other tools.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from olmc.emit.tables import clean
+from olmc.emit.text import as_yaml
+from olmc.generate.passes import generate
+from olmc.load.config import narrowing_of, read_config
+from olmc.load.left_out import left_out, objects_of
+from olmc.load.manifests import is_applied
+from olmc.model.catalog import Catalog
+from olmc.model.coerce import text
+from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.left_out import LeftObject, LeftOut, Reason
+from olmc.model.objects import Identity, spec_of
+from olmc.model.options import Narrowing
+from olmc.model.suggestions import join_limited
+from olmc.model.workspace import Unused, Workspace
+from olmc.rules import left_out as rules
+from olmc.settle.rest import Settled
+
+if TYPE_CHECKING:
+    from olmc.model.diagnostic import Diagnostic
+    from olmc.model.objects import Rendered
+    from olmc.model.options import Options
+    from olmc.model.workspace import Inputs, Workspace
+    from olmc.settle.rest import Settled
+
+
+_SHOWN_FILES = 5
+_SHOWN_OBJECTS = 6
+_RELATED = 20
+_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REPLACED})
+# What says who may do what, or has a say in all that others do: named before all else.
+_POWERFUL = (
+    "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration", "APIService", "Subscription", "InstallPlan", "ClusterServiceVersion",
+)  # fmt: skip
+
+_V2ALPHA1 = "operators.coreos.com/v2alpha1"
+
+
+def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
+    """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
+
+    Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
+    """
+    in_force = narrowing or narrowing_of(root, read_config(root, Report()))
+    inputs = made.inputs
+    if made.workspace is not None and made.settled is not None:
+        inputs = inputs._replace(unused=(*inputs.unused, *uninstalled(made.workspace, made.settled)))
+    found = left_out(root, inputs, ignored=in_force.ignored)
+    wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
+    if not wanted or made.settled is None:
+        return found
+    known = frozenset(_written_now(made, made.settled, wanted))
+    return tuple(left for each in found if (left := _without(each, known)) is not None)
+
+
+def _without(left: LeftOut, known: frozenset[LeftObject]) -> LeftOut | None:
+    """What is left out of a file of olmc's own, apart from what is known; None for nothing."""
+    if left.reason is not Reason.RENDERED:
+        return left
+    objects = tuple(each for each in left.objects if each not in known)
+    return left._replace(objects=objects) if objects or left.problem else None
+
+
+def _written_now(made: Compiled, settled: Settled, wanted: set[Identity]) -> Iterator[LeftObject]:
+    """The objects of these identities as olmc writes them, for review and for being applied."""
+    everything = made.options._replace(include=(), exclude=())
+    for purpose in ("review", "apply"):
+        options = everything._replace(purpose=purpose)
+        objects = made.objects if options == made.options else generate(settled.cluster, options, Report())
+        for found in objects:
+            if found.identity in wanted:
+                yield from objects_of(as_yaml([found]))[0]
+
+
+def counted(found: Iterable[LeftOut]) -> str:
+    """How much is left out: `3 objects in 2 files`; what can't be read counts as a file."""
+    lefts = tuple(found)
+    objects, files = sum(len(left.objects) for left in lefts), len({left.location.path for left in lefts})
+    return f"{_number(objects, 'object')} in {_number(files, 'file')}"
+
+
+def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
+    """The objects that a file holds, those that matter most first, and what it may hold besides."""
+    ordered = sorted((each.identity for each in left.objects), key=lambda key: (rank(key.kind), key))
+    names = join_limited(list(map(str, ordered)), most)
+    return " and ".join(filter(None, (names, left.problem)))
+
+
+def note(found: Sequence[LeftOut], where: str = "") -> str:
+    """What is left out, in a few lines for people; "" for nothing. `where` stands before the paths."""
+    if not found:
+        return ""
+    lines = [f"olmc: left out, and applied by kubectl apply -R, Argo CD or Flux: {counted(found)}"]
+    for left in sorted(found, key=lambda left: (left.reason.is_chosen, left.location))[:_SHOWN_FILES]:
+        lines.append(clean(f"  {where}{left.location.path}: {content(left)}; {left.reason.text}"))
+    more = len(found) - _SHOWN_FILES
+    lines += [f"  and {_number(more, 'file')} more; olmc check --all lists them"] if more > 0 else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+def findings(found: Iterable[LeftOut]) -> Iterator[Diagnostic]:
+    """A finding for each file with something that is left out; of what is left out by choice one for each reason.
+
+    Of what loading has a warning for, there is none.
+    """
+    chosen: dict[Reason, list[LeftOut]] = {}
+    for left in found:
+        if left.reason in _WARNED_OF:
+            continue
+        if left.reason.is_chosen:
+            chosen.setdefault(left.reason, []).append(left)
+        else:
+            yield rules.LEFT_OUT.finding(left.location, what=content(left), reason=left.reason.text)
+    for reason, lefts in chosen.items():
+        places = tuple((content(left), left.location) for left in lefts[1:_RELATED])
+        what = f"{counted(lefts)} ({_by_kind(lefts)})"
+        yield rules.LEFT_OUT_BY_CHOICE.finding(lefts[0].location, what=what, reason=reason.text, related=places)
+
+
+def _by_kind(lefts: Iterable[LeftOut]) -> str:
+    """How many objects there are of each kind: `1 ClusterRoleBinding, 2 ConfigMap`."""
+    numbers = Counter(each.identity.kind for left in lefts for each in left.objects)
+    return ", ".join(f"{numbers[kind]} {kind}" for kind in sorted(numbers, key=rank)) or "unknown"
+
+
+def rank(kind: str) -> tuple[int, str]:
+    """A sort key for kinds: those first that say who may do what."""
+    return _POWERFUL.index(kind) if kind in _POWERFUL else len(_POWERFUL), kind
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def uninstalled(workspace: Workspace, settled: Settled) -> Iterator[Unused]:
+    """The objects of bundles that no catalog lists and that are not installed.
+
+    Bundles may make up a catalog by themselves (D8): of a package that is installed, or that a Subscription is for, its
+    other bundles are for upgrades. A workspace without manifests installs nothing and is a store of bundles; in one
+    with Operators or Installs of v2alpha1 any bundle may be meant, which they name by image.
+    """
+    if not workspace.manifests or any(each.object["apiVersion"] == _V2ALPHA1 for each in workspace.manifests):
+        return
+    cluster = settled.cluster
+    arrived = {csv for plan in cluster.plans for csv in plan.csvs} | {each.name for each in cluster.retired}
+    arrived |= {each.name for each in (*settled.beginning.csvs, *cluster.csvs)}
+    written, implied = (_listed(each) for each in _catalogs(workspace))
+    wanted = {bundle.package for name, bundle in workspace.bundles.items() if name in arrived}
+    wanted |= {
+        text(spec_of(manifest.object).get("name"))
+        for manifest in workspace.manifests
+        if manifest.object["kind"] == "Subscription"
+    }
+    for name, bundle in workspace.bundles.items():
+        is_upgrade = name in implied and bundle.package in wanted
+        if name not in arrived and name not in written and not is_upgrade:
+            objects = (file.manifest for file in bundle.files if is_applied(file.manifest.object))
+            yield from (Unused(each, Reason.UNINSTALLED) for each in objects)
+
+
+def _catalogs(workspace: Workspace) -> tuple[list[Catalog], list[Catalog]]:
+    """The catalogs that somebody wrote, and those that are made of bundles alone, which have no files."""
+    found: tuple[list[Catalog], list[Catalog]] = ([], [])
+    for key, catalog in workspace.catalogs.items():
+        found[not catalog.files and "/" not in key].append(catalog)
+    return found
+
+
+def _listed(catalogs: Iterable[Catalog]) -> set[str]:
+    packages = [package for catalog in catalogs for package in catalog.packages.values()]
+    entries = (entry for package in packages for channel in package.channels.values() for entry in channel.entries)
+    return {entry.name for entry in entries} | {name for package in packages for name in package.bundles}
+
+
+class Compiled(Protocol):
+    """The objects and what was said of them; `settled` and `workspace` are None where an error stopped it before."""
+
+    @property
+    def objects(self) -> tuple[Rendered, ...]: ...
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
+
+    @property
+    def settled(self) -> Settled | None: ...
+
+    @property
+    def workspace(self) -> Workspace | None: ...
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+    @property
+    def options(self) -> Options: ...

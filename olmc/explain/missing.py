@@ -1,0 +1,254 @@
+"""Why something is not there: who would provide it, and what keeps them from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+from olmc.explain.blockers import deeper, of_csv, of_operator, of_plan, of_subscription
+from olmc.explain.targets import Scene, Wanted, package_of_csv, subscribing
+from olmc.load.catalogs.content import has_inline_content
+from olmc.model.causes import RefusedObject
+from olmc.model.cluster import Cluster, Name
+from olmc.model.location import Location
+from olmc.model.objects import CatalogKey, KubernetesObject, identity
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.model.profile import Profile
+from olmc.model.workspace import Manifest
+from olmc.resolve.contents import inline_content
+from olmc.resolve.explain import Line
+from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, csv_object, strategy_steps
+from olmc.settle.rest import Settled
+from olmc.yaml import at
+
+_NO_CATALOG = CatalogKey("", "")
+
+
+def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
+    """Why an object is not there; nothing when nobody would make it."""
+    settled = scene.settled
+    kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
+    yield from _refused(wanted.name, {kind.kind for kind in wanted.kinds}, scene)
+    if (OLM_GROUP, CSV_KIND) in kinds:
+        yield from why_no_csv(wanted.namespace, wanted.name, "", scene)
+        return
+    if (OLM_GROUP, "Subscription") in kinds:
+        yield from _no_subscription(wanted, settled)
+    unexecuted = tuple(_unexecuted(wanted, settled.cluster))
+    yield from unexecuted
+    for maker in () if unexecuted else makers(wanted, scene):
+        yield from _not_made(maker, wanted, scene)
+    if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
+        yield from _required_by(wanted.name, settled.cluster)
+
+
+def _refused(name: str, kinds: Set[str], scene: Scene) -> Iterator[Line]:
+    """What the API server has against an object that a file of the workspace holds."""
+    for found in scene.diagnostics:
+        cause = found.cause
+        if isinstance(cause, RefusedObject) and cause.kind in kinds and cause.name == name:
+            yield Line(0, found.message, found.location)
+
+
+def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
+    """Why a CSV does not bring what it would bring."""
+    csv, cluster = maker.csv, scene.settled.cluster
+    name = Name(maker.namespace, csv.name)
+    member = cluster.members.get(name)
+    if member is None:
+        yield Line(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
+        yield from deeper(why_no_csv(wanted.namespace, csv.name, "", scene))
+    elif wanted.namespace and wanted.namespace != maker.namespace:
+        yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
+    else:
+        state = f"{member.phase} ({member.reason})" if member.phase else "without a phase"
+        rest = "; this is of its bundle, and was not installed with it" if member.succeeded else ""
+        yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}{rest}", maker.place)
+        yield from deeper(of_csv(member, cluster))
+
+
+def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator[Line]:
+    """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
+    cluster = scene.settled.cluster
+    elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
+    for name in elsewhere:
+        yield Line(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
+    package = package or package_of_csv(csv, scene)
+    yield from _replaced(namespace, csv, cluster)
+    if not package:
+        return
+    followers = [name for name in subscribing(package, cluster) if namespace in ("", name.namespace)]
+    for name in followers:
+        yield from _not_by(name, csv, scene.settled)
+    refused = [each for each in scene.manifests if _subscribes(each, package, namespace, cluster)]
+    for manifest in refused:
+        yield from _refused(identity(manifest.object).name, {"Subscription"}, scene)
+    asking = [each for each in scene.operators if each.package == package]
+    for outcome in asking:
+        has = f", and has {outcome.installed or 'nothing'} installed"
+        follows = f"Operator {outcome.operator.name} follows package {package}{has}"
+        yield Line(0, follows, at(outcome.operator.source, "metadata", "name"))
+        yield from deeper(of_operator(outcome))
+    if not followers and not elsewhere and not refused and not asking:
+        where = f" in namespace {namespace}" if namespace else ""
+        place = _place_in_catalog(csv, package, cluster)
+        yield Line(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
+        yield from _provided_by(csv, package, scene)
+
+
+def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Line]:
+    for old in cluster.retired:
+        if old.name != csv or namespace not in ("", old.namespace):
+            continue
+        heirs = [each for each in (*cluster.csvs.values(), *cluster.retired) if each.replaces == csv]
+        for heir in (each for each in heirs if each.namespace == old.namespace):
+            text = f"it was installed in namespace {old.namespace}, and {heir.name} replaced it"
+            yield Line(0, text, at(heir.source))
+
+
+def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
+    """Why a Subscription for its package does not install a CSV: something prevents it, or it has another one."""
+    cluster = settled.cluster
+    subscription = cluster.subscriptions[name]
+    if csv and csv == subscription.installed:
+        return
+    channel = subscription.channel
+    follows = f"Subscription {name} follows channel {channel}" if channel else f"Subscription {name} names no channel"
+    has = f", and has {subscription.installed} installed" if subscription.installed else ", and has nothing installed"
+    yield Line(0, follows + has, at(subscription.source))
+    channels = {
+        entry.channel: entry for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv
+    }
+    if csv and channel and channels and channel not in channels:
+        first = channels[min(channels)]
+        yield Line(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
+    yield from deeper(of_subscription(name, settled))
+
+
+def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Cluster) -> bool:
+    """Whether a manifest is a Subscription for a package that the cluster does not have."""
+    key, spec = identity(manifest.object), manifest.object.get("spec")
+    return (
+        (key.group, key.kind) == (OLM_GROUP, "Subscription")
+        and isinstance(spec, dict)
+        and spec.get("name") == package
+        and namespace in ("", key.namespace)
+        and Name(key.namespace, key.name) not in cluster.subscriptions
+    )
+
+
+def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | None:
+    """Where a catalog has a CSV, or the package."""
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            if entry.package == package and csv in ("", entry.name):
+                return entry.location
+    return None
+
+
+def _provided_by(csv: str, package: str, scene: Scene) -> Iterator[Line]:
+    """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
+    catalogs = sorted(
+        key.name
+        for key, source in scene.settled.cluster.catalogs.items()
+        if source.catalog is not None and package in source.catalog.packages
+    )
+    if catalogs:
+        yield Line(1, f"catalog {', '.join(catalogs)} serves it")
+        return
+    for bundle in scene.bundles.values():
+        if bundle.package == package and csv in ("", bundle.name):
+            text = f"no catalog serves the bundle in {bundle.directory or 'the workspace'}"
+            yield Line(1, text, at(bundle.csv.source))
+
+
+def _no_subscription(wanted: Wanted, settled: Settled) -> Iterator[Line]:
+    for name in subscribing(wanted.name, settled.cluster):
+        yield Line(0, f"Subscription {name} is the one for package {wanted.name}")
+
+
+def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
+    """InstallPlans that have the object as a step that they never came to."""
+    for plan in cluster.plans:
+        for number, step in enumerate(plan.steps[plan.executed :], plan.executed + 1):
+            if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
+                text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
+                yield Line(0, text, at(step.source))
+                yield from deeper(of_plan(plan))
+
+
+def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
+    for csv in cluster.csvs.values():
+        for index, item in enumerate(csv.required_crds):
+            if item.name == name:
+                place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
+                yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)
+
+
+class Maker(NamedTuple):
+    """A CSV that would bring an object, the namespace that it is in ("" for one that is not), and where it says so."""
+
+    csv: Csv
+    namespace: str
+    place: Location | None
+
+
+def makers(wanted: Wanted, scene: Scene) -> tuple[Maker, ...]:
+    """The CSVs that would bring an object, each once for its namespace; those of the cluster first."""
+    found: dict[tuple[str, str], Maker] = {}
+    for maker in (*_installed(wanted, scene), *_available(wanted, scene)):
+        found.setdefault((maker.namespace, maker.csv.name), maker)
+    return tuple(found.values())
+
+
+def _installed(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
+    for name, csv in sorted(scene.settled.cluster.csvs.items()):
+        for place in _in_strategy(csv, wanted, scene.settled.cluster.profile):
+            yield Maker(csv, name.namespace, place)
+
+
+def _available(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
+    """The CSVs of bundles in the workspace and in catalogs, under the namespaces where they are installed."""
+    homes: dict[str, list[str]] = {}
+    for name in sorted(scene.settled.cluster.csvs):
+        homes.setdefault(name.name, []).append(name.namespace)
+    profile = scene.settled.cluster.profile
+    for content in _contents(scene):
+        try:
+            csv = Csv(csv_object(content, wanted.namespace, "", "", profile), content.csv.source)
+        except UndecodableCSVError:
+            continue
+        places = [at(manifest.source) for _, manifest in content.others if _is(manifest.object, wanted)]
+        if csv.name not in homes:
+            places += _in_strategy(csv, wanted, profile)
+        for place in places:
+            yield from (Maker(csv, namespace, place) for namespace in homes.get(csv.name, [""]))
+
+
+def _contents(scene: Scene) -> Iterator[Content]:
+    yield from map(bundle_content, scene.bundles.values())
+    for source in scene.settled.cluster.catalogs.values():
+        for package in source.catalog.packages.values() if source.catalog is not None else ():
+            for bundle in package.bundles.values():
+                content = inline_content(bundle) if has_inline_content(bundle) else None
+                if content is not None:
+                    yield content
+
+
+def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
+
+
+def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | None]:
+    """Where a CSV's install strategy has a Deployment, or an account and its RBAC; at most one place."""
+    kinds = {kind.kind for kind in wanted.kinds}
+    if "Deployment" in kinds:
+        for index, deployment in enumerate(csv.deployments):
+            if deployment.name == wanted.name:
+                return [at(csv.source, "spec", "install", "spec", "deployments", index)]
+    for step in strategy_steps(csv, _NO_CATALOG, csv.source, profile):
+        if step.kind in kinds and step.name == wanted.name:
+            return [at(csv.source, "spec", "install", "spec")]
+    return []

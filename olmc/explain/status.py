@@ -1,0 +1,267 @@
+"""The operators of a settled cluster, one row each: version, phase, what comes next, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.emit.tables import aligned
+from olmc.explain.blockers import APPROVAL, of_csv, of_namespace, of_operator, of_plan, plan_of
+from olmc.explain.provenance import place_data
+from olmc.gojson import unmarshal
+from olmc.model.cluster import Cluster, Member, Name, Subscription
+from olmc.model.diagnostic import Diagnostic, Severity, Tag
+from olmc.model.operators import Csv
+from olmc.profiles.ownership import PROPERTIES
+from olmc.resolve.explain import Line
+from olmc.resolve.resolve import NOT_SATISFIABLE
+from olmc.settle.rest import Settled
+
+if TYPE_CHECKING:
+    from olmc.proposed.outcome import Outcome
+
+
+FORMAT_VERSION = 1
+UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
+_NOTHING = "-"
+
+
+class Operator(NamedTuple):
+    """An operator in a namespace.
+
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
+    that would come next, and `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails`
+    says whether OLM would leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    """
+
+    namespace: str
+    package: str
+    subscription: str
+    csv: str
+    version: str
+    channel: str
+    phase: str
+    reason: str
+    upgrade: str
+    waits: str
+    missing: tuple[Line, ...]
+    fails: bool
+
+
+def operators(settled: Settled, proposed: Iterable[Outcome] = ()) -> tuple[Operator, ...]:
+    """All operators by namespace and package: one for each Subscription, and for each CSV without one.
+
+    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
+    """
+    cluster = settled.cluster
+    namespaces = sorted({name.namespace for name in cluster.subscriptions})
+    hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
+    found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
+    found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
+    taken = {Name(each.namespace, each.csv) for each in found}
+    taken |= {Name(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
+    for name, member in cluster.members.items():
+        if name not in taken and member.phase not in ("Replacing", "Deleting"):
+            found.append(_applied(member, cluster))
+    return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
+
+
+def untold(diagnostics: Iterable[Diagnostic], found: Iterable[Operator]) -> tuple[Diagnostic, ...]:
+    """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
+    is_told = any(each.fails for each in found)
+    failures = (each for each in diagnostics if each.severity is Severity.FAILURE)
+    return tuple(each for each in failures if not (is_told and Tag.IN_STATUS in each.tags))
+
+
+def package_of(csv: Csv) -> str:
+    """The package that a CSV says it is of, else its name up to the version."""
+    try:
+        properties = unmarshal(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
+        values = [each["value"] for each in properties if each["type"] == "olm.package"]
+        return str(values[0]["packageName"])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return csv.name.partition(".v")[0]
+
+
+def _subscribed(subscription: Subscription, hindered: tuple[Line, ...], settled: Settled) -> Operator:
+    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`."""
+    cluster, name = settled.cluster, subscription.name
+    csv = subscription.installed or subscription.current
+    member = cluster.members.get(Name(name.namespace, csv))
+    upgrade, waits = _upgrade(subscription, settled)
+    missing = list(of_csv(member, cluster)) if member is not None else []
+    plan = plan_of(subscription, cluster)
+    hindered = (*hindered, *(of_plan(plan) if plan is not None else ()))
+    return Operator(
+        namespace=name.namespace,
+        package=subscription.package,
+        subscription=name.name,
+        csv=csv if member is not None else "",
+        version=_version(member),
+        channel=subscription.channel,
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else _reason(subscription, cluster),
+        upgrade=upgrade,
+        waits=waits,
+        missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
+        fails=_is_broken(member) or (bool(hindered) and waits != APPROVAL) or (member is None and waits != APPROVAL),
+    )
+
+
+def _applied(member: Member, cluster: Cluster) -> Operator:
+    return Operator(
+        namespace=member.csv.namespace,
+        package=package_of(member.csv),
+        subscription="",
+        csv=member.csv.name,
+        version=_version(member),
+        channel="",
+        phase=member.phase,
+        reason=member.reason,
+        upgrade="",
+        waits="",
+        missing=tuple(of_csv(member, cluster)),
+        fails=_is_broken(member),
+    )
+
+
+def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
+    namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
+    member = cluster.members.get(Name(namespace, outcome.installed))
+    waiting = outcome.waiting
+    hindered = tuple(of_operator(outcome))
+    unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
+    return Operator(
+        namespace=namespace,
+        package=outcome.package or outcome.operator.name,
+        subscription="",
+        csv=member.csv.name if member is not None else "",
+        version=_version(member),
+        channel=outcome.channel,
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else outcome.failure[0] if outcome.failure else unmade,
+        upgrade=waiting.install.name if waiting else "",
+        waits=APPROVAL if waiting else "",
+        missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
+        fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
+    )
+
+
+def _left_over(namespace: str, member: Member | None, cluster: Cluster) -> Iterator[Line]:
+    """The CSVs that an operator replaces and that are still there: until it succeeds they stay."""
+    before = member.csv.replaces if member is not None else ""
+    seen = {""}
+    while before not in seen:
+        seen.add(before)
+        old = cluster.members.get(Name(namespace, before))
+        if old is None:
+            return
+        yield Line(0, f"{before}, which it replaces, is still there ({old.phase})")
+        before = old.csv.replaces
+
+
+def _is_broken(member: Member | None) -> bool:
+    return member is not None and not member.succeeded
+
+
+def _version(member: Member | None) -> str:
+    return member.csv.version if member is not None else ""
+
+
+def _upgrade(subscription: Subscription, settled: Settled) -> tuple[str, str]:
+    """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
+    done = settled.rounds.get(subscription.name.namespace)
+    for candidate in done.missing if done is not None else ():
+        if candidate.package == subscription.package:
+            return candidate.name, UNPACK_FAILED
+    plan = plan_of(subscription, settled.cluster)
+    if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
+        return "", ""
+    return subscription.current, plan.phase
+
+
+def _reason(subscription: Subscription, cluster: Cluster) -> str:
+    """Why nothing is installed, as the Subscription's conditions name it."""
+    groups = cluster.groups_in(subscription.name.namespace)
+    if len(groups) != 1:
+        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
+    if subscription.failure:
+        return subscription.failure[0]
+    plan = plan_of(subscription, cluster)
+    if plan is not None and plan.phase != "Complete":
+        return f"InstallPlan{plan.phase}" if plan.phase != APPROVAL else APPROVAL
+    if subscription.unpack_failure:
+        return UNPACK_FAILED
+    return UNPACKING if subscription.unpacking else ""
+
+
+def as_table(found: Sequence[tuple[str, Operator]], *, wide: bool = False) -> str:
+    """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
+
+    Each operator comes with what its workspace is called, "" for all where there is only one.
+    """
+    if not found:
+        return ""
+    named = any(path for path, _ in found)
+    head = ["NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "PHASE", "REASON", "UPGRADE", "MISSING"]
+    if wide:
+        head[2:3] = ["VERSION", "CSV", "SUBSCRIPTION"]
+    lines = [["WORKSPACE"] * named + head]
+    for path, each in found:
+        lines += [[path] * named + line if first else [""] * named + line for first, line in _lines(each, wide=wide)]
+    return aligned(lines)
+
+
+def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
+    names = [each.csv, each.subscription] if wide else []
+    upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
+    cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
+    texts = [str(line) for line in each.missing] if wide else [_in_short(each)]
+    yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
+    for text in texts[1:]:
+        yield False, [*("" for _ in cells), text]
+
+
+def _in_short(each: Operator) -> str:
+    """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
+    no versions go together what rules out the first candidate."""
+    depth, lines = 1 if each.phase == "Pending" else 0, each.missing
+    if each.reason == NOT_SATISFIABLE:
+        lines = _own_part(each) or lines
+        depth = max((line.depth for line in lines), default=0)
+    causes = [line.text for line in lines if line.depth == depth]
+    if not causes:
+        return ""
+    return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
+
+
+def _own_part(each: Operator) -> tuple[Line, ...]:
+    """What a derivation, which is about the whole namespace, says of one Subscription."""
+    lines = enumerate(each.missing)
+    at = next((index for index, line in lines if line.subscription == each.subscription), None)
+    if at is None:
+        return ()
+    depth = each.missing[at].depth
+    return tuple(takewhile(lambda line: line.depth > depth, each.missing[at + 1 :]))
+
+
+def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:
+    """The operators in the format of `schemas/status.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "operators": [
+            {
+                "workspace": path,
+                **{key: value for key, value in each._asdict().items() if key != "missing"},
+                "missing": lines_data(each.missing),
+            }
+            for path, each in found
+        ],
+    }
+
+
+def lines_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The lines of an explanation as data."""
+    return [{"depth": line.depth, "text": line.text, "place": place_data(line.location)} for line in lines]

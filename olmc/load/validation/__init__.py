@@ -1,5 +1,0 @@
-"""What the tools say about bundles before they are published: `opm` and `operator-sdk bundle validate` (R-CAT-2xx).
-
-`validators` lists what is checked, `workspace` runs it over the bundles of a directory; every other module holds the
-checks of one rule family as functions that yield findings.
-"""

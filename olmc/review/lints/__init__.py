@@ -1,1 +1,0 @@
-"""What `olmc check` finds beyond what compiling and validating say: one module a subject, each with a tuple LINTS."""

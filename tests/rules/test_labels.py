@@ -1,0 +1,60 @@
+"""Codes and messages are for people: whatever they are called, the same is found, kept, and counted as told."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from test_examples import CODES, written
+
+from olmc.cli.main import main
+from olmc.model.diagnostic import Diagnostic
+from olmc.rules.example import RUN, Example, example_of
+from olmc.rules.rule import Rule
+
+FINDING = Rule.finding
+ANOTHER = "RULE"
+"""What codes begin with under other labels; their order stays, since findings at one place are shown by code."""
+
+
+def with_other_labels(rule: Rule, *args: Any, **values: Any) -> Diagnostic:
+    """What a rule finds, with another code and in other words."""
+    found = FINDING(rule, *args, **values)
+    code = found.code.replace("OLMC", ANOTHER)
+    return found._replace(code=code, message=found.message.swapcase(), hint=found.hint.swapcase())
+
+
+def bad_examples() -> list[str]:
+    """The rules with an example for `olmc check` that names no code itself, as suppressions do."""
+    examples = {code: example_of(code) for code in CODES}
+    return [code for code, each in examples.items() if each and each.run == RUN and each.bad and not _names_code(each)]
+
+
+def _names_code(example: Example) -> bool:
+    return any("OLMC" in text for _, text in example.bad)
+
+
+def places(output: str) -> Counter[tuple[object, ...]]:
+    """The findings in an output as JSON, without their words."""
+    found = json.loads(output)["findings"]
+    keys = ("severity", "path", "line", "column")
+    return Counter((each["code"].replace(ANOTHER, "OLMC"), *(each[key] for key in keys)) for each in found)
+
+
+@pytest.mark.parametrize("code", bad_examples())
+def test_other_labels_change_nothing_else(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = example_of(code)
+    assert example is not None
+    monkeypatch.chdir(written(tmp_path / "bad", example, example.bad))
+    commands = (["check", "--all", "-o", "json"], ["status", "-o", "json"], ["resolve", "--locked"])
+    before = [CliRunner().invoke(main, command) for command in commands]
+    monkeypatch.setattr(Rule, "finding", with_other_labels)
+    after = [CliRunner().invoke(main, command) for command in commands]
+    assert [each.exit_code for each in after] == [each.exit_code for each in before]
+    assert places(after[0].stdout) == places(before[0].stdout)
+    assert after[1].stdout == before[1].stdout
+    assert len(after[1].stderr.splitlines()) == len(before[1].stderr.splitlines())
