@@ -14,7 +14,7 @@ from olmc.model.resolution import Present
 from olmc.proposed.labels import references
 from olmc.proposed.operators import may_use
 from olmc.proposed.outcome import Outcome
-from olmc.resolve.channels import upgrades
+from olmc.resolve.upgrade_path import upgrades
 from olmc.resolve.view import item_of_candidate, item_of_present
 
 _OLDEST = tolerant_or_none("0.0.0")

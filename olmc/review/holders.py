@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.query_errors import not_found
 from olmc.model.cluster import Name
 from olmc.model.objects import Rendered
-from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.permissions import ACCOUNT, Grant, Permissions, Subject, groups_of
 from olmc.review.policy import PolicyRule
@@ -67,7 +67,7 @@ def is_user_role(holder: Holder) -> bool:
 
 
 def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
-    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; AskedError for none."""
+    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; QueryError for none."""
     found = tuple(holder for holder in everybody if text in _names(holder))
     if not found:
         shortest = {min(_names(holder), key=lambda name: (len(name), name)) for holder in everybody}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from olmc.emit.names import clean
 from olmc.emit.text import as_yaml
 from olmc.generate.passes import generate
 from olmc.load.config import narrowing_of, read_config
@@ -15,7 +16,6 @@ from olmc.model.left_out import LeftObject, LeftOut, Reason
 from olmc.model.objects import Identity
 from olmc.model.options import Narrowing
 from olmc.model.some import some
-from olmc.review.clean import clean
 from olmc.review.compiled import Compiled
 from olmc.review.uninstalled import uninstalled
 from olmc.rules import left_out as rules

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from olmc.emit.query_errors import QueryError, not_found
 from olmc.model.cluster import Cluster, Name
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.left_out import LeftObject, LeftOut
@@ -13,7 +14,6 @@ from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Bundle, Manifest
 from olmc.profiles.ownership import COPIED_FROM
-from olmc.review.asked import AskedError, not_found
 from olmc.review.kinds import KnownKind, called, closest_kind, known_kinds
 from olmc.review.status import package_of
 from olmc.settle.builtin import plural_of
@@ -58,13 +58,13 @@ class Target(NamedTuple):
 
 
 def target(text: str, scene: Scene) -> Target:
-    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; AskedError for nothing known.
+    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
 
     Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
     """
     first, *rest = text.split("/")
     if len(rest) > 2 or not all((first, *rest)):
-        raise AskedError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
+        raise QueryError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
@@ -74,7 +74,7 @@ def target(text: str, scene: Scene) -> Target:
             return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
         best = closest_kind(first, known)
         hint = f"Did you mean {best}?" if best else "Write it as manifests do."
-        raise AskedError(f"There is no kind {first}. {hint}")
+        raise QueryError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 
 

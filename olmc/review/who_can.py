@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.query_errors import not_found
 from olmc.model.objects import Rendered
 from olmc.model.rbac import ANY
-from olmc.review.asked import not_found
 from olmc.review.builtin_roles import USER_ROLES
 from olmc.review.kinds import KnownKind, called, known_kinds
 from olmc.review.permissions import Grant, Permissions, Subject
@@ -47,7 +47,7 @@ class Able(NamedTuple):
 def asked(
     verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
 ) -> Question:
-    """The question that some words mean; AskedError for a verb or a resource that nobody knows.
+    """The question that some words mean; QueryError for a verb or a resource that nobody knows.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.query_errors import not_found
 from olmc.model.cluster import Cluster, Member, Name
 from olmc.model.location import Location
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.resolve.explain import Line
 from olmc.review.absence import why_absent, why_no_csv
-from olmc.review.asked import not_found
 from olmc.review.causes import asked_for, because
 from olmc.review.hindrances import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.review.origins import location_of, place_data
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 def why(text: str, scene: Scene) -> tuple[Answer, ...]:
-    """The answers about a target (see `targets.target`); AskedError for what nobody knows."""
+    """The answers about a target (see `targets.target`); QueryError for what nobody knows."""
     meant = target(text, scene)
     if meant.package:
         return tuple(_about_package(meant.package, scene))

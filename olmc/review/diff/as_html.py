@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from olmc.emit.names import clean
 from olmc.resources import template_text
-from olmc.review.clean import clean
 from olmc.review.diff.access import EVERYWHERE, WHERE_BOUND, access
 from olmc.review.diff.as_text import by_object, folded_text, summary
 from olmc.review.diff.beside import Block, beside
@@ -150,15 +150,15 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def _picture(found: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.review.graph import upgrade_graph
-    from olmc.review.graph_drawn import strips
-    from olmc.review.graph_svg import as_svg
+    from olmc.graph.channel_view import channel_rows
+    from olmc.graph.svg import as_svg
+    from olmc.graph.upgrade_graph import upgrade_graph
 
     channel = found.channel or found.package.default_channel
     if channel not in found.package.channels:
         return ""
     graph = upgrade_graph(found.package, [channel])
-    svg = as_svg(graph, strips(graph), found.catalog)
+    svg = as_svg(graph, channel_rows(graph), found.catalog)
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 

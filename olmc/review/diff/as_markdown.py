@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from olmc.emit.names import clean
 from olmc.model.objects import Identity
-from olmc.review.clean import clean
 from olmc.review.diff.as_text import by_object, folded_text, summary
 from olmc.review.diff.change import Change, Foreign, Gravity, Group, Sentence
 from olmc.review.diff.compare import Difference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from olmc.emit.messages import Paint, in_color
+from olmc.emit.names import clean
 from olmc.model.objects import Identity
-from olmc.review.clean import clean
 from olmc.review.diff.change import Change, Gravity, Group, plain
 from olmc.review.diff.compare import Difference
 

@@ -6,8 +6,8 @@ import json
 from enum import Enum, IntEnum, StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from olmc.emit.names import clean
 from olmc.model.objects import Identity
-from olmc.review.clean import clean
 
 __all__ = [
     "ABSENT", "Absent", "Change", "Foreign", "Gravity", "Group", "Sentence", "Sign", "excerpts", "listed", "plain",

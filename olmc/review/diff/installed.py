@@ -10,6 +10,7 @@ from olmc.golang.semver import tolerant_or_none
 from olmc.model.cluster import Name
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.values import mapping, mappings, text, texts
+from olmc.resolve.upgrade_path import precedence
 from olmc.review.diff.change import Change
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.noise import SUBSCRIBED
@@ -32,7 +33,6 @@ from olmc.review.diff.versions import (
     TargetsChanged,
     VersionEdited,
 )
-from olmc.review.precedence import precedence
 
 __all__ = ["operator_changes", "plan_changes", "subscription_changes", "target_changes"]
 

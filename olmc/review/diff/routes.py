@@ -66,17 +66,17 @@ def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | N
 
 
 def _by_catalog(package: Package, channel: str, old: Operator, new: Operator) -> Path | None:
-    from olmc.review.asked import AskedError
-    from olmc.review.graph import upgrade_graph
-    from olmc.review.walk import lane_named, named, route
+    from olmc.emit.query_errors import QueryError
+    from olmc.graph.paths import channel_named, route, version_named
+    from olmc.graph.upgrade_graph import upgrade_graph
 
     graph = upgrade_graph(package)
     try:
-        lane = lane_named(graph, channel)
-        start, goal = named(graph, old.name, absent=True), named(graph, new.name)
-    except AskedError:
+        view = channel_named(graph, channel)
+        start, goal = version_named(graph, old.name, absent=True), version_named(graph, new.name)
+    except QueryError:
         return None
-    walk = route(graph, lane, start, goal).walk
+    walk = route(graph, view, start, goal).walk
     hops = tuple(PathHop(hop.source, hop.target, hop.kind) for hop in walk.hops)
     return Path(hops, walk.reached, "" if walk.reached else walk.stops[-1] or old.name)
 

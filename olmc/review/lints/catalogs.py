@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.golang.ranges import dropped_parts, range_or_none
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.some import some
-from olmc.review.graph import upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.rules import lints as rules
 from olmc.yaml import at
@@ -21,14 +21,15 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
     for catalog in _distinct(subject):
         for _, package in sorted(catalog.packages.items()):
             graph = upgrade_graph(package)
-            for lane in graph.channels:
-                names = [vertex.name for vertex in graph.versions if lane.name in vertex.stranded]
-                if lane.problem or not names:
+            for channel in graph.channels:
+                names = [vertex.name for vertex in graph.versions if channel.name in vertex.stranded]
+                if channel.problem or not names:
                     continue  # of a channel without order the resolver tells
-                place = package.channels[lane.name].location
+                place = package.channels[channel.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
-                    package=package.name, channel=lane.name, head=" or ".join(lane.heads), names=some(names, _MOST),
+                    package=package.name, channel=channel.name, head=" or ".join(channel.heads),
+                    names=some(names, _MOST),
                 )  # fmt: skip
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.resolve.plans import MANUAL
-from olmc.review.graph import Lane, upgrade_graph
 from olmc.review.lints.subject import Lint, Subject
 from olmc.review.pins import channel_entries, obstacle
 from olmc.rules import lints as rules
@@ -104,8 +104,8 @@ def _followed(settled: Settled | None) -> Iterator[tuple[Name, Subscription, Pac
             yield name, subscription, package
 
 
-def _heads(lane: Lane) -> str:
-    return " or ".join(lane.heads)
+def _heads(channel: ChannelView) -> str:
+    return " or ".join(channel.heads)
 
 
 LINTS: tuple[Lint, ...] = (pins, deprecated, stranded, several_hops)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from olmc.emit.query_errors import QueryError, not_found
 from olmc.load.bundles import is_bundle
 from olmc.load.catalogs.blobs import Blobs, add_document
 from olmc.load.catalogs.bundle_lists import catalog_from_bundles
@@ -25,9 +26,8 @@ from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostic import Report
-from olmc.review.asked import AskedError, not_found
 
-__all__ = ["LOOSE_BUNDLES", "Shelf", "shelf_with", "shelves_at"]
+__all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at"]
 
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
@@ -38,7 +38,7 @@ _MANIFEST = re.compile(r"^apiVersion\s*:|[\"']apiVersion[\"']\s*:", re.MULTILINE
 _INSTALLED = re.compile(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|Namespace)\b")
 
 
-class Shelf(NamedTuple):
+class NamedCatalog(NamedTuple):
     """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can."""
 
     name: str
@@ -46,7 +46,7 @@ class Shelf(NamedTuple):
     problem: str = ""
 
 
-def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
+def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
     """The catalogs at `path`, each content once; what is wrong with them goes to `report`.
 
     `path` is a workspace, with its catalogs and the bundles that none of them lists, or the folder of one catalog.
@@ -65,33 +65,33 @@ def shelves_at(path: Path, report: Report) -> tuple[Shelf, ...]:
         for name in set(folder.walk()) - texts.keys():
             read_text(path, name, report)
         name = path.resolve().name
-        return (_shelf(name, load_catalog("", texts, report, indexing=indexing), texts),)
+        return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
     workspace = load(path, report, ignored=ignored, indexing=indexing)
     found = [
-        _shelf(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
+        _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
         for name, catalog in _distinct(workspace.catalogs)
     ]
-    listed = {name for shelf in found for package in shelf.packages.values() for name in package.bundles}
+    listed = {name for known in found for package in known.packages.values() for name in package.bundles}
     alone = [loose(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
     if alone:
         catalog = catalog_from_bundles(alone, indexing, report)
-        found.append(Shelf(LOOSE_BUNDLES, catalog.packages, catalog.problem))
+        found.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))
     return tuple(found)
 
 
-def shelf_with(shelves: Sequence[Shelf], package: str, catalog: str = "") -> Shelf:
-    """The catalog with a package, the one called `catalog` unless that is ""; AskedError if it isn't exactly one."""
-    names = [shelf.name for shelf in shelves]
-    if catalog and catalog not in names:
-        raise not_found(f"There is no catalog {catalog}", catalog, names)
-    asked = [shelf for shelf in shelves if catalog in ("", shelf.name)]
-    having = [shelf for shelf in asked if package in shelf.packages]
+def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "") -> NamedCatalog:
+    """The catalog with a package, the one called `name` unless that is ""; QueryError if it isn't exactly one."""
+    names = [catalog.name for catalog in catalogs]
+    if name and name not in names:
+        raise not_found(f"There is no catalog {name}", name, names)
+    asked = [catalog for catalog in catalogs if name in ("", catalog.name)]
+    having = [catalog for catalog in asked if package in catalog.packages]
     if len(having) > 1:
-        found = ", ".join(shelf.name for shelf in having)
-        raise AskedError(f"{package} is in several catalogs; choose one with --catalog: {found}.")
+        several = ", ".join(catalog.name for catalog in having)
+        raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
     if not having:
-        where = f"Catalog {catalog} has no" if catalog else "There is no"
-        raise not_found(f"{where} package {package}", package, (name for shelf in asked for name in shelf.packages))
+        where = f"Catalog {name} has no" if name else "There is no"
+        raise not_found(f"{where} package {package}", package, (known for each in asked for known in each.packages))
     return having[0]
 
 
@@ -140,12 +140,12 @@ def _files_of(name: str, folder: Folder) -> Iterator[str]:
             yield from _files_of(name, below)
 
 
-def _shelf(name: str, catalog: Catalog, texts: Mapping[str, str]) -> Shelf:
+def _named_catalog(name: str, catalog: Catalog, texts: Mapping[str, str]) -> NamedCatalog:
     if not catalog.problem:
-        return Shelf(name, catalog.packages)
+        return NamedCatalog(name, catalog.packages)
     blobs = Blobs()
     for path in kept_files("", texts):
         file = read_file(path, texts[path], Report())
         for document in file.documents:
             add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
-    return Shelf(name, catalog.packages or packages_of(blobs)[0], catalog.problem)
+    return NamedCatalog(name, catalog.packages or packages_of(blobs)[0], catalog.problem)

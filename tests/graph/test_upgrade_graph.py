@@ -9,6 +9,10 @@ from graph_kit import CATALOGS, EXPECTED, NAMES, package, packages
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
+from olmc.graph.catalogs import catalogs_at
+from olmc.graph.output import as_json, draw_package
+from olmc.graph.paths import walk
+from olmc.graph.upgrade_graph import ChannelView, Edge, UpgradeGraph, upgrade_graph
 from olmc.load.catalogs.served import served_candidates
 from olmc.model.catalog import Catalog, Deprecation, Package
 from olmc.model.diagnostic import Report
@@ -17,26 +21,21 @@ from olmc.model.resolution import Present, Question, VisibleCatalog, Wish
 from olmc.resolve.channels import ChannelError, offer
 from olmc.resolve.view import item_of_present, view_of
 from olmc.resources import schema
-from olmc.review.graph import Edge, Lane, UpgradeGraph, upgrade_graph
-from olmc.review.graph_answer import drawing
-from olmc.review.graph_catalogs import shelves_at
-from olmc.review.graph_text import as_json
-from olmc.review.walk import walk
 
 CALM = settings(deadline=None)
 KEY = CatalogKey("cat", "ns")
 
 
-def lane(graph: UpgradeGraph, name: str) -> Lane:
+def lane(graph: UpgradeGraph, name: str) -> ChannelView:
     return next(lane for lane in graph.channels if lane.name == name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_graph_of_a_catalog(name: str) -> None:
     """R-CAT-400 … R-CAT-402, R-CAT-410, R-CAT-430, R-CAT-431: each catalog says what it is about."""
-    (shelf,) = shelves_at(CATALOGS / name, Report())
+    (shelf,) = catalogs_at(CATALOGS / name, Report())
     (package_name,) = shelf.packages
-    text = drawing(shelf, package_name, (), "json").text
+    text = draw_package(shelf, package_name, (), "json").text
     assert text == (EXPECTED / f"{name}.json").read_text(encoding="utf-8")
     assert list(Draft202012Validator(schema("graph")).iter_errors(json.loads(text))) == []
 
@@ -106,7 +105,7 @@ def test_a_channel_of_a_hundred_versions_is_stranded_where_the_chain_breaks() ->
     assert stranded == [f"1.{number}.0" for number in range(50)]
 
 
-def offered(made: Package, name: str, channel: Lane) -> list[str] | None:
+def offered(made: Package, name: str, channel: ChannelView) -> list[str] | None:
     """What the resolver would upgrade `name` to in a channel, prohibited ones left out; None where it can't say."""
     candidates = served_candidates(KEY, Catalog({"p": made}))
     bundle = made.bundles[name]

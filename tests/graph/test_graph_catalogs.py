@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from olmc.emit.query_errors import QueryError
+from olmc.graph.catalogs import NamedCatalog, catalog_with, catalogs_at
 from olmc.model.diagnostic import Report, Severity
-from olmc.review.asked import AskedError
-from olmc.review.graph_catalogs import Shelf, shelf_with, shelves_at
 
 CSV = "operators.coreos.com/v1alpha1"
 
@@ -55,17 +55,17 @@ NAMESPACE = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"n
 PACKAGE_FILE = "packageName: old\nchannels:\n- {name: stable, currentCSV: old.v2.0.0}\n"
 
 
-def found(root: Path, files: Mapping[str, str], path: str = "") -> tuple[tuple[Shelf, ...], Report]:
+def found(root: Path, files: Mapping[str, str], path: str = "") -> tuple[tuple[NamedCatalog, ...], Report]:
     for name, text in files.items():
         target = root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     report = Report()
-    return shelves_at(root / path, report), report
+    return catalogs_at(root / path, report), report
 
 
-def listed(shelves: tuple[Shelf, ...]) -> list[str]:
-    return [f"{shelf.name}: {' '.join(sorted(shelf.packages))}" for shelf in shelves]
+def listed(catalogs: tuple[NamedCatalog, ...]) -> list[str]:
+    return [f"{shelf.name}: {' '.join(sorted(shelf.packages))}" for shelf in catalogs]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def listed(shelves: tuple[Shelf, ...]) -> list[str]:
     ],
 )
 def test_catalogs_at_a_path(files: dict[str, str], path: str, expected: list[str], tmp_path: Path) -> None:
-    shelves, _ = found(tmp_path, files, path)
-    assert listed(shelves) == expected
-    assert all(not shelf.problem for shelf in shelves)
+    catalogs, _ = found(tmp_path, files, path)
+    assert listed(catalogs) == expected
+    assert all(not shelf.problem for shelf in catalogs)
 
 
 def test_edges_of_bundles_alone(tmp_path: Path) -> None:
@@ -168,8 +168,8 @@ def test_a_refused_catalog_is_read_as_well_as_it_can_be(name: str, path: str, tm
     """R-CAT-400: the graph that is wrong is there to be looked at, with OLM's text."""
     bad_text = stream(*blobs("p", "1.0.0", "2.0.0", replaced=False))
     files = {name: bad_text, "catalogs/good/g.yaml": stream(*blobs("q", "1.0.0"))}
-    shelves, report = found(tmp_path, files, path)
-    bad = next(shelf for shelf in shelves if shelf.name == "bad")
+    catalogs, report = found(tmp_path, files, path)
+    bad = next(shelf for shelf in catalogs if shelf.name == "bad")
     assert "multiple channel heads found in graph: p.v1.0.0, p.v2.0.0" in bad.problem
     assert [entry.name for entry in bad.packages["p"].channels["stable"].entries] == ["p.v1.0.0", "p.v2.0.0"]
     assert report.worst() is Severity.FAILURE
@@ -186,17 +186,21 @@ def test_a_catalog_under_several_names_is_one(tmp_path: Path) -> None:
         }
         for source in ("one", "two")
     ]
-    shelves, _ = found(tmp_path, {**bundle_files("b1", "p", "1.0.0"), "subs.yaml": stream(*subscriptions)})
-    assert listed(shelves) == ["one: p"]
+    catalogs, _ = found(tmp_path, {**bundle_files("b1", "p", "1.0.0"), "subs.yaml": stream(*subscriptions)})
+    assert listed(catalogs) == ["one: p"]
 
 
 def test_the_one_catalog_that_has_a_package() -> None:
-    one, two, three = Shelf("one", {"p": None}), Shelf("two", {"q": None}), Shelf("three", {"q": None})  # type: ignore[dict-item]
-    assert shelf_with((one, two), "p") is one
-    assert shelf_with((one, two, three), "q", "three") is three
-    with pytest.raises(AskedError, match=r"^q is in several catalogs; choose one with --catalog: two, three\.$"):
-        shelf_with((one, two, three), "q")
-    with pytest.raises(AskedError, match=r"^Catalog one has no package q\. There is p\.$"):
-        shelf_with((one, two, three), "q", "one")
-    with pytest.raises(AskedError, match=r"^There is no package p\. There is none at all\.$"):
-        shelf_with((), "p")
+    one, two, three = (
+        NamedCatalog("one", {"p": None}),
+        NamedCatalog("two", {"q": None}),
+        NamedCatalog("three", {"q": None}),
+    )  # type: ignore[dict-item]
+    assert catalog_with((one, two), "p") is one
+    assert catalog_with((one, two, three), "q", "three") is three
+    with pytest.raises(QueryError, match=r"^q is in several catalogs; choose one with --catalog: two, three\.$"):
+        catalog_with((one, two, three), "q")
+    with pytest.raises(QueryError, match=r"^Catalog one has no package q\. There is p\.$"):
+        catalog_with((one, two, three), "q", "one")
+    with pytest.raises(QueryError, match=r"^There is no package p\. There is none at all\.$"):
+        catalog_with((), "p")

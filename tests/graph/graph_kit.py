@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
 
 HERE = Path(__file__).parent
-CATALOGS, EXPECTED = HERE / "catalogs", HERE / "expected"
+REVIEW = HERE.parent / "review"  # where docs/graph.md and the cases of the command have them
+CATALOGS, EXPECTED = REVIEW / "catalogs", REVIEW / "expected"
 NAMES = sorted(path.name for path in CATALOGS.iterdir())
 
 

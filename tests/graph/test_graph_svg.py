@@ -10,15 +10,15 @@ import pytest
 from graph_kit import CATALOGS, HOSTILE, NAMES, hostile, package, packages
 from hypothesis import given, settings
 
+from olmc.graph.catalogs import catalogs_at
+from olmc.graph.channel_view import MARKS, channel_rows
+from olmc.graph.output import draw_package
+from olmc.graph.rails import BOX_HEIGHT
+from olmc.graph.svg import Picture, as_svg, layout, shortened
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
 from olmc.model.diagnostic import Report
-from olmc.review.graph import KINDS, upgrade_graph
-from olmc.review.graph_answer import drawing
-from olmc.review.graph_catalogs import shelves_at
-from olmc.review.graph_drawn import MARKS, strips
-from olmc.review.graph_layout import Picture, layout, shortened
-from olmc.review.graph_rails import BOX_HEIGHT
-from olmc.review.graph_svg import as_svg
+from olmc.resolve.upgrade_path import EDGE_KINDS
 
 CALM = settings(deadline=None, max_examples=50)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,12 +27,12 @@ NUMBER = re.compile(r"-?[0-9.]+")
 
 def picture(made: Package, *, all_ranges: bool = False) -> Picture:
     graph = upgrade_graph(made)
-    return layout(graph, strips(graph, all_ranges=all_ranges), 50)
+    return layout(graph, channel_rows(graph, all_ranges=all_ranges), 50)
 
 
 def svg(made: Package, problem: str = "") -> ElementTree.Element:
     graph = upgrade_graph(made)
-    return ElementTree.fromstring(as_svg(graph, strips(graph), "cat", problem).encode())
+    return ElementTree.fromstring(as_svg(graph, channel_rows(graph), "cat", problem).encode())
 
 
 def texts(root: ElementTree.Element, look: str) -> list[str]:
@@ -49,23 +49,23 @@ def chain(count: int, **more: str) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_picture_of_a_catalog(name: str) -> None:
     """R-CAT-401, R-CAT-410: every version of every channel has a box with its name, and every mark is told in words."""
-    (shelf,) = shelves_at(CATALOGS / name, Report())
+    (shelf,) = catalogs_at(CATALOGS / name, Report())
     ((package_name, made),) = shelf.packages.items()
-    root = ElementTree.fromstring(drawing(shelf, package_name, (), "svg").text.encode())
-    drawn = strips(upgrade_graph(made))
+    root = ElementTree.fromstring(draw_package(shelf, package_name, (), "svg").text.encode())
+    drawn = channel_rows(upgrade_graph(made))
     titles = sorted((group.findtext(f"{SVG}title") or "").splitlines()[0] for group in root.iter(f"{SVG}g"))
-    assert titles == sorted(cell.vertex.name for strip in drawn for cell in strip.cells)
-    captions = sorted(" · ".join(cell.marks) for strip in drawn for cell in strip.cells if cell.marks)
+    assert titles == sorted(cell.vertex.name for row in drawn for cell in row.cells)
+    captions = sorted(" · ".join(cell.marks) for row in drawn for cell in row.cells if cell.marks)
     assert sorted(texts(root, "caption")) == captions
     legend = " ".join(texts(root, "quiet"))
     for mark, meaning in MARKS.items():
-        used = any(mark in cell.marks for strip in drawn for cell in strip.cells)
+        used = any(mark in cell.marks for row in drawn for cell in row.cells)
         assert (f"{mark}: {meaning}" in legend) == used
 
 
 def test_nothing_from_elsewhere() -> None:
     """No script, no link, no font or style that would have to be fetched; light and dark."""
-    text = as_svg(upgrade_graph(hostile()), strips(upgrade_graph(hostile())), HOSTILE, HOSTILE)
+    text = as_svg(upgrade_graph(hostile()), channel_rows(upgrade_graph(hostile())), HOSTILE, HOSTILE)
     root = ElementTree.fromstring(text.encode())
     kinds = {each.tag.removeprefix(SVG) for each in root.iter()}
     assert kinds <= {"svg", "title", "style", "defs", "marker", "path", "rect", "text", "g"}
@@ -83,7 +83,7 @@ def test_no_look_is_a_matter_of_colour_alone() -> None:
     for looks, rules in re.findall(r"^(\.[^{]*) {([^}]*)}", style, re.MULTILINE):
         found = re.search(r"stroke-dasharray: ([0-9. ]+)", rules)
         dashes |= {look.strip(" ."): found[1].strip() if found else "" for look in looks.split(",")}
-    assert len({dashes[kind] for kind in KINDS}) == len(KINDS)
+    assert len({dashes[kind] for kind in EDGE_KINDS}) == len(EDGE_KINDS)
     root = svg(package({"s": ["1.0.0", "1.1.0 > 1.0.0", "1.1.1 > 1.0.0 skips 1.1.0"]}, barred=["1.0.0"]))
     shapes = {each.get("class"): each.get("rx") for each in root.iter(f"{SVG}rect") if each.get("height") == "36"}
     looks = [(dashes[look.split()[-1]], corner) for look, corner in shapes.items() if look]
@@ -144,9 +144,9 @@ def test_a_rail_that_comes_from_another_band_enters_at_the_left() -> None:
 def test_everything_has_its_place(made: Package) -> None:
     """No two boxes overlap, all is inside of the page, and every line ends at a box or at the edge."""
     graph = upgrade_graph(made)
-    drawn = strips(graph, all_ranges=True)
+    drawn = channel_rows(graph, all_ranges=True)
     found = layout(graph, drawn, 50)
-    assert len(found.boxes) == sum(len(strip.cells) for strip in drawn)
+    assert len(found.boxes) == sum(len(row.cells) for row in drawn)
     for one, other in combinations(found.boxes, 2):
         assert one.y != other.y or one.x + one.width < other.x or other.x + other.width < one.x
     for box in found.boxes:
@@ -155,7 +155,7 @@ def test_everything_has_its_place(made: Package) -> None:
     for one, other in combinations(found.rows, 2):
         assert one.y + one.height < other.y or other.y + other.height < one.y
     edges = [(box.x, box.x + box.width, box.y, box.y + BOX_HEIGHT) for box in found.boxes]
-    assert found.lines or not any(strip.arrows for strip in drawn)
+    assert found.lines or not any(row.arrows for row in drawn)
     for line in found.lines:
         x, y = end_of(line.path)
         touches = any(

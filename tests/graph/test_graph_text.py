@@ -10,41 +10,37 @@ import pytest
 from graph_kit import CATALOGS, EXPECTED, hostile, package, packages
 from hypothesis import given, settings
 
+from olmc.graph.catalogs import NamedCatalog, catalogs_at
+from olmc.graph.channel_view import MARKS, Arrow, ChannelRow, channel_rows
+from olmc.graph.output import as_dot, as_mermaid, draw_package
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
 from olmc.model.diagnostic import Report
-from olmc.review.graph import upgrade_graph
-from olmc.review.graph_answer import drawing
-from olmc.review.graph_catalogs import Shelf, shelves_at
-from olmc.review.graph_drawn import MARKS, Arrow, Strip, strips
-from olmc.review.graph_text import as_dot, as_mermaid
 
 CALM = settings(deadline=None)
 
 
-def drawn(made: Package, *, all_ranges: bool = False) -> tuple[Strip, ...]:
-    return strips(upgrade_graph(made), all_ranges=all_ranges)
+def drawn(made: Package, *, all_ranges: bool = False) -> tuple[ChannelRow, ...]:
+    return channel_rows(upgrade_graph(made), all_ranges=all_ranges)
 
 
-def marks(strip: Strip) -> dict[str, tuple[str, ...]]:
-    return {cell.label: cell.marks for cell in strip.cells}
+def marks(row: ChannelRow) -> dict[str, tuple[str, ...]]:
+    return {cell.label: cell.marks for cell in row.cells}
 
 
 @pytest.mark.parametrize(("output", "suffix"), [("mermaid", "mmd"), ("dot", "dot")])
 def test_drawing_of_a_catalog(output: str, suffix: str) -> None:
     """R-CAT-401, R-CAT-410: channels, heads, edges, and what is skipped, deprecated or missing."""
-    (shelf,) = shelves_at(CATALOGS / "kettle", Report())
+    (shelf,) = catalogs_at(CATALOGS / "kettle", Report())
     expected = (EXPECTED / f"kettle.{suffix}").read_text(encoding="utf-8")
-    assert drawing(shelf, "kettle", (), output).text == expected
+    assert draw_package(shelf, "kettle", (), output).text == expected
 
 
 def test_two_versions_are_joined_by_one_line_at_most() -> None:
     """R-CAT-410: replaces before skips before skipRange."""
     made = package({"s": ["1.0.0", "1.1.0", "2.0.0 > 1.1.0 skips 1.0.0 1.1.0 range <2.0.0"]})
-    (strip,) = drawn(made, all_ranges=True)
-    assert strip.arrows == (
-        Arrow("p.v1.1.0", "p.v2.0.0", "replaces", True),
-        Arrow("p.v1.0.0", "p.v2.0.0", "skips", True),
-    )
+    (row,) = drawn(made, all_ranges=True)
+    assert row.arrows == (Arrow("p.v1.1.0", "p.v2.0.0", "replaces", True), Arrow("p.v1.0.0", "p.v2.0.0", "skips", True))
 
 
 def test_of_the_skip_ranges_only_those_that_olm_takes_first() -> None:
@@ -74,7 +70,7 @@ def test_marks() -> None:
         barred=["2.0.0"],
         deprecations=[Deprecation("olm.bundle", "p.v1.0.0", "leaks")],
     )
-    fast, stable = sorted(drawn(made), key=lambda strip: strip.lane.name)
+    fast, stable = sorted(drawn(made), key=lambda row: row.channel.name)
     assert marks(stable) == {
         "0.8.0": ("skipped",),
         "0.9.0": ("missing",),
@@ -86,7 +82,7 @@ def test_marks() -> None:
         "2.1.0": ("head",),
     }
     assert marks(fast) == {"2.1.0": ("elsewhere",), "3.0.0": ("head",)}
-    assert {mark for strip in (fast, stable) for cell in strip.cells for mark in cell.marks} == MARKS.keys()
+    assert {mark for row in (fast, stable) for cell in row.cells for mark in cell.marks} == MARKS.keys()
     notes = {cell.label: cell.notes for cell in stable.cells}
     assert notes["1.2.1"] == (
         "p.v1.2.1",
@@ -98,7 +94,7 @@ def test_marks() -> None:
 
 def test_channels_are_drawn_in_the_order_of_their_numbers() -> None:
     made = package({name: ["1.0.0"] for name in ("c-9", "c-10", "a", "z")}, default="z")
-    assert [strip.lane.name for strip in drawn(made)] == ["z", "a", "c-9", "c-10"]
+    assert [row.channel.name for row in drawn(made)] == ["z", "a", "c-9", "c-10"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +104,7 @@ def test_channels_are_drawn_in_the_order_of_their_numbers() -> None:
 def test_what_is_too_large_for_mermaid_is_said(count: int, expected: str) -> None:
     entries = [f"1.{number}.0" + (f" > 1.{number - 1}.0" if number else "") for number in range(count)]
     made = package({"s": entries})
-    answer = drawing(Shelf("cat", {"p": made}), "p", (), "mermaid")
+    answer = draw_package(NamedCatalog("cat", {"p": made}), "p", (), "mermaid")
     assert re.match(expected or "$", answer.remark), answer.remark
 
 
@@ -146,12 +142,12 @@ def test_every_edge_of_a_drawing_is_one_of_the_graph(made: Package) -> None:
     """R-CAT-410."""
     graph = upgrade_graph(made)
     edges = {(edge.source, edge.target, edge.kind, channel) for edge in graph.edges for channel in edge.channels}
-    for strip in strips(graph, all_ranges=True):
-        arrows = {(arrow.source, arrow.target, arrow.kind, strip.lane.name) for arrow in strip.arrows}
+    for row in channel_rows(graph, all_ranges=True):
+        arrows = {(arrow.source, arrow.target, arrow.kind, row.channel.name) for arrow in row.arrows}
         assert arrows <= edges
-        joined = {(source, target) for source, target, _, channel in edges if channel == strip.lane.name}
+        joined = {(source, target) for source, target, _, channel in edges if channel == row.channel.name}
         assert {(source, target) for source, target, _, _ in arrows} == joined
-        assert {cell.vertex.name for cell in strip.cells} >= {name for pair in joined for name in pair}
+        assert {cell.vertex.name for cell in row.cells} >= {name for pair in joined for name in pair}
 
 
 def test_graphviz_reads_it() -> None:

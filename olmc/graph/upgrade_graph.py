@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from olmc.golang.ranges import range_or_none
+from olmc.emit.names import clean
 from olmc.golang.semver import tolerant_or_none
 from olmc.load.catalogs.graph import heads as unreplaced
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Candidate
 from olmc.resolve.channels import ChannelError, ordered
+from olmc.resolve.upgrade_path import EDGE_KINDS, EdgeKind, Scale, as_set, members, precedence, scale_of, sources, union
 from olmc.resolve.view import item_of_candidate
-from olmc.review.precedence import Scale, as_set, members, precedence, scale_of, union
 
-__all__ = ["KINDS", "Edge", "Kind", "Lane", "UpgradeGraph", "Vertex", "upgrade_graph", "version_in"]
-
-Kind = Literal["replaces", "skips", "skipRange"]
-KINDS: tuple[Kind, ...] = ("replaces", "skips", "skipRange")
+__all__ = ["ChannelView", "Edge", "UpgradeGraph", "Vertex", "label", "upgrade_graph", "version_in"]
 
 _DEPRECATED = "olm.deprecated"
 _VERSION_IN_NAME = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
@@ -56,11 +53,11 @@ class Edge(NamedTuple):
 
     source: str
     target: str
-    kind: Kind
+    kind: EdgeKind
     channels: tuple[str, ...]
 
 
-class Lane(NamedTuple):
+class ChannelView(NamedTuple):
     """A channel.
 
     `entries` are those that have a bundle, by name, `members` the names of all entries and of those that they mention,
@@ -89,7 +86,7 @@ class UpgradeGraph(NamedTuple):
 
     package: str
     default_channel: str
-    channels: tuple[Lane, ...]
+    channels: tuple[ChannelView, ...]
     versions: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
     deprecated: bool = False
@@ -116,7 +113,7 @@ _Arrows = dict[int, list[int]]
 class _Drawn(NamedTuple):
     """A channel with its edges, and its stranded and skipped versions."""
 
-    lane: Lane
+    view: ChannelView
     arrows: _Arrows
     stranded: int
     skipped: int
@@ -133,7 +130,7 @@ def upgrade_graph(package: Package, channels: Iterable[str] | None = None) -> Up
     return UpgradeGraph(
         package.name,
         package.default_channel,
-        tuple(each.lane for each in drawn),
+        tuple(each.view for each in drawn),
         tuple(_versions(package, ground, chosen, drawn)),
         tuple(_edges(ground, drawn)),
         whole is not None,
@@ -167,6 +164,11 @@ def version_in(name: str) -> str:
     return found[1] if found else ""
 
 
+def label(vertex: Vertex) -> str:
+    """What a version is called in a drawing: the version, else the one in its name, else the name."""
+    return clean(vertex.version or version_in(vertex.name) or vertex.name)
+
+
 def _is_barred(bundle: CatalogBundle) -> bool:
     return any(each.type == _DEPRECATED for each in bundle.properties)
 
@@ -177,14 +179,16 @@ def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
     served = [entry for entry in channel.entries if entry.name in package.bundles]
     order, problem = _order(served, channel)
     tried = [entry for entry in order if not ground.barred >> ground.numbers[entry.name] & 1]
-    arrows = {ground.numbers[e.name]: _sources(e, ground, inside) for e in (served if problem else tried)}
+    arrows = {
+        ground.numbers[e.name]: sources(e, ground.numbers, ground.scale, inside) for e in (served if problem else tried)
+    }
     chosen = {} if problem else _choices([ground.numbers[entry.name] for entry in tried], arrows, inside)
     heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
     into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
     reached = _reached(as_set(ground.numbers[name] for name in heads), into)
     alive = as_set(ground.numbers[entry.name] for entry in served)
     deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
-    lane = Lane(
+    view = ChannelView(
         channel.name,
         channel.name == package.default_channel,
         {entry.name: entry for entry in served},
@@ -197,7 +201,7 @@ def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
         deprecation.message if deprecation else "",
     )
     skipped = as_set(ground.numbers[name] for entry in channel.entries for name in entry.skips if name)
-    return _Drawn(lane, arrows, alive & ~reached if heads else 0, skipped)
+    return _Drawn(view, arrows, alive & ~reached if heads else 0, skipped)
 
 
 def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEntry], str]:
@@ -217,16 +221,6 @@ def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEn
         return [], str(error)
     by_name = {entry.name: entry for entry in served}
     return [by_name[item.name] for item in chain], ""
-
-
-def _sources(entry: ChannelEntry, ground: _Ground, inside: int) -> list[int]:
-    """The versions that upgrade to an entry, by kind of edge; never itself (R-CAT-410, D16)."""
-    others = inside & ~(1 << ground.numbers[entry.name])
-    replaced = as_set([ground.numbers[entry.replaces]] if entry.replaces else [])
-    skipped = as_set(ground.numbers[name] for name in entry.skips if name)
-    skip_range = range_or_none(entry.skip_range)
-    ranged = ground.scale.inside(skip_range) if skip_range is not None else 0
-    return [replaced & others, skipped & others, ranged & others]
 
 
 def _choices(order: Iterable[int], arrows: _Arrows, inside: int) -> dict[int, int]:
@@ -261,9 +255,9 @@ def _versions(package: Package, ground: _Ground, channels: Iterable[Channel], dr
             name,
             bundle.version if bundle is not None else "",
             tuple(entries.get(name, ())),
-            tuple(each.lane.name for each in drawn if name in each.lane.heads),
-            tuple(each.lane.name for each in drawn if each.skipped >> number & 1),
-            tuple(each.lane.name for each in drawn if each.stranded >> number & 1),
+            tuple(each.view.name for each in drawn if name in each.view.heads),
+            tuple(each.view.name for each in drawn if each.skipped >> number & 1),
+            tuple(each.view.name for each in drawn if each.stranded >> number & 1),
             barred or name in messages,
             messages.get(name, ""),
             barred,
@@ -273,10 +267,10 @@ def _versions(package: Package, ground: _Ground, channels: Iterable[Channel], dr
 
 def _edges(ground: _Ground, drawn: list[_Drawn]) -> Iterator[Edge]:
     for target, name in enumerate(ground.names):
-        lanes = [(each.lane.name, each.arrows[target]) for each in drawn if target in each.arrows]
-        for index, kind in enumerate(KINDS):
-            sets = [(channel, arrows[index]) for channel, arrows in lanes if arrows[index]]
+        views = [(each.view.name, each.arrows[target]) for each in drawn if target in each.arrows]
+        for index, kind in enumerate(EDGE_KINDS):
+            sets = [(channel, arrows[index]) for channel, arrows in views if arrows[index]]
             together = tuple(channel for channel, _ in sets)
-            for source in members(union(sources for _, sources in sets)):
-                channels = tuple(c for c, sources in sets if sources >> source & 1) if len(sets) > 1 else together
+            for source in members(union(numbers for _, numbers in sets)):
+                channels = tuple(c for c, numbers in sets if numbers >> source & 1) if len(sets) > 1 else together
                 yield Edge(ground.names[source], name, kind, channels)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 from graph_kit import package
 
-from olmc.review.asked import AskedError
-from olmc.review.graph import UpgradeGraph, upgrade_graph
-from olmc.review.route_text import as_text
-from olmc.review.walk import Walk, lane_named, named, obstacle, route, walk
+from olmc.emit.query_errors import QueryError
+from olmc.graph.paths import Walk, channel_named, obstacle, route, route_text, version_named, walk
+from olmc.graph.upgrade_graph import UpgradeGraph, upgrade_graph
 
 Z_STREAM = ["4.1.0", "4.1.2 > 4.1.0 range >=4.1.0 <4.1.2"]
 
 
 def walked(graph: UpgradeGraph, start: str, goal: str = "", channel: str = "") -> Walk:
-    end = named(graph, goal).name if goal else ""
-    return walk(graph, lane_named(graph, channel), named(graph, start, absent=True), end)
+    end = version_named(graph, goal).name if goal else ""
+    return walk(graph, channel_named(graph, channel), version_named(graph, start, absent=True), end)
 
 
 def hops(found: Walk) -> list[str]:
@@ -43,7 +42,7 @@ def test_z_stream(start: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("start", ["4.1.0-rc1", "4.0.9", "5.0.0", "p.v5.0.0", "nothing"])
 def test_a_version_that_nothing_upgrades_is_unknown(start: str) -> None:
     """T-CAT-9, R-CAT-410: below the range there is no update, so there is nothing to tell of it."""
-    with pytest.raises(AskedError, match=r"^p has no version"):
+    with pytest.raises(QueryError, match=r"^p has no version"):
         walked(upgrade_graph(package({"stable": Z_STREAM})), start)
 
 
@@ -60,7 +59,7 @@ def test_replaces_chain() -> None:
     graph = upgrade_graph(package({"stable": ["0.1.1", "0.1.2 > 0.1.1", "0.1.3 > 0.1.2"]}))
     assert hops(walked(graph, "0.1.1")) == ["0.1.1 replaces 0.1.2", "0.1.2 replaces 0.1.3"]
     assert hops(walked(graph, "0.1.1", "0.1.2")) == ["0.1.1 replaces 0.1.2"]
-    assert walked(graph, "0.1.1", "0.1.1") == Walk("stable", named(graph, "0.1.1"), (), reached=True)
+    assert walked(graph, "0.1.1", "0.1.1") == Walk("stable", version_named(graph, "0.1.1"), (), reached=True)
 
 
 def test_order_of_precedence() -> None:
@@ -87,7 +86,9 @@ def test_circles_are_seen() -> None:
     assert hops(found) == ["1.0.0 replaces 2.0.0", "2.0.0 skipRange 1.0.0"]
     assert found.circles
     assert not found.reached
-    text = as_text(graph, lane_named(graph, ""), route(graph, lane_named(graph, ""), named(graph, "1.0.0")))
+    text = route_text(
+        graph, channel_named(graph, ""), route(graph, channel_named(graph, ""), version_named(graph, "1.0.0"))
+    )
     assert text.splitlines()[-1] == "The upgrades go round in circles: 1.0.0 was installed before"
 
 
@@ -102,7 +103,7 @@ def test_the_other_channels_that_get_there() -> None:
     """R-CAT-410, in each channel by itself."""
     channels = {"a": ["1.0.0", "2.0.0 > 1.0.0"], "b": ["1.0.0", "1.5.0 > 1.0.0"], "c": ["1.0.0", "1.5.0 > 1.0.0"]}
     graph = upgrade_graph(package(channels))
-    found = route(graph, lane_named(graph, ""), named(graph, "1.0.0"), named(graph, "1.5.0"))
+    found = route(graph, channel_named(graph, ""), version_named(graph, "1.0.0"), version_named(graph, "1.5.0"))
     assert (found.walk.reached, [other.channel for other in found.others]) == (False, ["b", "c"])
 
 
@@ -120,15 +121,17 @@ def test_why_nothing_leads_to_a_version(goal: str, expected: str) -> None:
     """R-CAT-402, R-CAT-431."""
     entries = ["1.0.0 > 0.9.0", "1.1.0 > 1.0.0", "1.2.0 > 1.1.0", "1.3.0 > 1.1.0 skips 1.2.0"]
     graph = upgrade_graph(package({"stable": entries, "fast": ["3.0.0"]}, barred=["1.1.0"]))
-    assert obstacle(lane_named(graph, "stable"), named(graph, goal)) == expected
+    assert obstacle(channel_named(graph, "stable"), version_named(graph, goal)) == expected
 
 
 def test_a_channel_that_olm_cant_order_leads_nowhere() -> None:
     """R-CAT-402: its text says why."""
     graph = upgrade_graph(package({"stable": ["1.0.0", "2.0.0"]}))
-    stable = lane_named(graph, "stable")
+    stable = channel_named(graph, "stable")
     assert walked(graph, "1.0.0").hops == ()
-    assert obstacle(stable, named(graph, "2.0.0")).startswith("OLM can't order the channel: a unique replacement chain")
+    assert obstacle(stable, version_named(graph, "2.0.0")).startswith(
+        "OLM can't order the channel: a unique replacement chain"
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,8 +151,8 @@ def test_unknown_versions(wanted: str, expected: str) -> None:
         stable = made.channels["stable"]
         both = stable._replace(entries=(*stable.entries, stable.entries[1]._replace(name=twin.name)))
         made = made._replace(channels={"stable": both}, bundles={**made.bundles, twin.name: twin})
-    with pytest.raises(AskedError) as caught:
-        named(upgrade_graph(made), wanted)
+    with pytest.raises(QueryError) as caught:
+        version_named(upgrade_graph(made), wanted)
     assert str(caught.value) == expected
 
 
@@ -164,6 +167,6 @@ def test_unknown_versions(wanted: str, expected: str) -> None:
 def test_unknown_channels(default: str, wanted: str, expected: str) -> None:
     """R-CAT-430."""
     graph = upgrade_graph(package({"stable": ["1.0.0"]}, default=default))
-    with pytest.raises(AskedError) as caught:
-        lane_named(graph, wanted)
+    with pytest.raises(QueryError) as caught:
+        channel_named(graph, wanted)
     assert str(caught.value) == expected

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from olmc.emit.names import clean
+from olmc.graph.paths import dead_ends
+from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label
 from olmc.model.some import some
-from olmc.review.clean import clean
-from olmc.review.graph import Kind, Lane, UpgradeGraph, Vertex, version_in
-from olmc.review.walk import dead_ends
+from olmc.resolve.upgrade_path import EdgeKind
 
-__all__ = ["MARKS", "Arrow", "Cell", "Mark", "Strip", "label", "strips"]
+__all__ = ["MARKS", "Arrow", "Cell", "ChannelRow", "Mark", "channel_rows"]
 
 Mark = Literal["head", "skipped", "deprecated", "prohibited", "stranded", "missing", "elsewhere"]
 MARKS: dict[Mark, str] = {
@@ -49,17 +50,17 @@ class Arrow(NamedTuple):
 
     source: str
     target: str
-    kind: Kind
+    kind: EdgeKind
     first: bool
 
 
-class Strip(NamedTuple):
+class ChannelRow(NamedTuple):
     """A channel: its name, what is written beside it in a word and in full, its versions in order, arrows by target.
 
     All texts are those of a drawing: `clean`.
     """
 
-    lane: Lane
+    channel: ChannelView
     name: str
     remarks: tuple[str, ...]
     notes: tuple[str, ...]
@@ -67,7 +68,7 @@ class Strip(NamedTuple):
     arrows: tuple[Arrow, ...]
 
 
-def strips(graph: UpgradeGraph, *, all_ranges: bool = False) -> tuple[Strip, ...]:
+def channel_rows(graph: UpgradeGraph, *, all_ranges: bool = False) -> tuple[ChannelRow, ...]:
     """The channels of a graph as they are drawn.
 
     Two versions are joined by one line at most: `replaces` before `skips` before `skipRange`. Of a version's skipRange
@@ -76,26 +77,26 @@ def strips(graph: UpgradeGraph, *, all_ranges: bool = False) -> tuple[Strip, ...
     arrows = _arrows(graph, all_ranges=all_ranges)
     versions = graph.vertices()
     return tuple(
-        Strip(
-            lane,
-            clean(lane.name),
-            tuple(remark for remark, _ in _remarks(lane)),
-            tuple(clean(note) for _, note in _remarks(lane) if note),
-            tuple(_cells(lane, versions)),
-            arrows[lane.name],
+        ChannelRow(
+            channel,
+            clean(channel.name),
+            tuple(remark for remark, _ in _remarks(channel)),
+            tuple(clean(note) for _, note in _remarks(channel) if note),
+            tuple(_cells(channel, versions)),
+            arrows[channel.name],
         )
-        for lane in sorted(graph.channels, key=_rank)
+        for channel in sorted(graph.channels, key=_rank)
     )
 
 
-def _rank(lane: Lane) -> tuple[bool, list[tuple[int, str]]]:
+def _rank(channel: ChannelView) -> tuple[bool, list[tuple[int, str]]]:
     """The default channel first, then by name, with numbers in names taken as numbers."""
-    parts = re.findall(r"([0-9]+)|([^0-9]+)", lane.name)
-    return not lane.is_default, [(int(number[:18] or 0), text) for number, text in parts]
+    parts = re.findall(r"([0-9]+)|([^0-9]+)", channel.name)
+    return not channel.is_default, [(int(number[:18] or 0), text) for number, text in parts]
 
 
 def _arrows(graph: UpgradeGraph, *, all_ranges: bool) -> dict[str, tuple[Arrow, ...]]:
-    firsts = {lane.name: lane.first for lane in graph.channels}
+    firsts = {channel.name: channel.first for channel in graph.channels}
     found: dict[str, dict[tuple[str, str], Arrow]] = {name: {} for name in firsts}
     for source, target, kind, channels in graph.edges:
         for channel in channels:
@@ -105,65 +106,60 @@ def _arrows(graph: UpgradeGraph, *, all_ranges: bool) -> dict[str, tuple[Arrow, 
     return {name: tuple(arrows.values()) for name, arrows in found.items()}
 
 
-def _remarks(lane: Lane) -> Iterator[tuple[str, str]]:
-    if lane.is_default:
+def _remarks(channel: ChannelView) -> Iterator[tuple[str, str]]:
+    if channel.is_default:
         yield "default", ""
-    if lane.deprecated:
-        yield "deprecated", f"{lane.name} is deprecated: {lane.message}" if lane.message else ""
-    if lane.problem:
-        yield "no usable order", f"OLM upgrades nothing in {lane.name}: {lane.problem}"
+    if channel.deprecated:
+        yield "deprecated", f"{channel.name} is deprecated: {channel.message}" if channel.message else ""
+    if channel.problem:
+        yield "no usable order", f"OLM upgrades nothing in {channel.name}: {channel.problem}"
 
 
-def _cells(lane: Lane, versions: Mapping[str, Vertex]) -> Iterator[Cell]:
+def _cells(channel: ChannelView, versions: Mapping[str, Vertex]) -> Iterator[Cell]:
     by_skipped: dict[str, list[str]] = {}
-    for entry in lane.entries.values():
+    for entry in channel.entries.values():
         for name in entry.skips:
             by_skipped.setdefault(name, []).append(entry.name)
-    ends = dead_ends(lane, versions)
-    for name in lane.members:
+    ends = dead_ends(channel, versions)
+    for name in channel.members:
         vertex = versions[name]
-        notes = _notes(lane, vertex, by_skipped.get(name, ()), ends.get(name, ()))
-        yield Cell(vertex, label(vertex), tuple(_marks(lane, vertex)), tuple(map(clean, notes)))
+        notes = _notes(channel, vertex, by_skipped.get(name, ()), ends.get(name, ()))
+        yield Cell(vertex, label(vertex), tuple(_marks(channel, vertex)), tuple(map(clean, notes)))
 
 
-def label(vertex: Vertex) -> str:
-    """What a version is called in a drawing: the version, else the one in its name, else the name."""
-    return clean(vertex.version or version_in(vertex.name) or vertex.name)
-
-
-def _marks(lane: Lane, vertex: Vertex) -> Iterator[Mark]:
-    if vertex.name in lane.heads:
+def _marks(channel: ChannelView, vertex: Vertex) -> Iterator[Mark]:
+    if vertex.name in channel.heads:
         yield "head"
     if vertex.missing:
         yield "missing"
-    elif lane.name not in vertex.channels:
+    elif channel.name not in vertex.channels:
         yield "elsewhere"
-    elif lane.name in vertex.skipped:
+    elif channel.name in vertex.skipped:
         yield "skipped"
     if vertex.barred:
         yield "prohibited"
     elif vertex.deprecated:
         yield "deprecated"
-    if lane.name in vertex.stranded:
+    if channel.name in vertex.stranded:
         yield "stranded"
 
 
-def _notes(lane: Lane, vertex: Vertex, skipping: Sequence[str], ends: Iterable[str]) -> Iterator[str]:
+def _notes(channel: ChannelView, vertex: Vertex, skipping: Sequence[str], ends: Iterable[str]) -> Iterator[str]:
     yield vertex.name
-    if vertex.name in lane.heads:
-        yield f"head of {lane.name}"
+    if vertex.name in channel.heads:
+        yield f"head of {channel.name}"
     if vertex.missing:
         yield "the catalog has no bundle of it"
-    elif lane.name not in vertex.channels:
-        yield f"not in {lane.name}, only in {', '.join(vertex.channels) or 'no channel drawn here'}"
-    elif lane.name in vertex.skipped:
+    elif channel.name not in vertex.channels:
+        yield f"not in {channel.name}, only in {', '.join(vertex.channels) or 'no channel drawn here'}"
+    elif channel.name in vertex.skipped:
         yield f"skipped by {some(skipping, _MOST)}: OLM never upgrades to it"
     if vertex.deprecated:
         yield f"deprecated: {vertex.message}" if vertex.message else "deprecated"
     if vertex.barred:
         yield "OLM never installs it (property olm.deprecated)"
-    if lane.name in vertex.stranded:
+    if channel.name in vertex.stranded:
         yield "stranded: its upgrades never lead to the head of the channel"
         yield from (f"no way on to {text}" for text in islice(ends, _MOST))
-    if vertex.name in lane.first:
-        yield f"OLM upgrades it to {lane.first[vertex.name]}"
+    if vertex.name in channel.first:
+        yield f"OLM upgrades it to {channel.first[vertex.name]}"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from olmc.graph.channel_view import Arrow, ChannelRow
 from olmc.model.some import some
-from olmc.review.graph import Kind
-from olmc.review.graph_drawn import Arrow, Strip
+from olmc.resolve.upgrade_path import EdgeKind
 
 __all__ = [
     "BOX_HEIGHT",
@@ -61,7 +61,7 @@ class Line(NamedTuple):
     """A line, or several to one version: the data of an SVG path that ends in the arrow's tip."""
 
     path: str
-    kind: Kind
+    kind: EdgeKind
     first: bool
     title: str
 
@@ -102,15 +102,15 @@ def depth(count: int) -> float:
     return _NEAREST + _TRACK * (count - 1) + _CORNER if count else 0
 
 
-def pieces_of(strip: Strip, columns: Mapping[str, Column]) -> Iterator[Piece]:
+def pieces_of(row: ChannelRow, columns: Mapping[str, Column]) -> Iterator[Piece]:
     """The lines of a channel between its boxes, cut into bands; those to the same version for the same reason are one.
 
     `columns` are the places that the boxes take.
     """
-    labels = {cell.vertex.name: cell.label for cell in strip.cells}
-    places = {cell.vertex.name: number for number, cell in enumerate(strip.cells)}
-    grouped: dict[tuple[str, Kind, bool, bool, bool], list[Arrow]] = {}
-    for arrow in strip.arrows:
+    labels = {cell.vertex.name: cell.label for cell in row.cells}
+    places = {cell.vertex.name: number for number, cell in enumerate(row.cells)}
+    grouped: dict[tuple[str, EdgeKind, bool, bool, bool], list[Arrow]] = {}
+    for arrow in row.arrows:
         steps = places[arrow.target] - places[arrow.source]
         key = (arrow.target, arrow.kind, arrow.first, steps > 0, steps == 1)
         grouped.setdefault(key, []).append(arrow)

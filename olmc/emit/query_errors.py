@@ -13,13 +13,13 @@ _SHORT = 4
 """Of so few letters two that changed places are much."""
 
 
-class AskedError(ValueError):
+class QueryError(ValueError):
     """A question that can't be answered as it stands; the message says why, and what would be a better one."""
 
 
-def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> AskedError:
+def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> QueryError:
     """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
     names = list(dict.fromkeys(known))
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {some(names, _MOST)}." if names else "There is none at all."
-    return AskedError(printable(f"{problem}. {f'Did you mean {best}?' if best else there}"))
+    return QueryError(printable(f"{problem}. {f'Did you mean {best}?' if best else there}"))
