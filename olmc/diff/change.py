@@ -103,7 +103,7 @@ class ChangeKind(Generic[_Values]):
     """A kind of change. Called with an object and the values of the kind it gives the change.
 
     `group` is None where the object decides on it, `type` where the values `old` and `new` do. `fields` are the names
-    of the values. A value called `severity` is one that only the place of the change can tell.
+    of the values. A value called `severity` is one that depends on the place of the change.
     """
 
     name: str

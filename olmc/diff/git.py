@@ -57,11 +57,11 @@ class _Entry(NamedTuple):
     path: str
 
 
-def as_revision(asked: str) -> Revision | None:
+def as_revision(side: str) -> Revision | None:
     """The revision that a side names, None for a path. A colon in braces (`main@{10:30}`) is part of the revision."""
-    if not asked.startswith(_PREFIX):
+    if not side.startswith(_PREFIX):
         return None
-    rest, depth = asked.removeprefix(_PREFIX), 0
+    rest, depth = side.removeprefix(_PREFIX), 0
     for number, char in enumerate(rest):
         depth += (char == "{") - (char == "}")
         if char == ":" and not depth:
@@ -69,46 +69,48 @@ def as_revision(asked: str) -> Revision | None:
     return Revision(rest, None)
 
 
-def write_tree(asked: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
     None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
     does not have is an empty folder. Raises GitError.
     """
-    path = asked.path or ""
-    if asked.ref.startswith("-") or not asked.ref:
-        report.add(rules.UNKNOWN_REF.finding(None, ref=asked.ref or "revision without a name", hint=_hint(asked.ref)))
+    path = revision.path or ""
+    # To git, a revision that begins with a dash would be an option.
+    if revision.ref.startswith("-") or not revision.ref:
+        ref = revision.ref or "revision without a name"
+        report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
         return None
-    commit = _parsed(f"{asked.ref}^{{tree}}")
+    commit = _object_name(f"{revision.ref}^{{tree}}")
     if commit is None:
-        report.add(rules.UNKNOWN_REF.finding(None, ref=asked.ref, hint=_hint(asked.ref)))
+        report.add(rules.UNKNOWN_REF.finding(None, ref=revision.ref, hint=_hint(revision.ref)))
         return None
-    found = _parsed(f"{asked.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
+    obj = _object_name(f"{revision.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
     name = path.rstrip("/").rpartition("/")[2] or "repository"
     place = target / (name if _is_plain(name) else "folder")
-    if found is None:
+    if obj is None:
         if not may_be_absent:
-            report.add(rules.UNKNOWN_PATH.finding(None, ref=asked.ref, path=path))
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
             return None
         place.mkdir()
         return place
-    if _git("cat-file", "-t", found).strip() == b"blob":
-        _write_files([_Entry("100644", found, 0, place.name)], target, asked, report)
+    if _git("cat-file", "-t", obj).strip() == b"blob":
+        _write_files([_Entry("100644", obj, 0, place.name)], target, revision, report)
         return place
     place.mkdir()
-    entries = _entries(found, asked, report)
-    _write_files([each for each in entries if each.mode not in (_LINK, _SUBMODULE)], place, asked, report)
-    _write_links([each for each in entries if each.mode == _LINK], place)
+    entries = _entries(obj, revision, report)
+    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], place, revision, report)
+    _write_links([entry for entry in entries if entry.mode == _LINK], place)
     return place
 
 
-def submodules(asked: Revision) -> Iterator[LeftOut]:
+def submodules(revision: Revision) -> Iterator[LeftOut]:
     """The submodules that a revision has at its path, as what is left out of it; raises GitError."""
-    path = (asked.path or "").rstrip("/")
-    tree = _parsed(f"{asked.ref}:{path}" if path not in ("", ".") else f"{asked.ref}^{{tree}}")
-    for each in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
-        if each.mode == _SUBMODULE:
-            yield LeftOut(Location(each.path), Reason.SUBMODULE, (), each.name, "what is in the submodule")
+    path = (revision.path or "").rstrip("/")
+    tree = _object_name(f"{revision.ref}:{path}" if path not in ("", ".") else f"{revision.ref}^{{tree}}")
+    for entry in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
+        if entry.mode == _SUBMODULE:
+            yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, "what is in the submodule")
 
 
 def folder_here() -> str:
@@ -123,17 +125,17 @@ def top_of() -> Path | None:
     return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
 
 
-def _entries(tree: str, asked: Revision, report: Report) -> list[_Entry]:
+def _entries(tree: str, revision: Revision, report: Report) -> list[_Entry]:
     """The files, links and submodules below a tree; those that can't be written are reported and left out."""
-    found = []
-    for each in _entries_of(tree):
-        if not _is_plain(each.path):
-            report.add(rules.ODD_PATH.finding(None, ref=asked.ref, path=ascii(each.path)))
-        elif each.mode == _SUBMODULE:
-            report.add(rules.SUBMODULE.finding(Location(each.path), path=each.path, ref=asked.ref))
-        elif not _is_hidden(each.path) or each.path.endswith(SUFFIXES):  # of hidden folders only that they are there
-            found.append(each)
-    return found
+    entries = []
+    for entry in _entries_of(tree):
+        if not _is_plain(entry.path):
+            report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
+        elif entry.mode == _SUBMODULE:
+            report.add(rules.SUBMODULE.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        elif not _is_hidden(entry.path) or entry.path.endswith(SUFFIXES):  # of hidden folders only that they are there
+            entries.append(entry)
+    return entries
 
 
 def _entries_of(tree: str) -> Iterator[_Entry]:
@@ -153,25 +155,25 @@ def _is_plain(path: str) -> bool:
     return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
 
 
-def _write_files(entries: Sequence[_Entry], target: Path, asked: Revision, report: Report) -> None:
+def _write_files(entries: Sequence[_Entry], target: Path, revision: Revision, report: Report) -> None:
     """Write files; of those that nobody would read because of their size only that."""
-    for each in entries:
-        if each.size > MAX_FILE_BYTES:
-            place = _made(target, each.path)
+    for entry in entries:
+        if entry.size > MAX_FILE_BYTES:
+            place = _new_path(target, entry.path)
             place.touch()
-            os.truncate(place, each.size)
-    for each, content in _contents([each for each in entries if each.size <= MAX_FILE_BYTES]):
-        if content.startswith(_LFS) and each.path.endswith(SUFFIXES) and not _is_hidden(each.path):
-            report.add(rules.LFS_POINTER.finding(Location(each.path), path=each.path, ref=asked.ref))
-        _made(target, each.path).write_bytes(content)
+            os.truncate(place, entry.size)
+    for entry, content in _contents([entry for entry in entries if entry.size <= MAX_FILE_BYTES]):
+        if content.startswith(_LFS) and entry.path.endswith(SUFFIXES) and not _is_hidden(entry.path):
+            report.add(rules.LFS_POINTER.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        _new_path(target, entry.path).write_bytes(content)
 
 
 def _write_links(entries: Sequence[_Entry], target: Path) -> None:
     """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
-    for each, content in _contents(entries):
+    for entry, content in _contents(entries):
         if not content or b"\0" in content:
-            raise GitError(f"{each.path} is a link to nothing")
-        _made(target, each.path).symlink_to(os.fsdecode(content))
+            raise GitError(f"{entry.path} is a link to nothing")
+        _new_path(target, entry.path).symlink_to(os.fsdecode(content))
 
 
 def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
@@ -179,12 +181,12 @@ def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
     if not entries:
         return
     with tempfile.TemporaryFile() as names:
-        names.write("".join(f"{each.name}\n" for each in entries).encode("ascii"))
+        names.write("".join(f"{entry.name}\n" for entry in entries).encode("ascii"))
         names.seek(0)
-        with _started(["cat-file", "--batch"], names) as process:
+        with _start(["cat-file", "--batch"], names) as process:
             assert process.stdout is not None
-            for each in entries:
-                yield each, _blob(process.stdout, each)
+            for entry in entries:
+                yield entry, _blob(process.stdout, entry)
 
 
 def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
@@ -196,7 +198,7 @@ def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
     return content
 
 
-def _made(target: Path, path: str) -> Path:
+def _new_path(target: Path, path: str) -> Path:
     """The place of a file that does not exist yet, with the folders above it."""
     place = target / path
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +207,7 @@ def _made(target: Path, path: str) -> Path:
     return place
 
 
-def _parsed(text: str) -> str | None:
+def _object_name(text: str) -> str | None:
     """The name of the object that a text means to git, None if it means nothing."""
     try:
         return _git("rev-parse", "--verify", "--quiet", text).decode("ascii").strip()
@@ -228,15 +230,15 @@ def _hint(ref: str) -> str:
 
 def _git(*arguments: str) -> bytes:
     """What a git command prints; GitError with its message and its exit code."""
-    with _started(arguments, subprocess.DEVNULL) as process:
-        out, said = process.communicate()
+    with _start(arguments, subprocess.DEVNULL) as process:
+        out, errors = process.communicate()
     if process.returncode:
-        lines = said.decode("utf-8", "replace").strip().splitlines()
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
         raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", process.returncode)
     return out
 
 
-def _started(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -40,7 +40,7 @@ __all__ = ["Block", "as_html", "beside"]
 
 
 class _Piece(NamedTuple):
-    """A piece of a sentence; `quoted` if it comes from the input."""
+    """A piece of a message; `quoted` if it comes from the input."""
 
     text: str
     quoted: bool
@@ -164,7 +164,7 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def _picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.graph.channel_view import channel_rows
+    from olmc.graph.channel_rows import channel_rows
     from olmc.graph.svg import as_svg
     from olmc.graph.upgrade_graph import upgrade_graph
 

@@ -31,7 +31,7 @@ IMAGE_VARIABLE = "RELATED_IMAGE_"
 """How the variables begin by which an operator is told which images to use."""
 
 SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
-"""The fields of a Subscription that changes of versions tell."""
+"""The fields of a Subscription that changes of versions are about."""
 
 _CONDITION_VARIABLE = "OPERATOR_CONDITION_NAME"
 
@@ -73,7 +73,7 @@ class Pair(NamedTuple):
 
 
 def folded_kind(obj: KubernetesObject) -> str:
-    """What kind of noise an object is, "" if it is none: these are derived from others, and said with them."""
+    """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
     if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
         return ""
     kind = obj.get("kind")
@@ -284,7 +284,7 @@ def _container(container: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_said_elsewhere(variable: Mapping[str, Any]) -> bool:
-    """Whether a variable has the name of the CSV, or an image, which is told with the images."""
+    """Whether a variable has the name of the CSV, or an image, which is a change of images."""
     name = text(variable.get("name"))
     return name == _CONDITION_VARIABLE or (name.startswith(IMAGE_VARIABLE) and text(variable.get("value")) != "")
 

@@ -73,19 +73,19 @@ def is_copy(csv: KubernetesObject) -> bool:
 
 def operators(objects: Iterable[KubernetesObject]) -> dict[Name, Operator]:
     """The CSVs among objects that are no copies, by namespace and name."""
-    found = {}
+    by_name = {}
     for obj in objects:
         if identity(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
             namespace = text(mapping(obj.get("metadata")).get("namespace"))
             operator = Operator(namespace, _package_of(obj), obj)
-            found[Name(namespace, operator.name)] = operator
-    return found
+            by_name[Name(namespace, operator.name)] = operator
+    return by_name
 
 
-def heads(found: Mapping[Name, Operator]) -> dict[Name, Operator]:
+def heads(installed: Mapping[Name, Operator]) -> dict[Name, Operator]:
     """By namespace and package the CSV that no other one of them replaces; the last by name where there are several."""
     by_package: dict[Name, list[Operator]] = {}
-    for operator in found.values():
+    for operator in installed.values():
         by_package.setdefault(Name(operator.namespace, operator.package), []).append(operator)
     return {name: _head(rivals) for name, rivals in sorted(by_package.items())}
 
@@ -97,7 +97,7 @@ def _head(rivals: Sequence[Operator]) -> Operator:
 
 
 def not_installed(
-    found: Mapping[Name, Operator], objects: Iterable[KubernetesObject]
+    installed: Mapping[Name, Operator], objects: Iterable[KubernetesObject]
 ) -> dict[tuple[str, str, str], KubernetesObject]:
     """The Deployments that the newest CSVs ask for and that are not there, by namespace, package and name.
 
@@ -105,13 +105,13 @@ def not_installed(
     """
     there = {identity(obj) for obj in objects if obj.get("kind") == "Deployment"}
     missing = {}
-    for name, operator in heads(found).items():
+    for name, operator in heads(installed).items():
         strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
-        for each in mappings(strategy.get("deployments")):
-            metadata = {"name": text(each.get("name")), "namespace": operator.namespace}
-            made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": each.get("spec")}
-            if identity(made) not in there:
-                missing[name.namespace, name.name, metadata["name"]] = made
+        for spec in mappings(strategy.get("deployments")):
+            metadata = {"name": text(spec.get("name")), "namespace": operator.namespace}
+            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec.get("spec")}
+            if identity(deployment) not in there:
+                missing[name.namespace, name.name, metadata["name"]] = deployment
     return missing
 
 
@@ -125,9 +125,10 @@ def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:
 
 
 def _package_of(csv: KubernetesObject) -> str:
-    for each in properties_of(csv):
-        if each.get("type") == "olm.package" and text(mapping(each.get("value")).get("packageName")):
-            return text(mapping(each.get("value"))["packageName"])
+    # In the order of certainty: what OLM wrote when it installed the CSV, what it labels components with, the name.
+    for prop in properties_of(csv):
+        if prop.get("type") == "olm.package" and text(mapping(prop.get("value")).get("packageName")):
+            return text(mapping(prop.get("value"))["packageName"])
     metadata = mapping(csv.get("metadata"))
     ending = f".{text(metadata.get('namespace'))}"
     for label in sorted(mapping(metadata.get("labels"))):

@@ -60,28 +60,29 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[Name, Operator])
     for the OperatorCondition of a CSV is that for the condition of its package.
     """
     rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if identity(obj).group == RBAC]
-    found = permissions(rendered)
-    of_groups = {each.identity.name for each in rendered if _is_of_a_group(each)}
+    granted = permissions(rendered)
+    of_groups = {role.identity.name for role in rendered if _is_of_a_group(role)}
     rules: dict[Holder, dict[PolicyRule, None]] = {}
-    for grant in (*found.grants, *found.gains):
+    for grant in (*granted.grants, *granted.gains):
+        # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
         if grant.subject.kind != "ClusterRole" or grant.subject.name not in of_groups:
             scope = WHERE_BOUND if grant.namespace is None else grant.namespace
             rules.setdefault(Holder(_known(grant.subject), scope), {})[grant.rule] = None
-    for holder, rule in _of_unbound(rendered, found):
+    for holder, rule in _of_unbound(rendered, granted):
         rules.setdefault(holder, {})[rule] = None
-    return Access({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, found))
+    return Access({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
 
 
-def _is_of_a_group(found: Rendered) -> bool:
+def _is_of_a_group(rendered: Rendered) -> bool:
     """Whether OLM made a role for an OperatorGroup: it has what admin, edit and view have, whatever it is called.
 
     The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
     """
-    labels = mapping(mapping(found.object.get("metadata")).get("labels"))
-    selectors = mappings(mapping(found.object.get("aggregationRule")).get("clusterRoleSelectors"))
+    labels = mapping(mapping(rendered.object.get("metadata")).get("labels"))
+    selectors = mappings(mapping(rendered.object.get("aggregationRule")).get("clusterRoleSelectors"))
     keys = (text(key) for selector in selectors for key in mapping(selector.get("matchLabels")))
     by_label = labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
-    return found.identity.kind == "ClusterRole" and by_label
+    return rendered.identity.kind == "ClusterRole" and by_label
 
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> KubernetesObject:
@@ -100,21 +101,21 @@ def _known(subject: Subject) -> Identity:
     return Identity("" if subject.kind == ACCOUNT else RBAC, subject.kind, subject.namespace, subject.name)
 
 
-def _of_unbound(rendered: Iterable[Rendered], found: Permissions) -> Iterator[tuple[Holder, PolicyRule]]:
+def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[tuple[Holder, PolicyRule]]:
     """The rules of roles that no binding names and no other role aggregates."""
-    used = {grant.role for grant in found.grants} | {grant.source for grant in (*found.grants, *found.gains)}
-    for each in rendered:
-        known = each.identity
-        if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(each):
-            for rule in mappings(each.object.get("rules")):
+    used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
+    for role in rendered:
+        known = role.identity
+        if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
+            for rule in mappings(role.object.get("rules")):
                 yield from ((Holder(known, WHERE_BOUND), part) for part in policy_rules(rule))
 
 
-def _unknown_roles(rendered: Iterable[Rendered], found: Permissions) -> dict[Holder, tuple[str, ...]]:
+def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[Holder, tuple[str, ...]]:
     """By holder the roles that bindings name, and that are neither here nor in every cluster."""
-    bindings = {each.identity: each.object for each in rendered}
+    bindings = {binding.identity: binding.object for binding in rendered}
     roles: dict[Holder, list[str]] = {}
-    for binding, role in found.dangling:
+    for binding, role in granted.dangling:
         namespace = namespace_of(binding)
         for subject in subjects(bindings[binding], namespace):
             roles.setdefault(Holder(_known(subject), namespace), []).append(str(role))
@@ -137,8 +138,9 @@ def permission_changes(old: Access, new: Access) -> Iterator[Change]:
 def _gained(old: Access, new: Access) -> Iterator[tuple[Holder, PolicyRule]]:
     """What holders may do in `new` and not in `old`, in as few rules as it takes.
 
-    What is gained in the whole cluster is not told once more for a namespace.
+    What is gained in the whole cluster is not gained once more for a namespace.
     """
+    # The widest rules first: what is left of the others is then what they really add.
     for holder in sorted(new.rules):
         known = [*old.granted(holder), *new.everywhere(holder)]
         left: list[PolicyRule] = []

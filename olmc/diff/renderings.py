@@ -59,16 +59,16 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     """
     if not path.is_dir():
         return _file(path, report)
-    found = Report()
-    folder = scan(path, found)
+    problems = Report()
+    folder = scan(path, problems)
     if _holds_workspace(folder):
         return None
-    texts = _texts(path, folder, found)
+    texts = _texts(path, folder, problems)
     if not any(text.startswith(GENERATED) for text in texts.values()):
         ours = [text for text in texts.values() if _OLM_INPUT.search(text)]
         if any(map(_CATALOG.search, texts.values())) or (ours and not any(map(_STATUS.search, ours))):
             return None
-    for diagnostic in found:
+    for diagnostic in problems:
         report.add(diagnostic)
     return texts
 
@@ -107,16 +107,16 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
 
     Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
     """
-    found: dict[Identity, KubernetesObject] = {}
+    objects: dict[Identity, KubernetesObject] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
     scopes = crd_scopes(obj for _, obj in written)
     for path, each in written:
         obj = in_its_scope(each, scopes)
         known = identity(obj)
-        if known in found and found[known] != obj:
+        if known in objects and objects[known] != obj:
             report.add(rules.TWICE.finding(Location(path), identity=known))
-        found[known] = obj
-    return tuple(found.values())
+        objects[known] = obj
+    return tuple(objects.values())
 
 
 def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[KubernetesObject]:
@@ -126,13 +126,13 @@ def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[K
     """
     parts = documents_in(text)
     unread = list(dict.fromkeys(part for part in parts if part not in memory))
-    told = Report()
-    documents = read(path, "---\n".join(("", *unread)), told) if unread else []
-    found = [_objects_of([document], told) for document in documents]
-    if told.found or len(found) != len(unread):
+    problems = Report()
+    documents = read(path, "---\n".join(("", *unread)), problems) if unread else []
+    objects = [_objects_of([document], problems) for document in documents]
+    if problems.found or len(objects) != len(unread):
         yield from _objects_of(read(path, text, report), report)
         return
-    memory.update(zip(unread, found, strict=True))
+    memory.update(zip(unread, objects, strict=True))
     for part in parts:
         yield from memory[part]
 

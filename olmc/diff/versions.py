@@ -77,6 +77,7 @@ def _edges(operator: Operator) -> dict[str, str]:
 
 def _phase(known: Identity, old: Operator | None, new: Operator) -> Iterator[Change]:
     was, now = old.phase if old is not None else "", new.phase
+    # That a new operator works is no news, and what was rendered without a status has no phase to compare.
     if now and was != now and (was or now != "Succeeded"):
         status = mapping(new.csv.get("status"))
         yield kinds.phase_changed(known, was, now, text(status.get("reason")), text(status.get("message")))
@@ -172,6 +173,7 @@ def _path_by_plans(old: str, new: str, replaced: Mapping[str, str]) -> UpgradePa
     """The hops that the InstallPlans made; None when they don't lead from the one to the other."""
     hops: list[UpgradeHop] = []
     current = new
+    # Anybody may write plans, and such that replace each other in circles: there are no more hops than plans.
     while current != old and replaced.get(current) and len(hops) <= len(replaced):
         hops.append(UpgradeHop(replaced[current], current, "replaces"))
         current = replaced[current]

@@ -53,6 +53,7 @@ def image_changes(pair: Pair) -> Iterator[Change]:
 
 def without_repetitions(changes: Iterable[Change]) -> list[Change]:
     """Changes without those of related images of a CSV that a workload of its namespace has as well."""
+    # OLM takes the Deployments out of the CSV, so that most of its images are in both; once is enough.
     every = list(changes)
     images = [change for change in every if change.kind is kinds.image_changed]
     of_workloads = {_moved_image(change) for change in images if change.identity.kind != CSV}
@@ -104,6 +105,7 @@ def _changes(identity: Identity, delta: Delta) -> Iterator[Change]:
         case ("containers" | "initContainers", Item(name), "env"):
             yield from _whole_environment(identity, name, delta)
         case ("containers" | "initContainers", Item(name), "args" | "command" as field):
+            # What only moved comes in as neither added nor removed; of an argument given twice each counts.
             old, new = Counter(_texts(delta.old)), Counter(_texts(delta.new))
             added, removed = tuple((new - old).elements()), tuple((old - new).elements())
             yield kinds.arguments_changed(identity, name, field, added, removed)

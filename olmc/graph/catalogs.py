@@ -84,14 +84,14 @@ def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "")
     names = [catalog.name for catalog in catalogs]
     if name and name not in names:
         raise not_found(f"There is no catalog {name}", name, names)
-    asked = [catalog for catalog in catalogs if name in ("", catalog.name)]
-    having = [catalog for catalog in asked if package in catalog.packages]
+    named = [catalog for catalog in catalogs if name in ("", catalog.name)]
+    having = [catalog for catalog in named if package in catalog.packages]
     if len(having) > 1:
         several = ", ".join(catalog.name for catalog in having)
         raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
     if not having:
         where = f"Catalog {name} has no" if name else "There is no"
-        raise not_found(f"{where} package {package}", package, (known for each in asked for known in each.packages))
+        raise not_found(f"{where} package {package}", package, (known for each in named for known in each.packages))
     return having[0]
 
 

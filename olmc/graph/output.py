@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.emit.names import clean, json_text
 from olmc.graph.catalogs import NamedCatalog
-from olmc.graph.channel_view import MARKS, Cell, ChannelRow, channel_rows
+from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, channel_rows
 from olmc.graph.paths import Route, Walk, channel_named, route, route_text, version_named
 from olmc.graph.svg import as_svg
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, upgrade_graph
@@ -68,7 +68,7 @@ _DOT_ARROWS: dict[EdgeKind, str] = {"replaces": "solid", "skips": "dashed", "ski
 
 
 class GraphOutput(NamedTuple):
-    """A text for stdout, whether what was asked for holds, and what else a person should know, or ""."""
+    """A text for stdout, whether the upgrade in question is possible, and what else a person should know, or ""."""
 
     text: str
     holds: bool = True

@@ -112,15 +112,15 @@ def route(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: Vertex
     if mine.reached:
         return Route(mine, goal)
     walks = (walk(graph, other, start, goal.name) for other in graph.channels if other.name != channel.name)
-    return Route(mine, goal, tuple(each for each in walks if each.reached))
+    return Route(mine, goal, tuple(other for other in walks if other.reached))
 
 
 def channel_named(graph: UpgradeGraph, name: str) -> ChannelView:
     """The channel `name`, or the default channel for ""; QueryError."""
     wanted = name or graph.default_channel
-    found = next((channel for channel in graph.channels if channel.name == wanted), None)
-    if found is not None:
-        return found
+    channel = next((channel for channel in graph.channels if channel.name == wanted), None)
+    if channel is not None:
+        return channel
     problem = f"{graph.package} has no channel {wanted}" if wanted else f"{graph.package} has no default channel"
     raise not_found(problem, wanted, (channel.name for channel in graph.channels))
 
@@ -175,13 +175,13 @@ def obstacle(channel: ChannelView, goal: Vertex) -> str:
 def dead_ends(channel: ChannelView, versions: Mapping[str, Vertex]) -> dict[str, list[str]]:
     """By name the entries of a channel that replace or skip it, but that OLM never upgrades to, with the reason."""
     candidates = set(channel.candidates)
-    found: dict[str, list[str]] = {}
+    ends: dict[str, list[str]] = {}
     for entry in channel.entries.values():
         if entry.name not in candidates:
             text = f"{entry.name}: {obstacle(channel, versions[entry.name])}"
             for name in filter(None, dict.fromkeys((entry.replaces, *entry.skips))):
-                found.setdefault(name, []).append(text)
-    return found
+                ends.setdefault(name, []).append(text)
+    return ends
 
 
 def route_text(graph: UpgradeGraph, channel: ChannelView, route: Route) -> str:

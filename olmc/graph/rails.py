@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from olmc.graph.channel_view import Arrow, ChannelRow
+from olmc.graph.channel_rows import Arrow, ChannelRow
 from olmc.model.some import some
 from olmc.resolve.upgrade_path import EdgeKind
 
@@ -146,15 +146,15 @@ def tracks(pieces: Iterable[Piece], page: Page) -> list[tuple[Piece, int]]:
     rails.sort(key=lambda rail: (rail[1] - rail[0], rail[0]))
     numbers = {x: number for number, x in enumerate(sorted({x for low, high, _ in rails for x in (low, high)}))}
     taken: list[int] = []
-    found = []
+    on_tracks = []
     for low, high, piece in rails:
         columns = (1 << numbers[high]) - (1 << numbers[low])
         track = next((number for number, mask in enumerate(taken) if not mask & columns), len(taken))
         if track == len(taken):
             taken.append(0)
         taken[track] |= columns
-        found.append((piece, track))
-    return found
+        on_tracks.append((piece, track))
+    return on_tracks
 
 
 def _ends(piece: Piece, page: Page) -> tuple[float, float]:

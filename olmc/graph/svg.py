@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from olmc.emit.names import clean
-from olmc.graph.channel_view import MARKS, Cell, ChannelRow, Mark
+from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, Mark
 from olmc.graph.rails import BOX_HEIGHT, Column, Line, Page, Piece, Tag, depth, is_below, line_of, pieces_of, tracks
 from olmc.graph.upgrade_graph import UpgradeGraph
 from olmc.resolve.upgrade_path import EDGE_KINDS, EdgeKind
@@ -184,10 +184,10 @@ def _place(cell: Cell, page: Page) -> Column:
 
 
 def _by_band(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
-    found: dict[int, list[Piece]] = {}
+    by_band: dict[int, list[Piece]] = {}
     for piece in pieces:
-        found.setdefault(piece.band, []).append(piece)
-    return found
+        by_band.setdefault(piece.band, []).append(piece)
+    return by_band
 
 
 def _fill(
@@ -234,7 +234,7 @@ def _page(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> Page:
     widths = dict(_widths(graph, drawn))
     names = max((len(shortened(channel.name, _WIDEST_NAME)) for channel in drawn), default=0)
     left = MARGIN + max(names * _NAME_CHARACTER, 16 * _SMALL_CHARACTER) + 16
-    bands = min(_broken(widths), key=lambda each: _misshapen(each, widths, drawn), default=[])
+    bands = min(_broken(widths), key=lambda bands: _misshapen(bands, widths, drawn), default=[])
     columns: dict[str, Column] = {}
     right = left
     for number, band in enumerate(bands):
@@ -256,11 +256,11 @@ def _broken(widths: Mapping[str, float]) -> Iterator[_Bands]:
         room = total / count
         if count > 1 and room < _LEAST_ROOM:
             return
-        found = _filled(widths, room)
-        while len(found) > count:  # columns don't add up to a band exactly
+        bands = _filled(widths, room)
+        while len(bands) > count:  # columns don't add up to a band exactly
             room *= 1.03
-            found = _filled(widths, room)
-        yield found
+            bands = _filled(widths, room)
+        yield bands
 
 
 def _filled(widths: Mapping[str, float], room: float) -> _Bands:
@@ -285,8 +285,8 @@ def _misshapen(bands: _Bands, widths: Mapping[str, float], drawn: Sequence[Chann
 
 def _widths(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> Iterator[tuple[str, float]]:
     """The versions in order, each with the width of its widest box."""
-    found: dict[str, float] = {}
+    widths: dict[str, float] = {}
     for channel in drawn:
         for cell in channel.cells:
-            found[cell.vertex.name] = max(found.get(cell.vertex.name, 0), _width(cell))
-    return ((vertex.name, found[vertex.name]) for vertex in graph.versions if vertex.name in found)
+            widths[cell.vertex.name] = max(widths.get(cell.vertex.name, 0), _width(cell))
+    return ((vertex.name, widths[vertex.name]) for vertex in graph.versions if vertex.name in widths)

@@ -97,7 +97,7 @@ class UpgradeGraph(NamedTuple):
         return {vertex.name: vertex for vertex in self.versions}
 
 
-class _Ground(NamedTuple):
+class _Versions(NamedTuple):
     """What all channels stand on: the names in order, their numbers, the versions; sets of numbers as integers."""
 
     names: tuple[str, ...]
@@ -110,7 +110,7 @@ _Arrows = dict[int, list[int]]
 """By target the sources of each kind of edge, as sets."""
 
 
-class _Drawn(NamedTuple):
+class _ChannelGraph(NamedTuple):
     """A channel with its edges, and its stranded and skipped versions."""
 
     view: ChannelView
@@ -124,32 +124,32 @@ def upgrade_graph(package: Package, channels: Iterable[str] | None = None) -> Up
     wanted = package.channels.keys() if channels is None else set(channels)
     chosen = [channel for name, channel in sorted(package.channels.items()) if name in wanted]
     chosen.sort(key=lambda channel: channel.name != package.default_channel)
-    ground = _ground(package, chosen)
-    drawn = [_channel(channel, package, ground) for channel in chosen]
-    whole = next((each for each in package.deprecations if each.schema == "olm.package"), None)
+    known = _versions_of(package, chosen)
+    graphs = [_channel(channel, package, known) for channel in chosen]
+    deprecation = next((each for each in package.deprecations if each.schema == "olm.package"), None)
     return UpgradeGraph(
         package.name,
         package.default_channel,
-        tuple(each.view for each in drawn),
-        tuple(_versions(package, ground, chosen, drawn)),
-        tuple(_edges(ground, drawn)),
-        whole is not None,
-        whole.message if whole else "",
+        tuple(graph.view for graph in graphs),
+        tuple(_vertices(package, known, chosen, graphs)),
+        tuple(_edges(known, graphs)),
+        deprecation is not None,
+        deprecation.message if deprecation else "",
     )
 
 
-def _ground(package: Package, channels: Iterable[Channel]) -> _Ground:
-    found: dict[str, CatalogBundle | None] = {}
+def _versions_of(package: Package, channels: Iterable[Channel]) -> _Versions:
+    bundles: dict[str, CatalogBundle | None] = {}
     for channel in channels:
         for entry in channel.entries:
             for name in filter(None, (entry.name, entry.replaces, *entry.skips)):
-                found[name] = package.bundles.get(name)
-    names = tuple(sorted(found, key=lambda name: _rank(name, found[name])))
+                bundles[name] = package.bundles.get(name)
+    names = tuple(sorted(bundles, key=lambda name: _rank(name, bundles[name])))
     numbers = {name: number for number, name in enumerate(names)}
-    served = [(numbers[name], bundle) for name, bundle in found.items() if bundle is not None]
+    served = [(numbers[name], bundle) for name, bundle in bundles.items() if bundle is not None]
     versions = {number: tolerant_or_none(bundle.version) for number, bundle in served}
     scale = scale_of({number: version for number, version in versions.items() if version is not None})
-    return _Ground(names, numbers, scale, as_set(number for number, bundle in served if _is_barred(bundle)))
+    return _Versions(names, numbers, scale, as_set(number for number, bundle in served if _is_barred(bundle)))
 
 
 def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
@@ -160,8 +160,8 @@ def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
 
 def version_in(name: str) -> str:
     """The version that the name of a CSV ends with, "" for none; good for a label, not for a decision."""
-    found = _VERSION_IN_NAME.search(name)
-    return found[1] if found else ""
+    match = _VERSION_IN_NAME.search(name)
+    return match[1] if match else ""
 
 
 def label(vertex: Vertex) -> str:
@@ -173,35 +173,35 @@ def _is_barred(bundle: CatalogBundle) -> bool:
     return any(each.type == _DEPRECATED for each in bundle.properties)
 
 
-def _channel(channel: Channel, package: Package, ground: _Ground) -> _Drawn:
+def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGraph:
     mentioned = (name for entry in channel.entries for name in (entry.name, entry.replaces, *entry.skips))
-    inside = as_set(ground.numbers[name] for name in mentioned if name)
+    inside = as_set(known.numbers[name] for name in mentioned if name)
     served = [entry for entry in channel.entries if entry.name in package.bundles]
     order, problem = _order(served, channel)
-    tried = [entry for entry in order if not ground.barred >> ground.numbers[entry.name] & 1]
+    tried = [entry for entry in order if not known.barred >> known.numbers[entry.name] & 1]
     arrows = {
-        ground.numbers[e.name]: sources(e, ground.numbers, ground.scale, inside) for e in (served if problem else tried)
+        known.numbers[e.name]: sources(e, known.numbers, known.scale, inside) for e in (served if problem else tried)
     }
-    chosen = {} if problem else _choices([ground.numbers[entry.name] for entry in tried], arrows, inside)
+    chosen = {} if problem else _choices([known.numbers[entry.name] for entry in tried], arrows, inside)
     heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
     into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
-    reached = _reached(as_set(ground.numbers[name] for name in heads), into)
-    alive = as_set(ground.numbers[entry.name] for entry in served)
+    reached = _reached(as_set(known.numbers[name] for name in heads), into)
+    alive = as_set(known.numbers[entry.name] for entry in served)
     deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
     view = ChannelView(
         channel.name,
         channel.name == package.default_channel,
         {entry.name: entry for entry in served},
-        tuple(ground.names[number] for number in members(inside)),
+        tuple(known.names[number] for number in members(inside)),
         tuple(heads),
         tuple(entry.name for entry in tried),
-        {ground.names[s]: ground.names[target] for target, sources in chosen.items() for s in members(sources)},
+        {known.names[s]: known.names[target] for target, sources in chosen.items() for s in members(sources)},
         problem,
         deprecation is not None,
         deprecation.message if deprecation else "",
     )
-    skipped = as_set(ground.numbers[name] for entry in channel.entries for name in entry.skips if name)
-    return _Drawn(view, arrows, alive & ~reached if heads else 0, skipped)
+    skipped = as_set(known.numbers[name] for entry in channel.entries for name in entry.skips if name)
+    return _ChannelGraph(view, arrows, alive & ~reached if heads else 0, skipped)
 
 
 def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEntry], str]:
@@ -226,11 +226,11 @@ def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEn
 def _choices(order: Iterable[int], arrows: _Arrows, inside: int) -> dict[int, int]:
     """The versions that go to each entry because no entry before it in the order takes them."""
     left = inside
-    found: dict[int, int] = {}
+    choices: dict[int, int] = {}
     for target in order:
-        found[target] = union(arrows[target]) & left
-        left &= ~found[target]
-    return found
+        choices[target] = union(arrows[target]) & left
+        left &= ~choices[target]
+    return choices
 
 
 def _reached(heads: int, into: Mapping[int, int]) -> int:
@@ -242,22 +242,24 @@ def _reached(heads: int, into: Mapping[int, int]) -> int:
     return reached
 
 
-def _versions(package: Package, ground: _Ground, channels: Iterable[Channel], drawn: list[_Drawn]) -> Iterator[Vertex]:
+def _vertices(
+    package: Package, known: _Versions, channels: Iterable[Channel], graphs: list[_ChannelGraph]
+) -> Iterator[Vertex]:
     entries: dict[str, list[str]] = {}
     for channel in channels:
         for name in dict.fromkeys(entry.name for entry in channel.entries):
             entries.setdefault(name, []).append(channel.name)
     messages = {each.name: each.message for each in package.deprecations if each.schema == "olm.bundle"}
-    for number, name in enumerate(ground.names):
+    for number, name in enumerate(known.names):
         bundle = package.bundles.get(name)
-        barred = bool(ground.barred >> number & 1)
+        barred = bool(known.barred >> number & 1)
         yield Vertex(
             name,
             bundle.version if bundle is not None else "",
             tuple(entries.get(name, ())),
-            tuple(each.view.name for each in drawn if name in each.view.heads),
-            tuple(each.view.name for each in drawn if each.skipped >> number & 1),
-            tuple(each.view.name for each in drawn if each.stranded >> number & 1),
+            tuple(graph.view.name for graph in graphs if name in graph.view.heads),
+            tuple(graph.view.name for graph in graphs if graph.skipped >> number & 1),
+            tuple(graph.view.name for graph in graphs if graph.stranded >> number & 1),
             barred or name in messages,
             messages.get(name, ""),
             barred,
@@ -265,12 +267,12 @@ def _versions(package: Package, ground: _Ground, channels: Iterable[Channel], dr
         )
 
 
-def _edges(ground: _Ground, drawn: list[_Drawn]) -> Iterator[Edge]:
-    for target, name in enumerate(ground.names):
-        views = [(each.view.name, each.arrows[target]) for each in drawn if target in each.arrows]
+def _edges(known: _Versions, graphs: list[_ChannelGraph]) -> Iterator[Edge]:
+    for target, name in enumerate(known.names):
+        views = [(graph.view.name, graph.arrows[target]) for graph in graphs if target in graph.arrows]
         for index, kind in enumerate(EDGE_KINDS):
             sets = [(channel, arrows[index]) for channel, arrows in views if arrows[index]]
             together = tuple(channel for channel, _ in sets)
             for source in members(union(numbers for _, numbers in sets)):
                 channels = tuple(c for c, numbers in sets if numbers >> source & 1) if len(sets) > 1 else together
-                yield Edge(ground.names[source], name, kind, channels)
+                yield Edge(known.names[source], name, kind, channels)

@@ -11,7 +11,7 @@ from graph_kit import CATALOGS, HOSTILE, NAMES, hostile, package, packages
 from hypothesis import given, settings
 
 from olmc.graph.catalogs import catalogs_at
-from olmc.graph.channel_view import MARKS, channel_rows
+from olmc.graph.channel_rows import MARKS, channel_rows
 from olmc.graph.output import draw_package
 from olmc.graph.rails import BOX_HEIGHT
 from olmc.graph.svg import Picture, as_svg, layout, shortened

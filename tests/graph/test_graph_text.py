@@ -11,7 +11,7 @@ from graph_kit import CATALOGS, EXPECTED, hostile, package, packages
 from hypothesis import given, settings
 
 from olmc.graph.catalogs import NamedCatalog, catalogs_at
-from olmc.graph.channel_view import MARKS, Arrow, ChannelRow, channel_rows
+from olmc.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
 from olmc.graph.output import as_dot, as_mermaid, draw_package
 from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
