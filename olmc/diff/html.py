@@ -12,17 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any, NamedTuple
 
-from olmc.diff.change import (
-    ABSENT,
-    BREAKING,
-    CHANGE,
-    NOTE,
-    RISK,
-    SEVERITY_WORDS,
-    Change,
-    Group,
-    UntrustedText,
-)  # fmt: skip
+from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, SEVERITY_WORDS, Change, Group, UntrustedText
 from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, operator_added, operator_upgraded
 from olmc.diff.compare import Difference
 from olmc.diff.matching import Pair

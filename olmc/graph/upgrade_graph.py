@@ -98,7 +98,7 @@ class UpgradeGraph(NamedTuple):
 
 
 class _Versions(NamedTuple):
-    """What all channels stand on: the names in order, their numbers, the versions; sets of numbers as integers."""
+    """The versions that channels mention: their names in order, numbers and scale; sets of numbers are integers."""
 
     names: tuple[str, ...]
     numbers: Mapping[str, int]
@@ -195,7 +195,7 @@ def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGr
         tuple(known.names[number] for number in members(inside)),
         tuple(heads),
         tuple(entry.name for entry in tried),
-        {known.names[s]: known.names[target] for target, sources in chosen.items() for s in members(sources)},
+        {known.names[s]: known.names[target] for target, numbers in chosen.items() for s in members(numbers)},
         problem,
         deprecation is not None,
         deprecation.message if deprecation else "",
