@@ -127,10 +127,10 @@ def diff(
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
+    from olmc.diff.compare import compare
+    from olmc.diff.outputs import write
+    from olmc.diff.sides import Kinds, read_sides, read_versions
     from olmc.explain.left_out import note
-    from olmc.review.diff.compare import compare
-    from olmc.review.diff.outputs import written
-    from olmc.review.diff.reading import Kinds, read_sides, read_versions
 
     kinds = Kinds(include, exclude) if include or exclude else None
     made: list[Compilation] = []
@@ -149,7 +149,7 @@ def diff(
             reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty, kinds=kinds)
         doing("comparing")
         difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
-        text = written(difference, output, color=True) if difference is not None else ""
+        text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
     tell_idle(ctx, given_of(made), RENDERED)

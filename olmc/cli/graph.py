@@ -79,32 +79,32 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
-    from olmc.explain.query_errors import AskedError
+    from olmc.emit.query_errors import QueryError
+    from olmc.graph.catalogs import catalog_with, catalogs_at
+    from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
     from olmc.load.config import read_config
     from olmc.load.suppressions import obeyed
-    from olmc.review.graph_answer import drawing, way  # takes long to import, as all that reads catalogs does
-    from olmc.review.graph_catalogs import shelf_with, shelves_at
 
     report = Report()
-    shelves = shelves_at(path, report)
+    catalogs = catalogs_at(path, report)
     tell(obeyed(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
     if report.failed:
         ctx.exit(BAD_INPUT)
-    if not shelves:
+    if not catalogs:
         click.echo(f"olmc: no catalog and no bundle in {path}", err=True)
         ctx.exit(BAD_INPUT)
     try:
-        shelf = shelf_with(shelves, package, catalog)
+        chosen = catalog_with(catalogs, package, catalog)
         if start is None:
-            answer = drawing(shelf, package, channels, output or "mermaid", all_ranges=skip_ranges)
+            answer = draw_package(chosen, package, channels, output or "mermaid", all_ranges=skip_ranges)
         else:
-            answer = way(shelf, package, "".join(channels), start, goal, as_data=output == "json")
-    except AskedError as error:
-        if any(shelf.problem and not shelf.packages for shelf in shelves):
+            answer = describe_route(chosen, package, "".join(channels), start, goal, as_data=output == "json")
+    except QueryError as error:
+        if any(each.problem and not each.packages for each in catalogs):
             click.echo(f"olmc: {error}", err=True)
             ctx.exit(BAD_INPUT)
         raise click.UsageError(str(error)) from error
     if answer.remark:
         click.echo(f"olmc: {answer.remark}", err=True)
     click.echo(answer.text, nl=False)
-    ctx.exit(DONE if answer.holds and not shelf.problem else FINDINGS)
+    ctx.exit(DONE if answer.holds and not chosen.problem else FINDINGS)

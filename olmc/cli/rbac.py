@@ -79,7 +79,7 @@ def rbac(
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.explain.query_errors import AskedError
+    from olmc.emit.query_errors import QueryError
     from olmc.review.holders import chosen, gainers, holders, is_user_role
     from olmc.review.permissions import permissions
     from olmc.review.rbac_text import as_data
@@ -92,7 +92,7 @@ def rbac(
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
         wanted = chosen((*everybody, *gaining), subject) if subject else ()
-    except AskedError as error:
+    except QueryError as error:
         raise click.UsageError(str(error)) from error
     shown = tuple(each for each in everybody if not subject or each in wanted)
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
@@ -150,7 +150,7 @@ def who_can(
     """
     if namespace and all_namespaces:
         raise click.UsageError("-n and -A exclude each other.")
-    from olmc.explain.query_errors import AskedError
+    from olmc.emit.query_errors import QueryError
     from olmc.review.permissions import permissions
     from olmc.review.rule_places import finder
     from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
@@ -159,7 +159,7 @@ def who_can(
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
         question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
-    except AskedError as error:
+    except QueryError as error:
         raise click.UsageError(str(error)) from error
     remark = namespace_remark(namespace, found, settled.cluster.namespaces)
     if remark:

@@ -50,7 +50,7 @@ def why(
 
     Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
     """
-    from olmc.explain.query_errors import AskedError
+    from olmc.emit.query_errors import QueryError
     from olmc.explain.targets import Scene
     from olmc.explain.why import PRESENT, as_data, as_text
     from olmc.explain.why import why as answers_to
@@ -62,7 +62,7 @@ def why(
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:
         answers = answers_to(target, scene)
-    except AskedError as error:
+    except QueryError as error:
         raise click.UsageError(str(error)) from error
     if output == "json":
         click.echo(json_text(as_data(target, answers)))

@@ -21,6 +21,13 @@ def legible(text: str) -> str:
     return text if text.isascii() else _HALF.sub(lambda found: _escape(found[0]), text)
 
 
+def clean(text: str) -> str:
+    """A text without characters that no drawing can hold, and of which none moves the cursor of a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in legible(text))
+
+
 def json_text(value: Any, *, indent: int | None = 2, default: Callable[[Any], Any] | None = None) -> str:
     """Data as JSON for machines, in which names read as they do for people; without a line break at the end."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=default)

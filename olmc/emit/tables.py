@@ -1,4 +1,4 @@
-"""Tables and paragraphs for terminals, and untrusted text made fit for them."""
+"""Tables and paragraphs for terminals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from olmc.emit.messages import printable
-from olmc.emit.names import legible
 
 WIDTH = 100
 """How wide paragraphs are, wherever they are printed: the same input gives the same text."""
@@ -30,10 +29,3 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
         break_on_hyphens=False,
     )  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
-
-
-def clean(text: str) -> str:
-    """A text without characters that no drawing can hold, and of which none moves the cursor of a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in legible(text))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from olmc.emit.tables import clean
+from olmc.emit.names import clean
 from olmc.emit.text import as_yaml
 from olmc.generate.passes import generate
 from olmc.load.config import narrowing_of, read_config

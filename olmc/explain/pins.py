@@ -9,8 +9,9 @@ from olmc.model.diagnostic import Diagnostic
 from olmc.model.location import Source
 from olmc.model.resolution import Candidate, Present
 from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
-from olmc.resolve.channels import ChannelError
-from olmc.resolve.reach import stops
+from olmc.resolve.channels import ChannelError, ordered
+from olmc.resolve.upgrade_path import upgrade_path
+from olmc.resolve.view import item_of_candidate, item_of_present
 from olmc.rules import lock as rules
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
@@ -74,15 +75,16 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
     csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
     version = csv.version if csv else ""
     try:
-        way = stops(entries, Present(subscription.installed, version, ()))
+        chain = ordered([item_of_candidate(entry) for entry in entries])
     except ChannelError as error:
         return str(error)
-    if goal in way:
+    path = upgrade_path(chain, item_of_present(Present(subscription.installed, version, ()), ""))
+    if goal in path:
         return ""
     there = f"{subscription.installed} is installed, and "
-    if len(way) == 1:
+    if len(path) == 1:
         return f"{there}no upgrade leads from it"
-    return f"{there}its upgrades go to {', then '.join(way[1:])}"
+    return f"{there}its upgrades go to {', then '.join(path[1:])}"
 
 
 def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmc.explain.query_errors import AskedError, not_found
+from olmc.emit.query_errors import QueryError, not_found
 from olmc.explain.status import package_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
 from olmc.model.cluster import Cluster, Name
@@ -62,13 +62,13 @@ class Target(NamedTuple):
 
 
 def target(text: str, scene: Scene) -> Target:
-    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; AskedError for nothing known.
+    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
 
     Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
     """
     first, *rest = text.split("/")
     if len(rest) > 2 or not all((first, *rest)):
-        raise AskedError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
+        raise QueryError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
@@ -77,7 +77,7 @@ def target(text: str, scene: Scene) -> Target:
         if len(rest) == 1 and _is_csv(rest[0], scene):
             return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
         hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
-        raise AskedError(f"There is no kind {first}. {hint}")
+        raise QueryError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.query_errors import not_found
 from olmc.emit.tables import paragraph
 from olmc.explain.blockers import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.explain.missing import why_absent, why_no_csv
 from olmc.explain.provenance import asked_for, because, location_of, place_data
-from olmc.explain.query_errors import not_found
 from olmc.explain.status import lines_data, package_of
 from olmc.explain.targets import Scene, Wanted, object_names, subscribing, target
 from olmc.model.cluster import Cluster, Member, Name
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 def why(text: str, scene: Scene) -> tuple[Answer, ...]:
-    """The answers about a target (see `targets.target`); AskedError for what nobody knows."""
+    """The answers about a target (see `targets.target`); QueryError for what nobody knows."""
     meant = target(text, scene)
     if meant.package:
         return tuple(_about_package(meant.package, scene))

@@ -15,7 +15,7 @@ from olmc.model.resolution import Present
 from olmc.proposed.labels import references
 from olmc.proposed.operators import may_use
 from olmc.proposed.outcome import Outcome
-from olmc.resolve.channels import upgrades
+from olmc.resolve.upgrade_path import upgrades
 from olmc.resolve.view import item_of_candidate, item_of_present
 from olmc.semver import tolerant_or_none
 

@@ -11,11 +11,11 @@ from itertools import groupby
 from olmc.model.location import Location
 from olmc.model.objects import CatalogKey
 from olmc.model.resolution import Wish
+from olmc.resolve.upgrade_path import replaces_or_skips, skips_over, upgrades
 from olmc.resolve.view import EXISTING, Item, View
-from olmc.semver import Version, range_or_none
 from olmc.strconv import quoted
 
-__all__ = ["ChannelError", "Offer", "offer", "ordered", "replaces", "skips_over", "upgrades"]
+__all__ = ["ChannelError", "Offer", "offer", "ordered"]
 
 
 class ChannelError(ValueError):
@@ -81,22 +81,6 @@ def _span(chain: Sequence[Item]) -> str:
     return chain[0].name if len(chain) == 1 else f"{chain[0].name}...{chain[-1].name}"
 
 
-def skips_over(item: Item, version: Version | None) -> bool:
-    """Whether the skipRange of `item` contains `version`; an unreadable one contains nothing (R-CAT-456)."""
-    skip_range = range_or_none(item.skip_range)
-    return skip_range is not None and version is not None and skip_range.contains(version)
-
-
-def replaces(item: Item, name: str) -> bool:
-    """Whether `item` names `name` as the one that it replaces or among those that it skips."""
-    return item.replaces == name or name in item.skips
-
-
-def upgrades(item: Item, installed: Item) -> bool:
-    """Whether `item` is an upgrade of the CSV `installed` (R-CAT-410); never one of the same name (D16)."""
-    return item.name != installed.name and (replaces(item, installed.name) or skips_over(item, installed.version))
-
-
 def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: bool = False) -> Offer:
     """The candidates of a Subscription whose installed CSV is `installed`, without that CSV itself.
 
@@ -109,8 +93,10 @@ def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: 
         return Offer(absent=absent)
     fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
-    names = dict.fromkeys(item.name for item in fitting)
-    found = {twin.identifier: twin for name in names for twin in selected if twin.name == name and not twin.withheld}
+    best_first = dict.fromkeys(item.name for item in fitting)
+    found = {
+        twin.identifier: twin for name in best_first for twin in selected if twin.name == name and not twin.withheld
+    }
     if installed and not found and legacy_precedence:
         return Offer(tuple(_elsewhere(view, wish, installed)))
     return Offer(tuple(found.values()))
@@ -173,5 +159,5 @@ def _elsewhere(view: View, wish: Wish, installed: Item) -> Iterable[Item]:
         entries = sorted((item for item in entries if wish.channel in ("", item.channel)), key=_channel_rank)
         chains += [ordered(list(group)) for _, group in groupby(entries, key=_channel_rank)]
     heads = [chain[0] for chain in chains if chain and skips_over(chain[0], installed.version)]
-    following = [item for chain in chains for item in chain if replaces(item, installed.name)]
+    following = [item for chain in chains for item in chain if replaces_or_skips(item, installed.name)]
     return [item for item in dict.fromkeys(heads + following) if item.name != installed.name]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from olmc.explain.query_errors import not_found
+from olmc.emit.query_errors import not_found
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Name
 from olmc.model.objects import Rendered, labels_of
@@ -69,7 +69,7 @@ def is_user_role(holder: Holder) -> bool:
 
 
 def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
-    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; AskedError for none."""
+    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; QueryError for none."""
     found = tuple(holder for holder in everybody if text in _names(holder))
     if not found:
         shortest = {min(_names(holder), key=lambda name: (len(name), name)) for holder in everybody}

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from olmc.emit.query_errors import not_found
 from olmc.emit.tables import aligned
-from olmc.explain.query_errors import not_found
 from olmc.kube.rbac import rule_allows
 from olmc.kube.restmapper import RestMapping, called, known_kinds
 from olmc.model.objects import Rendered
@@ -47,7 +47,7 @@ class Able(NamedTuple):
 def asked(
     verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
 ) -> Question:
-    """The question that some words mean; AskedError for a verb or a resource that nobody knows.
+    """The question that some words mean; QueryError for a verb or a resource that nobody knows.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
     """

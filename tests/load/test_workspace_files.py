@@ -11,9 +11,9 @@ from small_files import CONFIG, bundle, catalog, loaded, names, namespace
 
 import olmc
 from olmc import Report, Severity
+from olmc.diff.renderings import read_rendering
+from olmc.graph.catalogs import catalogs_at
 from olmc.load import files
-from olmc.review.diff.rendered import rendering
-from olmc.review.graph_catalogs import shelves_at
 
 
 def test_hidden_folders_are_skipped(tmp_path: Path) -> None:
@@ -218,13 +218,13 @@ def test_a_folder_of_a_bundle_that_can_not_be_listed_olmc121(locked: str, tmp_pa
 
 def test_a_folder_of_a_rendering_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
     report = Report()
-    assert rendering(write(tmp_path, {"a.yaml": namespace("a"), f"{locked}/b.yaml": namespace("b")}), report)
+    assert read_rendering(write(tmp_path, {"a.yaml": namespace("a"), f"{locked}/b.yaml": namespace("b")}), report)
     assert [f"{found.code} {found.location}" for found in report] == [f"OLMC121 {locked}"]
 
 
 def test_a_folder_of_a_catalog_that_can_not_be_listed_olmc121(locked: str, tmp_path: Path) -> None:
     report = Report()
-    assert shelves_at(write(tmp_path, {"a.yaml": catalog("kettle", "1.0.0"), f"{locked}/b.yaml": ""}), report)
+    assert catalogs_at(write(tmp_path, {"a.yaml": catalog("kettle", "1.0.0"), f"{locked}/b.yaml": ""}), report)
     assert [f"{found.code} {found.location}" for found in report] == [f"OLMC121 {locked}"]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from olmc.emit.query_errors import QueryError
 from olmc.emit.tables import aligned, paragraph
-from olmc.explain.query_errors import AskedError
 from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.model.rbac import PolicyRule
 from olmc.review.holders import chosen, holders
@@ -115,7 +115,7 @@ def test_questions(verb: str, resource: str, requests: list[tuple[str, str]]) ->
 
 @pytest.mark.parametrize(("verb", "resource"), [("get", "secretz"), ("look", "secrets"), ("get", "secrets.apps")])
 def test_questions_that_nobody_understands(verb: str, resource: str) -> None:
-    with pytest.raises(AskedError):
+    with pytest.raises(QueryError):
         asked(verb, resource, "", None, NOTHING, ())
 
 
@@ -181,7 +181,7 @@ def test_subjects_by_all_their_names() -> None:
     everybody = holders(permissions(made), made)
     for name in ("beacon", "ns/beacon", "ServiceAccount/ns/beacon", "sa/ns/beacon", "system:serviceaccount:ns:beacon"):
         assert chosen(everybody, name) == everybody
-    with pytest.raises(AskedError, match="Did you mean beacon"):
+    with pytest.raises(QueryError, match="Did you mean beacon"):
         chosen(everybody, "beacn")
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from olmc.check.lints.subject import Subject, full_name, of_kind
 from olmc.generate.csvs import copy_targets
 from olmc.generate.world import world
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.kube.selectors import is_empty
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostic import Diagnostic
 from olmc.model.objects import annotations_of, spec_of
 from olmc.model.suggestions import join_limited
-from olmc.review.graph import upgrade_graph
 from olmc.rules import lints as rules
 from olmc.semver import dropped_parts, range_or_none
 from olmc.settle.sources import spec_problem
@@ -71,14 +71,14 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
     for catalog in _distinct(subject):
         for _, package in sorted(catalog.packages.items()):
             graph = upgrade_graph(package)
-            for lane in graph.channels:
-                names = [vertex.name for vertex in graph.versions if lane.name in vertex.stranded]
-                if lane.problem or not names:
+            for channel in graph.channels:
+                names = [vertex.name for vertex in graph.versions if channel.name in vertex.stranded]
+                if channel.problem or not names:
                     continue  # of a channel without order the resolver tells
-                place = package.channels[lane.name].location
+                place = package.channels[channel.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
-                    package=package.name, channel=lane.name, head=" or ".join(lane.heads),
+                    package=package.name, channel=channel.name, head=" or ".join(channel.heads),
                     names=join_limited(names, _MOST),
                 )  # fmt: skip
 

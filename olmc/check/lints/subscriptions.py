@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from olmc.check.lints.subject import Subject
 from olmc.explain.pins import channel_entries, obstacle
+from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
 from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, Name, Subscription
 from olmc.model.diagnostic import Diagnostic
 from olmc.resolve.plans import MANUAL
-from olmc.review.graph import Lane, upgrade_graph
 from olmc.rules import lints as rules
 from olmc.settle.rest import Settled
 from olmc.yaml import at
@@ -104,5 +104,5 @@ def _followed(settled: Settled | None) -> Iterator[tuple[Name, Subscription, Pac
             yield name, subscription, package
 
 
-def _heads(lane: Lane) -> str:
-    return " or ".join(lane.heads)
+def _heads(channel: ChannelView) -> str:
+    return " or ".join(channel.heads)

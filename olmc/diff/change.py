@@ -1,0 +1,197 @@
+"""Changes: what a kind of change is, its severity, and a message that can be written in any style.
+
+The kinds are a table (`change_kinds`): each stands there once, as a function from its values to how grave they are and
+what is said of them, with its name, group and type. The parameters are the details of the JSON output, and mypy holds
+whoever makes a change of the kind to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from inspect import signature
+from typing import Any, Generic, NamedTuple, ParamSpec
+
+from olmc.emit.names import clean
+from olmc.model.diagnostic import Severity
+from olmc.model.objects import Identity
+
+__all__ = [
+    "ABSENT", "ADDED", "BREAKING", "CHANGE", "CHANGED", "NOTE", "REMOVED", "RISK", "SEVERITY_WORDS", "WORKLOADS",
+    "Absent", "Change", "ChangeKind", "ChangeType", "Group", "Judgement", "Message", "UntrustedText", "change_kind",
+    "excerpts", "from_to", "listed", "plain", "shown",
+]  # fmt: skip
+
+_WIDEST = 120
+_BEFORE = 15
+
+WORKLOADS = frozenset(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"))
+
+NOTE, CHANGE, RISK, BREAKING = Severity.INFO, Severity.WARNING, Severity.FAILURE, Severity.ERROR
+"""How much a change asks of its reader, on the scale of findings.
+
+BREAKING: something that works with the old side stops working. RISK: more power, or less certainty, than before.
+"""
+
+SEVERITY_WORDS = {NOTE: "note", CHANGE: "change", RISK: "risk", BREAKING: "breaking"}
+
+
+class Group(StrEnum):
+    """What a change is about, in the order in which people want to read."""
+
+    SETTINGS = "settings"
+    VERSIONS = "versions"
+    IMAGES = "images"
+    PERMISSIONS = "permissions"
+    CRDS = "crds"
+    DEPLOYMENTS = "deployments"
+    OTHER = "other"
+
+    @property
+    def heading(self) -> str:
+        return _HEADINGS[self]
+
+
+_HEADINGS = {
+    Group.SETTINGS: "Settings and what is left out",
+    Group.VERSIONS: "Versions",
+    Group.IMAGES: "Images",
+    Group.PERMISSIONS: "Permissions",
+    Group.CRDS: "Custom resource definitions",
+    Group.DEPLOYMENTS: "Deployments",
+    Group.OTHER: "Everything else",
+}
+
+
+class ChangeType(StrEnum):
+    """Whether something comes, goes, or becomes something else."""
+
+    ADDED = "+"
+    REMOVED = "-"
+    CHANGED = "~"
+
+
+ADDED, REMOVED, CHANGED = ChangeType
+
+
+class Absent(Enum):
+    """The value of what is not there; null is there."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+class UntrustedText(NamedTuple):
+    """A piece of a message that comes from the input: a name, a value. Every style quotes and escapes it."""
+
+    text: str
+
+
+Message = tuple[str | UntrustedText, ...]
+Judgement = tuple[Severity, Message]
+"""How grave a change is, and what changed, without the name of the object."""
+
+_Values = ParamSpec("_Values")
+
+
+@dataclass(frozen=True)
+class ChangeKind(Generic[_Values]):
+    """A kind of change. Called with an object and the values of the kind it gives the change.
+
+    `group` is None where the object decides on it, `type` where the values `old` and `new` do. `fields` are the names
+    of the values. A value called `severity` is one that depends on the place of the change.
+    """
+
+    name: str
+    group: Group | None
+    type: ChangeType | None
+    judge: Callable[_Values, Judgement]
+    fields: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(signature(self.judge).parameters))
+
+    def __call__(self, identity: Identity, *args: _Values.args, **kwargs: _Values.kwargs) -> Change:
+        values = {**dict(zip(self.fields, args, strict=False)), **kwargs}
+        return Change(self, identity, values, *self.judge(*args, **kwargs))
+
+
+def change_kind(
+    name: str, group: Group | None, type: ChangeType | None = None
+) -> Callable[[Callable[_Values, Judgement]], ChangeKind[_Values]]:
+    """Makes a function that judges the values of a kind of change the kind itself."""
+    return lambda judge: ChangeKind(name, group, type, judge)
+
+
+class Change(NamedTuple):
+    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one."""
+
+    kind: ChangeKind[...]
+    identity: Identity
+    values: Mapping[str, Any]
+    severity: Severity
+    message: Message
+
+    @property
+    def group(self) -> Group:
+        return self.kind.group or (Group.DEPLOYMENTS if self.identity.kind in WORKLOADS else Group.OTHER)
+
+    @property
+    def type(self) -> ChangeType:
+        if self.kind.type is not None:
+            return self.kind.type
+        return ADDED if self.values["old"] is ABSENT else REMOVED if self.values["new"] is ABSENT else CHANGED
+
+
+def shown(value: Any) -> UntrustedText:
+    """A value of the input as people read it: a text as it is, anything else as JSON; what is long is cut."""
+    if value is ABSENT:
+        return UntrustedText("nothing")
+    if isinstance(value, str) and 0 < len(value) <= _WIDEST and not value.isspace():
+        return UntrustedText(value)
+    text = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False, default=str)
+    return UntrustedText(text if len(text) <= _WIDEST else f"{text[: _WIDEST * 2 // 3]} … {text[-_WIDEST // 3 + 3 :]}")
+
+
+def excerpts(old: str, new: str) -> tuple[UntrustedText, UntrustedText]:
+    """Two texts, of long ones only where they begin to differ."""
+    if max(len(old), len(new)) <= _WIDEST or not old or not new:
+        return shown(old), shown(new)
+    shorter = min(len(old), len(new))
+    common = next((number for number in range(shorter) if old[number] != new[number]), shorter)
+    start = max(0, common - _BEFORE)
+    return _excerpt(old, start), _excerpt(new, start)
+
+
+def _excerpt(text: str, start: int) -> UntrustedText:
+    end = start + _WIDEST // 2
+    return UntrustedText(f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}")
+
+
+def from_to(old: object, new: object) -> Message:
+    """The end of a message about a value: what it was, and what it is."""
+    if old is ABSENT:
+        return (": ", shown(new), " (new)")
+    if new is ABSENT:
+        return (" is gone; it was ", shown(old))
+    before, after = excerpts(old, new) if isinstance(old, str) and isinstance(new, str) else (shown(old), shown(new))
+    return (": ", before, " → ", after)
+
+
+def listed(values: tuple[str, ...] | list[str], most: int | None = None) -> Message:
+    """Values one after the other, with commas; no more than `most` of them."""
+    pieces: list[str | UntrustedText] = []
+    for value in values[:most]:
+        pieces += [", ", shown(value)] if pieces else [shown(value)]
+    if most is not None and len(values) > most:
+        pieces.append(f" and {len(values) - most} more")
+    return tuple(pieces)
+
+
+def plain(message: Message) -> str:
+    """A message without any markup, fit for a terminal."""
+    return "".join(clean(piece.text) if isinstance(piece, UntrustedText) else piece for piece in message)

@@ -1,0 +1,223 @@
+"""The comparison: two sides in, everything that changed out, in the order in which people want to read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.diff import change_kinds as kinds
+from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, Change, Group, plain
+from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
+from olmc.diff.crds import crd_changes
+from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
+from olmc.diff.operators import CSV, Operator, not_installed, operators
+from olmc.diff.permissions import access, permission_changes
+from olmc.diff.settings import left_out_changes, setting_changes
+from olmc.diff.sides import Side
+from olmc.diff.values import deltas, identical, path_text, same
+from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
+from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
+from olmc.kube.restmapper import CRD
+from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, text
+from olmc.model.diagnostic import Severity
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
+from olmc.model.rbac import RBAC
+
+__all__ = ["Difference", "compare"]
+
+_GROUPS = tuple(Group)
+# They see or change what others send to the API server, or answer for it.
+_POWERFUL = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"))
+
+
+class Difference(NamedTuple):
+    """What two sides differ in.
+
+    `changes`: by group, the gravest first, then by object. `pairs`: the objects that differ in more than noise, each
+    with its predecessor. `folded`: how many objects differ in nothing but noise, by what they are. `unchanged`: how
+    many objects are the same.
+    """
+
+    old: Side
+    new: Side
+    changes: tuple[Change, ...]
+    pairs: tuple[Pair, ...]
+    folded: Mapping[str, int]
+    unchanged: int
+
+    def in_group(self, group: Group) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.group is group)
+
+    def count(self, severity: Severity) -> int:
+        return sum(change.severity is severity for change in self.changes)
+
+
+def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
+    """Everything that changed from one side to the other; nothing if they mean the same.
+
+    With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes.
+    """
+    before, after = operators(old.objects), operators(new.objects)
+    kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
+    pairs = matched_pairs(kept_old, kept_new, before, after)
+    changes: list[Change] = [*setting_changes(old, new), *left_out_changes(old, new)]
+    changes += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
+    # Whatever kinds are not compared, who may do what is.
+    changes += permission_changes(access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after))
+    changes += _format_changes(pairs) if formats else ()
+    differing: list[Pair] = []
+    noise = Counter((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
+    unchanged = new.shared
+    named = {change.identity for change in changes}
+    for pair in pairs:
+        if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
+            unchanged += 1
+            continue
+        of_pair = list(_changes(pair, _Owners(before, after)))
+        changes += of_pair
+        if of_pair or pair.identity in named or _grants_differ(pair, after):
+            differing.append(pair)
+        else:
+            noise[_what(pair)] += 1
+    ordered = tuple(sorted(without_repetitions(changes), key=_order))
+    return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
+
+
+class _Owners(NamedTuple):
+    """The operators of both sides."""
+
+    old: Mapping[Name, Operator]
+    new: Mapping[Name, Operator]
+
+
+def _order(change: Change) -> tuple[int, int, Identity, str, str]:
+    rank = _GROUPS.index(change.group)
+    return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
+
+
+def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
+    return [obj for obj in objects if not folded_kind(obj)]
+
+
+def _with_waiting(
+    old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[Name, Operator],
+    after: Mapping[Name, Operator],
+) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
+    """The objects, and the Deployments of operators that neither side installs."""
+    was, now = not_installed(before, old), not_installed(after, new)
+    both = sorted(was.keys() & now.keys())
+    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
+
+
+def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
+    """The kind of noise of every folded object that is not the same on both sides."""
+    before, after = ({identity(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
+    for known in before.keys() | after.keys():
+        was, now = before.get(known), after.get(known)
+        if was != now:
+            yield folded_kind(was or now or {})
+
+
+def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
+    """The kind of every object that is not compared, and that is not the same on both sides."""
+    before, after = ({identity(obj): obj for obj in side.excluded} for side in (old, new))
+    return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+
+
+def _grants_differ(pair: Pair, owners: Mapping[Name, Operator]) -> bool:
+    """Whether a role or a binding is there on one side only, or grants something else.
+
+    Those with the name of a CSV are for its OperatorCondition, and differ in that name.
+    """
+    if pair.identity.group != RBAC or Name(pair.identity.namespace, pair.identity.name) in owners:
+        return False
+    if pair.old is None or pair.new is None:
+        return True
+    return any(not same({field: pair.old.get(field)}, {field: pair.new.get(field)}) for field in ("rules", "subjects"))
+
+
+def _what(pair: Pair) -> str:
+    """What an object is that differs in noise only."""
+    if pair.identity.group == RBAC:
+        return "role or binding"
+    return pair.identity.kind
+
+
+def _changes(pair: Pair, owners: _Owners) -> Iterator[Change]:
+    if pair.old is None or pair.new is None:
+        return _one_sided(pair)
+    return _both_sided(pair, pair.old, pair.new, owners)
+
+
+def _one_sided(pair: Pair) -> Iterator[Change]:
+    """An object that comes or goes; of operators and permissions other changes say it."""
+    known = pair.identity
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+        return
+    if _is_crd(known):
+        yield crd_added(known) if pair.old is None else crd_removed(known)
+        return
+    powerful = RISK if known.kind in _POWERFUL else CHANGE
+    yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+    if known.kind in WORKLOADS:
+        yield from image_changes(pair)
+    elif _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+
+
+def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[Change]:
+    known = pair.identity
+    if _is_crd(known):
+        yield from crd_changes(known, old, new)
+        was, now = (metadata_without_noise(mapping(crd.get("metadata"))) for crd in (old, new))
+        for delta in deltas(was, now, ("metadata",)):
+            yield crd_field_changed(known, path_text(delta.path), delta.old, delta.new)
+        return
+    before, after = without_noise(old, owners.old), without_noise(new, owners.new)
+    if known.kind in WORKLOADS:
+        yield from image_changes(pair)
+        yield from workload_changes(known, deltas(before, after))
+        return
+    if _is_olm(known, CSV):
+        yield from image_changes(pair)
+    elif _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+    elif _is_olm(known, "OperatorGroup"):
+        yield from target_changes(pair)
+    severity = CHANGE if known.kind in _POWERFUL else NOTE
+    for delta in deltas(before, after):
+        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
+
+
+def _is_crd(known: Identity) -> bool:
+    return (known.group, known.kind) == ("apiextensions.k8s.io", CRD)
+
+
+def _is_olm(known: Identity, kind: str) -> bool:
+    return known.group == OLM_GROUP and known.kind == kind
+
+
+def _format_changes(pairs: Iterable[Pair]) -> Iterator[Change]:
+    """What only another version of OLM changes: names of RBAC, and the templates of pods without their containers.
+
+    Nobody wants to read it about an upgrade of an operator, which changes these by its name and its hashes.
+    """
+    for pair in pairs:
+        known = pair.identity
+        if known.group == RBAC and pair.new is None:
+            yield kinds.object_removed(known)
+        elif known.group == RBAC and pair.old is None:
+            yield kinds.object_added(known, CHANGE)
+        elif pair.old is None or pair.new is None:
+            continue
+        elif known.group == RBAC and (was := text(mapping(pair.old.get("metadata")).get("name"))) != known.name:
+            yield kinds.renamed(known, was, role_of_group(known, pair.new) is not None)
+        elif known.kind in WORKLOADS and _template(pair.old) != _template(pair.new):
+            yield kinds.pods_replaced(known)
+
+
+def _template(workload: KubernetesObject) -> Any:
+    return mapping(workload.get("spec")).get("template")

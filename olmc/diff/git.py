@@ -1,0 +1,248 @@
+"""A folder of a git revision, written to another place: asked of git's plumbing, the work tree is never touched.
+
+Nothing of the repository is run and nothing is fetched: contents are the blobs themselves, without filters. Links are
+made after all files, so that no file is written through one, and whoever reads the folder follows none that leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
+from olmc.load.manifests import SUFFIXES
+from olmc.model.diagnostic import Report
+from olmc.model.left_out import LeftOut, Reason, Unseen
+from olmc.model.location import Location
+from olmc.model.suggestions import close_matches, did_you_mean
+from olmc.rules import diff as rules
+
+__all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
+
+_OFFLINE = {
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+}  # fmt: skip
+_LINK, _SUBMODULE = "120000", "160000"
+_LFS = LFS_POINTER.encode()
+_PREFIX = "git:"
+# A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
+_ALIKE = 0.5
+
+
+class GitError(Exception):
+    """git can't be run or refuses; the message is its own."""
+
+
+class Revision(NamedTuple):
+    """What `git:REF[:PATH]` asks for; `path` is None where none is given."""
+
+    ref: str
+    path: str | None
+
+    def __str__(self) -> str:
+        return f"{_PREFIX}{self.ref}" if self.path is None else f"{_PREFIX}{self.ref}:{self.path}"
+
+
+class _Entry(NamedTuple):
+    """An entry of a tree: mode and name of its object, its size, and its path below the tree."""
+
+    mode: str
+    name: str
+    size: int
+    path: str
+
+
+def as_revision(side: str) -> Revision | None:
+    """The revision that a side names, None for a path. A colon in braces (`main@{10:30}`) is part of the revision."""
+    if not side.startswith(_PREFIX):
+        return None
+    rest, depth = side.removeprefix(_PREFIX), 0
+    for number, char in enumerate(rest):
+        depth += (char == "{") - (char == "}")
+        if char == ":" and not depth:
+            return Revision(rest[:number], rest[number + 1 :])
+    return Revision(rest, None)
+
+
+def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+    """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
+
+    None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
+    does not have is an empty folder. Raises GitError.
+    """
+    path = revision.path or ""
+    # To git, a revision that begins with a dash would be an option.
+    if revision.ref.startswith("-") or not revision.ref:
+        ref = revision.ref or "revision without a name"
+        report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
+        return None
+    commit = _object_name(f"{revision.ref}^{{tree}}")
+    if commit is None:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=revision.ref, hint=_hint(revision.ref)))
+        return None
+    obj = _object_name(f"{revision.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
+    name = path.rstrip("/").rpartition("/")[2] or "repository"
+    place = target / (name if _is_plain(name) else "folder")
+    if obj is None:
+        if not may_be_absent:
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
+            return None
+        place.mkdir()
+        return place
+    if _git("cat-file", "-t", obj).strip() == b"blob":
+        _write_files([_Entry("100644", obj, 0, place.name)], target, revision, report)
+        return place
+    place.mkdir()
+    entries = _entries(obj, revision, report)
+    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], place, revision, report)
+    _write_links([entry for entry in entries if entry.mode == _LINK], place)
+    return place
+
+
+def submodules(revision: Revision) -> Iterator[LeftOut]:
+    """The submodules that a revision has at its path, as what is left out of it; raises GitError."""
+    path = (revision.path or "").rstrip("/")
+    tree = _object_name(f"{revision.ref}:{path}" if path not in ("", ".") else f"{revision.ref}^{{tree}}")
+    for entry in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
+        if entry.mode == _SUBMODULE:
+            yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, Unseen.SUBMODULE)
+
+
+def folder_here() -> str:
+    """The current directory from the top of its repository, "" for the top; raises GitError."""
+    return os.fsdecode(_git("rev-parse", "--show-prefix").removesuffix(b"\n")).rstrip("/")
+
+
+def top_of() -> Path | None:
+    """The top of the work tree that the current directory is in, None for a repository without one; GitError."""
+    if _git("rev-parse", "--is-inside-work-tree").strip() != b"true":
+        return None
+    return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
+
+
+def _entries(tree: str, revision: Revision, report: Report) -> list[_Entry]:
+    """The files, links and submodules below a tree; those that can't be written are reported and left out."""
+    entries = []
+    for entry in _entries_of(tree):
+        if not _is_plain(entry.path):
+            report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
+        elif entry.mode == _SUBMODULE:
+            report.add(rules.SUBMODULE.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        elif not _is_hidden(entry.path) or entry.path.endswith(SUFFIXES):  # of hidden folders only that they are there
+            entries.append(entry)
+    return entries
+
+
+def _entries_of(tree: str) -> Iterator[_Entry]:
+    for line in _git("ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]:
+        about, _, raw = line.partition(b"\t")
+        mode, _, name, size = about.decode("ascii").split()
+        yield _Entry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+
+
+def _is_hidden(path: str) -> bool:
+    return any(folder.startswith(".") for folder in path.split("/")[:-1])
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path stays below the folder that it is joined to, and out of git's own folders."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
+
+
+def _write_files(entries: Sequence[_Entry], target: Path, revision: Revision, report: Report) -> None:
+    """Write files; of those that nobody would read because of their size only that."""
+    for entry in entries:
+        if entry.size > MAX_FILE_BYTES:
+            place = _new_path(target, entry.path)
+            place.touch()
+            os.truncate(place, entry.size)
+    for entry, content in _contents([entry for entry in entries if entry.size <= MAX_FILE_BYTES]):
+        if content.startswith(_LFS) and entry.path.endswith(SUFFIXES) and not _is_hidden(entry.path):
+            report.add(rules.LFS_POINTER.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        _new_path(target, entry.path).write_bytes(content)
+
+
+def _write_links(entries: Sequence[_Entry], target: Path) -> None:
+    """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
+    for entry, content in _contents(entries):
+        if not content or b"\0" in content:
+            raise GitError(f"{entry.path} is a link to nothing")
+        _new_path(target, entry.path).symlink_to(os.fsdecode(content))
+
+
+def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+    """The contents of blobs, all out of one process."""
+    if not entries:
+        return
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{entry.name}\n" for entry in entries).encode("ascii"))
+        names.seek(0)
+        with _start(["cat-file", "--batch"], names) as process:
+            assert process.stdout is not None
+            for entry in entries:
+                yield entry, _blob(process.stdout, entry)
+
+
+def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
+    header = stream.readline().split()
+    if len(header) != 3:
+        raise GitError(f"the content of {entry.path} is not in the repository")
+    content = stream.read(int(header[2]))
+    stream.read(1)
+    return content
+
+
+def _new_path(target: Path, path: str) -> Path:
+    """The place of a file that does not exist yet, with the folders above it."""
+    place = target / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(place):
+        raise GitError(f"{path} is there twice")
+    return place
+
+
+def _object_name(text: str) -> str | None:
+    """The name of the object that a text means to git, None if it means nothing."""
+    try:
+        return _git("rev-parse", "--verify", "--quiet", text).decode("ascii").strip()
+    except GitError as error:
+        if error.args[1:] == (1,):
+            return None
+        raise
+
+
+def _hint(ref: str) -> str:
+    """What to do about a revision that isn't there."""
+    names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
+    near = [name for name in names if name.rpartition("/")[2] == ref] or close_matches(ref, names, 2, _ALIKE)
+    if near:
+        return did_you_mean(*(f"{_PREFIX}{name}" for name in near))
+    if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
+        return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
+    return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."
+
+
+def _git(*arguments: str) -> bytes:
+    """What a git command prints; GitError with its message and its exit code."""
+    with _start(arguments, subprocess.DEVNULL) as process:
+        out, errors = process.communicate()
+    if process.returncode:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", process.returncode)
+    return out
+
+
+def _start(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, **_OFFLINE},
+        )  # fmt: skip
+    except OSError as error:
+        raise GitError(f"git can't be run: {error.strerror}") from error

@@ -1,0 +1,293 @@
+"""Which object of one side is which of the other, and what of two objects is worth comparing.
+
+Objects are matched by identity, and where names are made of hashes by role. What an upgrade changes although nothing
+changes for anybody is left out: owner references and labels that name the CSV, digests, what the API server and OLM
+write into `status`, annotations that OLM projects from the CSV into every Deployment, what OLM derives from the CRDs
+that an operator owns (their list in the CSV with its descriptors for consoles, olm.providedAPIs), and what other groups
+of changes say better.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.diff.change import WORKLOADS
+from olmc.diff.operators import CSV, Operator, is_copy
+from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
+from olmc.model.rbac import RBAC
+
+__all__ = [
+    "IMAGE_VARIABLE", "SUBSCRIBED", "Pair", "folded_kind", "matched_pairs", "metadata_without_noise", "role_of_group",
+    "without_noise",
+]  # fmt: skip
+
+IMAGE_VARIABLE = "RELATED_IMAGE_"
+"""How the variables begin by which an operator is told which images to use."""
+
+SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
+"""The fields of a Subscription that changes of versions are about."""
+
+_CONDITION_VARIABLE = "OPERATOR_CONDITION_NAME"
+
+_METADATA = frozenset(
+    """name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp managedFields
+    selfLink ownerReferences""".split()
+)
+_LABELS = frozenset(
+    """olm.owner olm.deployment-spec-hash olm.permissions.hash olm.webhook-description-hash olm.copiedFrom
+    app.kubernetes.io/version helm.sh/chart""".split()
+)
+_ANNOTATIONS = frozenset(
+    """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
+    operators.operatorframework.io/builder operators.operatorframework.io/project_layout operatorframework.io/properties
+    olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange containerImage""".split()
+)
+_PREFIXES = ("operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/")
+_PROVIDED = "olm.providedAPIs"
+_PROJECTED = frozenset(("alm-examples", "olm.generated-by", *_ANNOTATIONS))
+_RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
+_CSV_SAID_ELSEWHERE = frozenset(
+    ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")
+)
+_EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
+
+_SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
+_WEBHOOK_NAME = "olm.webhook-description-generate-name"
+
+_Objects = dict[Identity, KubernetesObject]
+_Key = Callable[[Identity, KubernetesObject], Hashable]
+
+
+class Pair(NamedTuple):
+    """An object in both sides, or in one of them; `identity` is that in the new side if it is there."""
+
+    identity: Identity
+    old: KubernetesObject | None
+    new: KubernetesObject | None
+
+
+def folded_kind(obj: KubernetesObject) -> str:
+    """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
+    if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
+        return ""
+    kind = obj.get("kind")
+    if kind == CSV and is_copy(obj):
+        return "copied CSV"
+    return text(kind) if kind in ("InstallPlan", "Operator") else ""
+
+
+def matched_pairs(
+    old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[Name, Operator],
+    after: Mapping[Name, Operator],
+) -> list[Pair]:  # fmt: skip
+    """Every object once, sorted by identity; `before` and `after` are the operators of both sides."""
+    olds, news = ({identity(obj): obj for obj in objects} for objects in (old, new))
+    pairs = [Pair(key, olds.pop(key), news[key]) for key in list(olds) if key in news]
+    for pair in pairs:
+        del news[pair.identity]
+    old_grants, new_grants = _grants(old), _grants(new)
+    for old_key, new_key in (
+        (_by_operator(before), _by_operator(after)),
+        (_by_webhook, _by_webhook),
+        (role_of_group, role_of_group),
+        (_by_grant(old_grants, exactly=True), _by_grant(new_grants, exactly=True)),
+        (_by_grant(old_grants), _by_grant(new_grants)),
+    ):
+        pairs += _match(olds, news, old_key, new_key)
+    pairs += (Pair(key, obj, None) for key, obj in olds.items())
+    pairs += (Pair(key, None, obj) for key, obj in news.items())
+    return sorted(pairs, key=lambda pair: pair.identity)
+
+
+def _match(olds: _Objects, news: _Objects, old_key: _Key, new_key: _Key) -> Iterator[Pair]:
+    """The objects with the same key in order, taken out of what is left on both sides."""
+    waiting: dict[Hashable, list[Identity]] = {}
+    for known, obj in sorted(olds.items(), key=lambda item: item[0]):
+        key = old_key(known, obj)
+        if key is not None:
+            waiting.setdefault(key, []).append(known)
+    for known, obj in sorted(news.items(), key=lambda item: item[0]):
+        key = new_key(known, obj)
+        rivals = waiting.get(key) if key is not None else None
+        if rivals:
+            before = olds.pop(rivals.pop(0))
+            yield Pair(known, before, news.pop(known))
+
+
+def _by_operator(found: Mapping[Name, Operator]) -> _Key:
+    """Objects with the very name of a CSV: the CSV itself, its OperatorCondition and the Role for that."""
+
+    def key(known: Identity, _: KubernetesObject) -> Hashable:
+        operator = found.get(Name(known.namespace, known.name))
+        return (known.kind, known.namespace, operator.package) if operator is not None else None
+
+    return key
+
+
+def _by_webhook(known: Identity, obj: KubernetesObject) -> Hashable:
+    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    name = text(labels.get(_WEBHOOK_NAME))
+    return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
+
+
+def role_of_group(known: Identity, obj: KubernetesObject) -> Hashable:
+    """The OperatorGroup of an aggregating ClusterRole and for whom it is, None for anything else."""
+    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    suffix = _SUFFIX.search(known.name)
+    if suffix is None or known.kind != "ClusterRole" or labels.get("olm.owner.kind") != "OperatorGroup":
+        return None
+    if "rules" in obj:
+        return None
+    return text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")), suffix[1]
+
+
+_NO_RULES = json.dumps(None)
+
+
+class _Grants(NamedTuple):
+    """The RBAC of a side: the rules of roles, and who has them, both by kind, namespace and name of the role."""
+
+    rules: Mapping[tuple[str, str, str], str]
+    whom: Mapping[tuple[str, str, str], frozenset[str]]
+
+
+def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
+    rules: dict[tuple[str, str, str], str] = {}
+    whom: dict[tuple[str, str, str], frozenset[str]] = {}
+    for obj in objects:
+        known = identity(obj)
+        if known.group != RBAC:
+            continue
+        if known.kind.endswith("Binding"):
+            role = _role_of(known, obj)
+            whom[role] = whom.get(role, frozenset()) | _subjects(known, obj)
+        else:
+            rules[known.kind, known.namespace, known.name] = json.dumps(obj.get("rules"), sort_keys=True, default=str)
+    return _Grants(rules, whom)
+
+
+def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
+    """What a role or a binding grants to whom; without `exactly`, only to whom. A role that grants nothing to nobody is
+    like no other."""
+
+    def key(known: Identity, obj: KubernetesObject) -> Hashable:
+        if known.group != RBAC:
+            return None
+        is_binding = known.kind.endswith("Binding")
+        role = _role_of(known, obj) if is_binding else (known.kind, known.namespace, known.name)
+        whom = _subjects(known, obj) if is_binding else grants.whom.get(role, frozenset())
+        if not whom and not (exactly and (is_binding or grants.rules[role] != _NO_RULES)):
+            return None
+        return known.kind, known.namespace, whom, grants.rules.get(role, role[2]) if exactly else ""
+
+    return key
+
+
+def _role_of(known: Identity, binding: KubernetesObject) -> tuple[str, str, str]:
+    reference = mapping(binding.get("roleRef"))
+    kind = text(reference.get("kind"))
+    return kind, known.namespace if kind == "Role" else "", text(reference.get("name"))
+
+
+def _subjects(known: Identity, binding: KubernetesObject) -> frozenset[str]:
+    return frozenset(
+        f"{text(each.get('kind'))} {text(each.get('namespace')) or known.namespace} {text(each.get('name'))}"
+        for each in mappings(binding.get("subjects"))
+    )
+
+
+def without_noise(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> dict[str, Any]:
+    """What of an object is worth comparing; the object is not changed. `owners` are the operators of its side."""
+    metadata = mapping(obj.get("metadata"))
+    kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    kept["metadata"] = metadata_without_noise(metadata)
+    if obj.get("kind") == CSV:
+        kept["spec"] = _csv_spec(mapping(obj.get("spec")), mapping(obj.get("status")).get("phase") == "Succeeded")
+    elif obj.get("kind") in WORKLOADS:
+        kept["spec"] = _deployment_spec(mapping(obj.get("spec")), _owner(metadata, owners))
+    elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
+        kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
+    elif obj.get("kind") == "OperatorCondition":
+        kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
+    elif obj.get("kind") == "OperatorGroup" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
+        kept["spec"] = _spec_without(obj, ("targetNamespaces", "selector"))
+        if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
+            annotations = kept["metadata"]["annotations"]
+            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
+    elif obj.get("kind") == "Subscription" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
+        kept["spec"] = _spec_without(obj, SUBSCRIBED)
+    return kept
+
+
+def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the metadata of an object is worth comparing."""
+    kept = {key: value for key, value in metadata.items() if key not in _METADATA}
+    for field, names in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
+        if isinstance(kept.get(field), dict):
+            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(_PREFIXES)}
+            kept[field] = left or None
+    return kept
+
+
+def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
+    ignored = {*_CSV_SAID_ELSEWHERE, "webhookdefinitions"} if is_installed else _CSV_SAID_ELSEWHERE
+    kept = {key: value for key, value in spec.items() if key not in ignored and not _is_nothing(key, value)}
+    crds = mapping(spec.get("customresourcedefinitions"))
+    kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
+    return kept
+
+
+def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in mapping(obj.get("spec")).items() if key not in fields}
+
+
+def _owner(metadata: Mapping[str, Any], owners: Mapping[Name, Operator]) -> Operator | None:
+    labels = mapping(metadata.get("labels"))
+    return owners.get(Name(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+
+
+def _deployment_spec(spec: Mapping[str, Any], owner: Operator | None) -> dict[str, Any]:
+    kept = dict(spec)
+    template = dict(mapping(spec.get("template")))
+    metadata = dict(mapping(template.get("metadata")))
+    projected = owner.annotations if owner is not None else {}
+    annotations = {
+        key: value
+        for key, value in mapping(metadata.get("annotations")).items()
+        if key not in _PROJECTED and (key not in projected or projected[key] != value)
+    }
+    template["metadata"] = {**metadata_without_noise(metadata), "annotations": annotations or None}
+    template["spec"] = _pod(mapping(template.get("spec")))
+    kept["template"] = template
+    return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
+
+
+def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in pod.items() if not _is_nothing(key, value)}
+    for field in ("containers", "initContainers"):
+        if isinstance(pod.get(field), list):
+            kept[field] = [_container(each) for each in mappings(pod[field])]
+    return kept
+
+
+def _container(container: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
+    if isinstance(container.get("env"), list):
+        kept["env"] = [each for each in mappings(container["env"]) if not _is_said_elsewhere(each)] or None
+    return kept
+
+
+def _is_said_elsewhere(variable: Mapping[str, Any]) -> bool:
+    """Whether a variable has the name of the CSV, or an image, which is a change of images."""
+    name = text(variable.get("name"))
+    return name == _CONDITION_VARIABLE or (name.startswith(IMAGE_VARIABLE) and text(variable.get("value")) != "")
+
+
+def _is_nothing(key: str, value: Any) -> bool:
+    return key in _EMPTY_MEANS_NOTHING and value in ({}, None)

@@ -1,0 +1,138 @@
+"""The operators of a side: its CSVs that are no copies, and what is installed over what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.gojson import unmarshal
+from olmc.model.cluster import Name
+from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import KubernetesObject, identity
+from olmc.model.operators import OLM_GROUP
+from olmc.profiles.ownership import COPIED_FROM
+
+__all__ = ["CSV", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
+
+CSV = "ClusterServiceVersion"
+
+_PROPERTIES = "operatorframework.io/properties"
+_COMPONENT = "operators.coreos.com/"
+_VERSION_IN_NAME = re.compile(r"[.-]v?[0-9].*$")
+
+
+class Operator(NamedTuple):
+    """A CSV that is no copy: its package, as far as the object says, and the object."""
+
+    namespace: str
+    package: str
+    csv: KubernetesObject
+
+    @property
+    def name(self) -> str:
+        return text(mapping(self.csv.get("metadata")).get("name"))
+
+    @property
+    def version(self) -> str:
+        return text(self.spec.get("version"))
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return mapping(self.csv.get("spec"))
+
+    @property
+    def phase(self) -> str:
+        return text(mapping(self.csv.get("status")).get("phase"))
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        return mapping(mapping(self.csv.get("metadata")).get("annotations"))
+
+    @property
+    def replaces(self) -> str:
+        return text(self.spec.get("replaces"))
+
+    @property
+    def skips(self) -> list[str]:
+        return texts(self.spec.get("skips"))
+
+    @property
+    def skip_range(self) -> str:
+        return text(self.annotations.get("olm.skipRange"))
+
+
+def is_copy(csv: KubernetesObject) -> bool:
+    """Whether a CSV is a copy of one in another namespace (R-COPY-1)."""
+    metadata = mapping(csv.get("metadata"))
+    home = mapping(metadata.get("annotations")).get("olm.operatorNamespace")
+    return COPIED_FROM in mapping(metadata.get("labels")) or (
+        home is not None and home != (metadata.get("namespace") or "")
+    )
+
+
+def operators(objects: Iterable[KubernetesObject]) -> dict[Name, Operator]:
+    """The CSVs among objects that are no copies, by namespace and name."""
+    by_name = {}
+    for obj in objects:
+        if identity(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
+            namespace = text(mapping(obj.get("metadata")).get("namespace"))
+            operator = Operator(namespace, _package_of(obj), obj)
+            by_name[Name(namespace, operator.name)] = operator
+    return by_name
+
+
+def heads(installed: Mapping[Name, Operator]) -> dict[Name, Operator]:
+    """By namespace and package the CSV that no other one of them replaces; the last by name where there are several."""
+    by_package: dict[Name, list[Operator]] = {}
+    for operator in installed.values():
+        by_package.setdefault(Name(operator.namespace, operator.package), []).append(operator)
+    return {name: _head(rivals) for name, rivals in sorted(by_package.items())}
+
+
+def _head(rivals: Sequence[Operator]) -> Operator:
+    replaced = {operator.replaces for operator in rivals}
+    on_top = [operator for operator in rivals if operator.name not in replaced] or list(rivals)
+    return max(on_top, key=lambda operator: operator.name)
+
+
+def not_installed(
+    installed: Mapping[Name, Operator], objects: Iterable[KubernetesObject]
+) -> dict[tuple[str, str, str], KubernetesObject]:
+    """The Deployments that the newest CSVs ask for and that are not there, by namespace, package and name.
+
+    An operator whose requirements are not met has none; its review is about what it would run.
+    """
+    there = {identity(obj) for obj in objects if obj.get("kind") == "Deployment"}
+    missing = {}
+    for name, operator in heads(installed).items():
+        strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
+        for spec in mappings(strategy.get("deployments")):
+            metadata = {"name": text(spec.get("name")), "namespace": operator.namespace}
+            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec.get("spec")}
+            if identity(deployment) not in there:
+                missing[name.namespace, name.name, metadata["name"]] = deployment
+    return missing
+
+
+def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:
+    """The properties that OLM wrote into a CSV's annotation (R-CAT-621): mappings with `type` and `value`."""
+    written = mapping(mapping(csv.get("metadata")).get("annotations")).get(_PROPERTIES)
+    try:
+        return mappings(mapping(unmarshal(text(written) or "{}")).get("properties"))
+    except ValueError:
+        return []
+
+
+def _package_of(csv: KubernetesObject) -> str:
+    # In the order of certainty: what OLM wrote when it installed the CSV, what it labels components with, the name.
+    for prop in properties_of(csv):
+        if prop.get("type") == "olm.package" and text(mapping(prop.get("value")).get("packageName")):
+            return text(mapping(prop.get("value"))["packageName"])
+    metadata = mapping(csv.get("metadata"))
+    ending = f".{text(metadata.get('namespace'))}"
+    for label in sorted(mapping(metadata.get("labels"))):
+        if label.startswith(_COMPONENT) and label.endswith(ending):
+            return label.removeprefix(_COMPONENT).removesuffix(ending)
+    name = text(metadata.get("name"))
+    return _VERSION_IN_NAME.sub("", name) or name

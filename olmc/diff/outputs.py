@@ -1,0 +1,282 @@
+"""A difference as text for terminals, as Markdown for comments on pull requests, and as JSON for machines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from olmc.diff.change import (
+    ABSENT,
+    BREAKING,
+    CHANGE,
+    RISK,
+    SEVERITY_WORDS,
+    Change,
+    Group,
+    Message,
+    UntrustedText,
+    plain,
+)
+from olmc.diff.compare import Difference
+from olmc.emit.messages import Paint, in_color
+from olmc.emit.names import clean, json_text
+from olmc.model.diagnostic import Severity
+from olmc.model.objects import Identity
+
+__all__ = [
+    "FORMAT_VERSION", "LIMIT", "as_json", "as_markdown", "as_text", "by_object", "code", "folded_text", "summary",
+    "write",
+]  # fmt: skip
+
+FORMAT_VERSION = 1
+"""The version of the JSON format, `schemas/diff.schema.json`."""
+
+LIMIT = 65_536
+"""How many characters GitHub and GitLab take for a comment."""
+
+_RUN_OF_TICKS = re.compile(r"`+")
+_RESERVED_FOR_CUT = 600
+_OPEN_UP_TO = 12
+_UNDERSCORE = re.compile(r"_([a-z])")
+
+
+def write(difference: Difference, output: str, *, color: bool = False) -> str:
+    """The text of a difference as `output`: text, with or without color, markdown, json or html."""
+    match output:
+        case "json":
+            return as_json(difference)
+        case "markdown":
+            return as_markdown(difference)
+        case "html":
+            from olmc.diff.html import as_html  # nothing else of it is needed by the other formats
+
+            return as_html(difference)
+    return as_text(difference, color=color)
+
+
+def as_text(difference: Difference, *, color: bool = False) -> str:
+    """All changes; of a difference without any only the line that says so."""
+    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else _no_paint))
+
+
+def _no_paint(text: str, style: str) -> str:  # noqa: ARG001
+    return text
+
+
+def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    head = f"{clean(difference.old.name)} → {clean(difference.new.name)}: {summary(difference)}"
+    yield paint(head, "bold")
+    folded = folded_text(difference)
+    if folded:
+        yield paint(f"({folded})", "faint")
+    for group in Group:
+        changes = difference.in_group(group)
+        if changes:
+            yield ""
+            yield paint(group.heading, "bold")
+            yield from _group_lines(changes, paint)
+
+
+def _group_lines(changes: tuple[Change, ...], paint: Paint) -> Iterator[str]:
+    for identity, mine in by_object(changes).items():
+        yield f"  {clean(str(identity))}"
+        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in mine)
+
+
+def by_object(changes: Iterable[Change]) -> dict[Identity, list[Change]]:
+    """Changes by object, the objects in the order of their gravest change, which comes first."""
+    objects: dict[Identity, list[Change]] = {}
+    for change in changes:
+        objects.setdefault(change.identity, []).append(change)
+    return objects
+
+
+def _tag(severity: Severity, paint: Paint) -> str:
+    if severity < RISK:
+        return ""
+    return "  " + paint(f"[{SEVERITY_WORDS[severity]}]", "ERROR" if severity is BREAKING else "WARNING")
+
+
+def summary(difference: Difference) -> str:
+    """How many changes there are: `12 changes, 2 breaking, 1 risk`."""
+    count = len(difference.changes)
+    if not count:
+        return "no change"
+    breaking, risks = difference.count(BREAKING), difference.count(RISK)
+    parts = [f"{count} change{'s' * (count != 1)}"]
+    parts += [f"{breaking} breaking"] if breaking else []
+    parts += [f"{risks} risk{'s' * (risks != 1)}"] if risks else []
+    return ", ".join(parts)
+
+
+def folded_text(difference: Difference) -> str:
+    """What differs without meaning anything: `folded: 24 copied CSVs, 2 InstallPlans`; "" for nothing."""
+    parts = [f"{count} {_plural(what, count)}" for what, count in difference.folded.items()]
+    return f"folded: {', '.join(parts)}" if parts else ""
+
+
+def _plural(what: str, count: int) -> str:
+    if count == 1:
+        return what
+    return what.replace("role or binding", "roles and bindings") if what == "role or binding" else f"{what}s"
+
+
+class _Section(NamedTuple):
+    """A heading, and the changes below it, the gravest first; a folded one is opened by the reader."""
+
+    heading: str
+    changes: tuple[Change, ...]
+    folded: bool
+
+
+def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
+    """The changes as lists: what breaks, what is a risk, then the rest by group, in at most `limit` characters.
+
+    What does not fit is left out from the end, and the last lines say how much of what that is.
+    """
+    text = "\n".join((*_head(difference), ""))
+    sections = _sections(difference)
+    full = text + "".join(_section_text(section, section.changes) for section in sections)
+    if len(full) <= limit:
+        return full
+    left: Counter[str] = Counter()
+    for section in sections:
+        room = limit - _RESERVED_FOR_CUT - len(text)
+        kept = _fitting(section, room) if not left else ()
+        if kept:
+            text += _section_text(section, kept)
+        if len(kept) < len(section.changes):
+            left[section.heading] += len(section.changes) - len(kept)
+    return text + _cut(left)
+
+
+def _head(difference: Difference) -> Iterator[str]:
+    old, new = (code(side.name) for side in (difference.old, difference.new))
+    yield f"### {old} → {new}: {summary(difference)}"
+    if difference.changes:
+        counts = ((group.heading, len(difference.in_group(group))) for group in Group)
+        yield ""
+        yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
+    folded = folded_text(difference)
+    if folded:
+        yield ""
+        yield f"<sub>{_escaped(folded)}</sub>"
+
+
+def _sections(difference: Difference) -> list[_Section]:
+    """Breaking changes and risks of all groups first; the rest by group, folded if it is long."""
+    sections = [
+        _Section("🛑 Breaking", _of(difference.changes, BREAKING), False),
+        _Section("⚠️ Risks", _of(difference.changes, RISK), False),
+    ]
+    for group in Group:
+        changes = tuple(change for change in difference.in_group(group) if change.severity <= CHANGE)
+        sections.append(_Section(group.heading, changes, len(changes) > _OPEN_UP_TO))
+    return [section for section in sections if section.changes]
+
+
+def _of(changes: Iterable[Change], severity: Severity) -> tuple[Change, ...]:
+    return tuple(change for change in changes if change.severity is severity)
+
+
+def _section_text(section: _Section, changes: Sequence[Change]) -> str:
+    lines = [f"- {code(str(known))}\n{''.join(map(_item, mine))}" for known, mine in by_object(changes).items()]
+    title = f"{section.heading} ({len(section.changes)})"
+    if section.folded:
+        return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
+    return f"\n#### {title}\n\n{''.join(lines)}"
+
+
+def _item(change: Change) -> str:
+    sign = {"+": "➕", "-": "➖", "~": "✏️"}[change.type]
+    return f"  - {sign} {marked(change.message)}\n"
+
+
+def _fitting(section: _Section, room: int) -> tuple[Change, ...]:
+    """As many of the first changes of a section as there is room for."""
+    low, high = 0, len(section.changes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_section_text(section, section.changes[:middle])) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return section.changes[:low]
+
+
+def _cut(left: Counter[str]) -> str:
+    what = ", ".join(f"{count} in {heading}" for heading, count in left.items())
+    return (
+        f"\n> **{sum(left.values())} changes do not fit into a comment** ({what}). "
+        "`olmc diff` with the same sides prints them all; `-o html` makes a page of them.\n"
+    )
+
+
+def marked(message: Message) -> str:
+    """A message with everything that comes from the input as code, which Markdown leaves alone."""
+    return "".join(code(piece.text) if isinstance(piece, UntrustedText) else _escaped(piece) for piece in message)
+
+
+def code(text: str) -> str:
+    """A text as inline code, in more backticks than it has in a row itself."""
+    shown = clean(text)
+    ticks = "`" * (max(map(len, _RUN_OF_TICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
+    return f"{ticks}{pad}{shown or ' '}{pad}{ticks}"
+
+
+def _escaped(text: str) -> str:
+    """Words of olmc's own, in which nothing is markup."""
+    return re.sub(r"([\\`*_<>\[\]#|~@])", r"\\\1", text)
+
+
+def as_json(difference: Difference) -> str:
+    """The whole difference, with nothing cut."""
+    return json_text(_data(difference), default=str) + "\n"
+
+
+def _data(difference: Difference) -> dict[str, Any]:
+    return {
+        "version": FORMAT_VERSION,
+        "old": difference.old.name,
+        "new": difference.new.name,
+        "summary": {
+            "changes": len(difference.changes),
+            "breaking": difference.count(BREAKING),
+            "risk": difference.count(RISK),
+            "unchangedObjects": difference.unchanged,
+            "folded": dict(difference.folded),
+        },
+        "changes": [_change(change) for change in difference.changes],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "kind": change.kind.name,
+        "group": change.group.value,
+        "gravity": SEVERITY_WORDS[change.severity],
+        "sign": change.type.value,
+        "object": dict(change.identity._asdict()),
+        "text": plain(change.message),
+        "details": _details(change),
+    }
+
+
+def _details(change: Change) -> dict[str, Any]:
+    """The values of a change under their JSON names; those that are not there are left out."""
+    values = ((name, value) for name, value in change.values.items() if name != "severity")
+    return {_json_name(name): _as_data(value) for name, value in values if value is not ABSENT}
+
+
+def _json_name(name: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), name)
+
+
+def _as_data(value: Any) -> Any:
+    """NamedTuples as objects, other tuples as lists."""
+    if hasattr(value, "_asdict"):
+        return {name: _as_data(item) for name, item in value._asdict().items()}
+    return [_as_data(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,214 @@
+"""Who may do what on each side, whatever roles are called: permissions gained and lost, and matrices of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, product
+from typing import Literal, NamedTuple
+
+from olmc.diff import change_kinds as kinds
+from olmc.diff.change import Change
+from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
+from olmc.diff.operators import Operator
+from olmc.kube.rbac import decode_rules, merged, normalized, rules_allow, uncovered
+from olmc.kube.rbac_access import decode_binding, decode_role
+from olmc.model.cluster import Name
+from olmc.model.coerce import mappings, texts
+from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.rbac import ACCOUNT, ANY, RBAC, PolicyRule, Request, Subject
+from olmc.review.builtin_roles import USER_ROLES
+from olmc.review.permissions import Permissions, namespace_of, permissions
+from olmc.review.risks import Level, level_of, risks_of
+
+__all__ = ["Access", "Cell", "Holder", "Matrix", "Row", "access", "matrices", "permission_changes"]
+
+_AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
+_NOWHERE = Provenance(None, "", "")
+_MOST_ROWS = 200
+"""A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
+
+Cell = Literal["kept", "gained", "lost", ""]
+
+
+class Holder(NamedTuple):
+    """Somebody with permissions, and the scope: a namespace, `EVERYWHERE`, or `WHERE_BOUND`."""
+
+    subject: Identity
+    scope: str
+
+
+class Access(NamedTuple):
+    """The rules that holders have, and the roles that they have without the side saying what is in them."""
+
+    rules: Mapping[Holder, tuple[PolicyRule, ...]]
+    roles: Mapping[Holder, tuple[str, ...]]
+
+    def everywhere(self, holder: Holder) -> tuple[PolicyRule, ...]:
+        """What the holder of a scope that is a namespace may do in the whole cluster, and so there as well."""
+        is_namespace = holder.scope not in (EVERYWHERE, WHERE_BOUND)
+        return self.rules.get(Holder(holder.subject, EVERYWHERE), ()) if is_namespace else ()
+
+    def granted(self, holder: Holder) -> tuple[PolicyRule, ...]:
+        """The rules that count for a holder in its scope."""
+        return self.rules.get(holder, ()) + self.everywhere(holder)
+
+
+def access(objects: Iterable[KubernetesObject], owners: Mapping[Name, Operator]) -> Access:
+    """The access that the RBAC objects among `objects` give.
+
+    Roles that nothing here binds are holders themselves, and so are admin, edit and view with what is aggregated into
+    them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
+    for the OperatorCondition of a CSV is that for the condition of its package.
+    """
+    rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if identity(obj).group == RBAC]
+    granted = permissions(rendered)
+    of_groups = {role.identity.name for role in rendered if _is_of_a_group(role)}
+    rules: dict[Holder, dict[PolicyRule, None]] = {}
+    for grant in (*granted.grants, *granted.gains):
+        # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
+        if grant.subject.kind != "ClusterRole" or grant.subject.name not in of_groups:
+            scope = WHERE_BOUND if grant.namespace is None else grant.namespace
+            rules.setdefault(Holder(_known(grant.subject), scope), {})[grant.rule] = None
+    for holder, rule in _of_unbound(rendered, granted):
+        rules.setdefault(holder, {})[rule] = None
+    return Access({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
+
+
+def _is_of_a_group(rendered: Rendered) -> bool:
+    """Whether OLM made a role for an OperatorGroup: it has what admin, edit and view have, whatever it is called.
+
+    The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
+    """
+    role = decode_role(rendered.object)
+    keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
+    by_label = role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
+    return rendered.identity.kind == "ClusterRole" and by_label
+
+
+def _unnamed(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> KubernetesObject:
+    """A role, or one for the condition of a CSV with the package in the place of the CSV."""
+    known = identity(obj)
+    owner = owners.get(Name(known.namespace, known.name))
+    if owner is None or known.kind != "Role":
+        return obj
+    own = {owner.name: owner.package}
+    names = ([own.get(name, name) for name in texts(rule.get("resourceNames"))] for rule in mappings(obj.get("rules")))
+    rules = zip(mappings(obj.get("rules")), names, strict=True)
+    return {**obj, "rules": [{**rule, "resourceNames": named} for rule, named in rules]}
+
+
+def _known(subject: Subject) -> Identity:
+    return Identity("" if subject.kind == ACCOUNT else RBAC, subject.kind, subject.namespace, subject.name)
+
+
+def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[tuple[Holder, PolicyRule]]:
+    """The rules of roles that no binding names and no other role aggregates."""
+    used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
+    for role in rendered:
+        known = role.identity
+        if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
+            for rule in decode_rules(role.object.get("rules")):
+                yield from ((Holder(known, WHERE_BOUND), part) for part in normalized(rule))
+
+
+def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[Holder, tuple[str, ...]]:
+    """By holder the roles that bindings name, and that are neither here nor in every cluster."""
+    bindings = {binding.identity: binding.object for binding in rendered}
+    roles: dict[Holder, list[str]] = {}
+    for binding, role in granted.dangling:
+        namespace = namespace_of(binding)
+        for subject in decode_binding(binding, bindings[binding], namespace).subjects:
+            roles.setdefault(Holder(_known(subject), namespace), []).append(str(role))
+    return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}
+
+
+def permission_changes(old: Access, new: Access) -> Iterator[Change]:
+    """How two sides differ in what they let whom do."""
+    for holder, rule in _gained(old, new):
+        risks, level = _risks(holder, rule)
+        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level))
+    for holder, rule in _gained(new, old):
+        yield kinds.permission_lost(holder.subject, holder.scope, rule)
+    for holder in sorted(old.roles.keys() | new.roles.keys()):
+        before, after = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
+        yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(after - before))
+        yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(before - after))
+
+
+def _gained(old: Access, new: Access) -> Iterator[tuple[Holder, PolicyRule]]:
+    """What holders may do in `new` and not in `old`, in as few rules as it takes.
+
+    What is gained in the whole cluster is not gained once more for a namespace.
+    """
+    # The widest rules first: what is left of the others is then what they really add.
+    for holder in sorted(new.rules):
+        known = [*old.granted(holder), *new.everywhere(holder)]
+        left: list[PolicyRule] = []
+        for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
+            left += uncovered(rule, (*known, *left))
+        yield from ((holder, rule) for rule in merged(left))
+
+
+def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:
+    return -sum(ANY in values for values in rule), rule
+
+
+def _risks(holder: Holder, rule: PolicyRule) -> tuple[tuple[str, ...], Level]:
+    """The risks of a rule by name; that admins may do anything with an operator's objects is how OLM wants it."""
+    namespace = None if holder.scope == WHERE_BOUND else holder.scope
+    names = tuple(risk.name for risk in risks_of(rule, namespace))
+    is_user = holder.subject.kind == "ClusterRole" and holder.subject.name in USER_ROLES
+    return tuple(name for name in names if not (is_user and name == "every verb")), level_of(rule, namespace)
+
+
+class Row(NamedTuple):
+    """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb."""
+
+    resource: str
+    name: str
+    cells: tuple[Cell, ...]
+
+
+class Matrix(NamedTuple):
+    """Everything that `subject` may do in a scope on either side."""
+
+    subject: Identity
+    scope: str
+    verbs: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def matrices(old: Access, new: Access, changes: Iterable[Change]) -> Iterator[Matrix]:
+    """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first."""
+    moved = (change for change in changes if change.kind in (kinds.permission_gained, kinds.permission_lost))
+    for holder in dict.fromkeys(Holder(change.identity, change.values["scope"]) for change in moved):
+        yield _matrix(holder, old, new)
+
+
+def _matrix(holder: Holder, old: Access, new: Access) -> Matrix:
+    rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
+    verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
+    sides = old.granted(holder), new.granted(holder)
+    places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
+    rows = (_row(place, verbs, *sides) for place in places)
+    return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
+
+
+def _places(rule: PolicyRule) -> Iterator[Request]:
+    """What a rule is about, each a request without a verb."""
+    yield from (Request("", url=url) for url in rule.urls)
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS):
+        yield Request("", group, resource, name)
+
+
+def _row(place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]) -> Row:
+    cells: list[Cell] = []
+    for verb in verbs:
+        request = place._replace(verb=verb)
+        was, now = (rules_allow(rules, request) for rules in (before, after))
+        cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
+    return Row(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
+
+
+def _is_unchanged(row: Row) -> bool:
+    return not {"gained", "lost"} & set(row.cells)

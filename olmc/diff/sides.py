@@ -1,0 +1,295 @@
+"""The sides of a comparison, from what the user names: workspaces and bundles, renderings, revisions of git."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
+from operator import not_
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
+from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
+from olmc.explain.left_out import Compiled, left_out_of
+from olmc.generate.passes import is_wanted
+from olmc.load.builds import build_files
+from olmc.load.config import narrowing_of, read_config
+from olmc.load.files import ignore_lines, scan
+from olmc.load.left_out import left_out
+from olmc.load.suppressions import Suppression, written
+from olmc.model.coerce import text
+from olmc.model.diagnostic import Diagnostic, Report, Severity
+from olmc.model.left_out import LeftOut
+from olmc.model.location import Location
+from olmc.model.objects import KubernetesObject
+from olmc.model.options import Narrowing, Options
+from olmc.model.workspace import Inputs
+from olmc.rules import diff as rules
+from olmc.rules.versions import VERSION_OF_RENDERING
+
+if TYPE_CHECKING:
+    from olmc.settle.rest import Settled
+
+__all__ = ["Compile", "Kinds", "Settings", "Side", "Sides", "read_sides", "read_versions"]
+
+
+Compile = Callable[[Path, Narrowing | None], Compiled]
+"""Compiles a directory, with what is left out of it in the place of what it leaves out itself."""
+
+
+class Settings(NamedTuple):
+    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
+
+    `builds` are the files by which other tools build what they apply, each with a digest.
+    """
+
+    config: Mapping[str, Any]
+    ignore_lines: tuple[str, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    builds: Mapping[str, str] = MappingProxyType({})
+
+
+class Side(NamedTuple):
+    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs.
+
+    `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
+    kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
+    for a rendering.
+    """
+
+    name: str
+    objects: tuple[KubernetesObject, ...]
+    settled: Settled | None = None
+    shared: int = 0
+    excluded: tuple[KubernetesObject, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    settings: Settings | None = None
+
+
+class Kinds(NamedTuple):
+    """The kinds that are compared: only those in `include`, if there are any, and not those in `exclude`."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class Sides(NamedTuple):
+    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places."""
+
+    sides: tuple[Side, Side] | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def read_sides(
+    old: str, new: str, folder: Path, compile_folder: Compile, *, allow_empty: bool = False, kinds: Kinds | None = None
+) -> Sides:
+    """The two sides of a comparison.
+
+    Each is the path of a workspace, a bundle, a rendering or a file of one, or `git:REF[:PATH]`; a revision without a
+    path takes that of the other side, or else the current directory. `folder` is an empty folder to write revisions to,
+    `compile_folder` compiles a directory. With `allow_empty` a side that does not exist, or has no objects, is empty.
+
+    What a workspace leaves out by its own settings is decided by the old side for both: whoever changes the new one
+    must not choose what a review gets to see. `kinds` are those that the user asked for, and win.
+    """
+    first = _source(old, new, folder, allow_empty)
+    second = _source(new, old, folder, allow_empty)
+    narrowing = _narrowing(first)
+    if first.texts is not None and second.texts is not None and second.path is not None and second.path.is_dir():
+        second = second._replace(texts=texts_below(second.path, second.report, narrowing.ignored))
+    known = Spared({}, 0)
+    if first.texts is not None and second.texts is not None:
+        known = spared(first.texts, second.texts)
+    chosen = kinds or Kinds(narrowing.include, narrowing.exclude)
+    sides = [_side(each, compile_folder, _Shared(known, narrowing, chosen), allow_empty) for each in (first, second)]
+    diagnostics = tuple(diagnostic for each in (first, second) for diagnostic in _diagnostics(each))
+    if any(map(_stops, (first, second))):
+        return Sides(None, diagnostics)
+    if first.revision is not None and second.revision is not None:  # in a work tree submodules are folders
+        sides = [
+            side._replace(left_out=(*side.left_out, *submodules(revision)))
+            for side, revision in zip(sides, (first.revision, second.revision), strict=True)
+        ]
+    return Sides((sides[0], sides[1]), diagnostics)
+
+
+def read_versions(
+    path: str, versions: Sequence[tuple[str, Compile]], folder: Path, *, allow_empty: bool = False,
+    kinds: Kinds | None = None,
+) -> Sides:  # fmt: skip
+    """The two sides of what one path is under two versions of OLM.
+
+    `path` is as in `read_sides`, but no rendering; `versions` are the names of both, each with what compiles for it.
+    """
+    source = _source(path, path, folder, allow_empty)
+    if source.texts is not None:
+        source.report.add(VERSION_OF_RENDERING.finding(None, side=path))
+    diagnostics = list(_diagnostics(source))
+    if _stops(source):
+        return Sides(None, tuple(diagnostics))
+    narrowing = _narrowing(source)
+    shared = _Shared(Spared({}, 0), narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
+    sides, stops = [], False
+    for name, compile_folder in versions:
+        under = source._replace(report=Report())
+        sides.append(_side(under, compile_folder, shared, allow_empty)._replace(name=f"{path} under OLM {name}"))
+        diagnostics += _diagnostics(under)
+        stops |= _stops(under)
+    return Sides(None if stops else (sides[0], sides[1]), tuple(dict.fromkeys(diagnostics)))
+
+
+class _Source(NamedTuple):
+    """What is at a side: the directory to compile, or the texts of a rendering by path, or neither; and the revision
+    that they are from, with its path."""
+
+    asked: str
+    path: Path | None
+    texts: Mapping[str, str] | None
+    report: Report
+    revision: Revision | None = None
+
+
+class _Shared(NamedTuple):
+    """What holds for both sides: what need not be read, what is left out, and the kinds that are compared."""
+
+    known: Spared
+    narrowing: Narrowing
+    kinds: Kinds
+
+
+def _source(asked: str, other: str, folder: Path, allow_empty: bool) -> _Source:
+    report = Report()
+    revision, path = _place(asked, other, folder, report, allow_empty)
+    texts = read_rendering(path, report) if path is not None else None
+    return _Source(asked, path, texts, report, revision if path is not None else None)
+
+
+def _narrowing(source: _Source) -> Narrowing:
+    """What a side leaves out by its own settings; of a rendering that is files alone."""
+    if source.path is None or not source.path.is_dir():
+        return Narrowing()
+    if source.texts is not None:
+        return Narrowing(ignored=ignore_lines(source.path))
+    narrowing = narrowing_of(source.path, read_config(source.path, Report()))
+    return narrowing._replace(purpose=narrowing.purpose or Options().purpose)
+
+
+def _stops(source: _Source) -> bool:
+    """Whether a side can't be compared; of a rendering no object may be missing."""
+    least = Severity.ERROR if source.texts is None else Severity.FAILURE
+    return (source.report.worst() or Severity.INFO) >= least
+
+
+def _place(
+    asked: str, other: str, folder: Path, report: Report, allow_empty: bool
+) -> tuple[Revision | None, Path | None]:
+    """The revision that a side is of, and where it is on this machine, None if it is nowhere."""
+    revision = as_revision(asked)
+    if revision is None:
+        path = Path(asked)
+        if not path.exists() and not allow_empty:
+            report.add(rules.NO_SUCH_SIDE.finding(None, side=asked))
+        return None, path if path.exists() else None
+    place = Path(tempfile.mkdtemp(dir=folder))
+    try:
+        revision = _with_path(revision, other)
+        return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
+    except (GitError, OSError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error.args[0]
+        report.add(rules.NO_GIT.finding(None, side=asked, problem=problem))
+        return None, None
+
+
+def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty: bool) -> Side:
+    side = Side(source.asked, ())
+    if source.path is None:
+        side = side._replace(settings=Settings({}))
+    elif source.texts is not None:
+        objects = rendered_objects(source.texts, source.report, shared.known.memory)
+        side = Side(source.asked, objects, shared=shared.known.shared)
+        if source.path.is_dir():
+            left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)
+            side = side._replace(left_out=left)
+    else:
+        side = _compiled_side(source, source.path, compile_folder, shared.narrowing)
+    if not side.objects and not side.shared and not allow_empty and not _stops(source):
+        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.asked))
+    return _of_kinds(side, shared.kinds)
+
+
+def _of_kinds(side: Side, kinds: Kinds) -> Side:
+    """A side whose objects are of kinds that are compared."""
+    if kinds == Kinds():
+        return side
+    wanted = [is_wanted(text(obj.get("kind")), *kinds) for obj in side.objects]
+    kept, excluded = (tuple(compress(side.objects, each)) for each in (wanted, map(not_, wanted)))
+    return side._replace(objects=kept, excluded=excluded)
+
+
+def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowing: Narrowing) -> Side:
+    """A workspace or a bundle as it is without the settings by which it hides something.
+
+    Files that it leaves out itself, and that can't be compiled, stay left out; then the comparison says so.
+    """
+    config, everything = read_config(path, Report()), narrowing._replace(include=(), exclude=())
+    compilation = compile_folder(path, everything)
+    own = narrowing_of(path, config).ignored
+    if _is_broken(compilation) and not set(own) <= set(narrowing.ignored):
+        wider = everything._replace(ignored=(*narrowing.ignored, *own))
+        again = compile_folder(path, wider)
+        compilation, everything = (compilation, everything) if _is_broken(again) else (again, wider)
+    source.report.found.extend(compilation.diagnostics)
+    if _is_broken(compilation):
+        return Side(source.asked, ())
+    files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
+    patterns = tuple(filter(_is_pattern, ignore_lines(path)))
+    settings = Settings(config, patterns, tuple(written(path, config, files)), build_files(path))
+    objects = tuple(rendered.object for rendered in compilation.objects)
+    left = left_out_of(path, compilation, everything)
+    return Side(source.asked, objects, compilation.settled, left_out=left, settings=settings)
+
+
+def _is_broken(compilation: Compiled) -> bool:
+    return any(each.severity is Severity.ERROR for each in compilation.diagnostics)
+
+
+def _is_pattern(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def _with_path(asked: Revision, other: str) -> Revision:
+    """The revision with a path from the top of the repository; raises GitError."""
+    if asked.path is not None and not asked.path.startswith("./") and asked.path != ".":
+        return asked
+    if asked.path is not None:
+        return asked._replace(path=_joined(folder_here(), asked.path))
+    beside = as_revision(other)
+    if beside is not None:
+        path = beside.path if beside.path is not None else "."
+        return _with_path(asked._replace(path=path), other)
+    top = top_of()
+    there = Path(other).resolve()
+    if top is not None and there.is_relative_to(top):
+        return asked._replace(path=there.relative_to(top).as_posix())
+    return asked._replace(path=folder_here())
+
+
+def _joined(folder: str, path: str) -> str:
+    return (PurePosixPath(folder) / path).as_posix()
+
+
+def _diagnostics(source: _Source) -> Iterable[Diagnostic]:
+    """What there is to say about a side, with the paths of files as the user would write them."""
+    root = f"{source.asked.rstrip('/')}/"
+    if source.path is not None and not source.path.is_dir():
+        root = source.asked.removesuffix(source.path.name)
+
+    def named(place: Location) -> Location:
+        return place._replace(path=f"{root}{place.path}")
+
+    for each in source.report:
+        location = named(each.location) if each.location is not None else None
+        related = tuple((text, named(place)) for text, place in each.related)
+        yield each._replace(location=location, related=related)

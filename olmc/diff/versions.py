@@ -1,0 +1,249 @@
+"""What changed in what is installed: operators by namespace and package, Subscriptions, groups and plans.
+
+The way from one version to the other is asked of the catalog, else of the objects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.diff import change_kinds as kinds
+from olmc.diff.change import Change
+from olmc.diff.change_kinds import UpgradeHop, UpgradePath
+from olmc.diff.matching import SUBSCRIBED, Pair
+from olmc.diff.operators import Operator, heads, operators, properties_of
+from olmc.diff.sides import Side
+from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.resolve.upgrade_path import edge_kind
+from olmc.semver import tolerant_or_none
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Package
+    from olmc.settle.rest import Settled
+
+__all__ = ["Subscribed", "operator_changes", "plan_changes", "subscribed", "subscription_changes", "target_changes"]
+
+_REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
+
+
+def operator_changes(old: Side, new: Side) -> Iterator[Change]:
+    """What changed in the operators of each namespace, by package."""
+    before, after = heads(operators(old.objects)), heads(operators(new.objects))
+    planned = _replaced_by_plans(new.objects)
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if now is None:
+            assert was is not None
+            yield kinds.operator_removed(identity(was.csv), was.package, was.version)
+            continue
+        known = identity(now.csv)
+        if was is None:
+            yield kinds.operator_added(known, now.package, now.version)
+        elif was.name != now.name:
+            yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled))
+        else:
+            yield from _edited_edges(known, was, now)
+        if was is not None:
+            yield from _needs(known, was, now)
+        yield from _phase(known, was, now)
+
+
+def _upgrade(known: Identity, old: Operator, new: Operator, path: UpgradePath) -> Change:
+    before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
+    downgrade = before is not None and after is not None and after.compare(before) < 0
+    versions = old.version, new.version
+    return kinds.operator_upgraded(known, new.package, old.name, new.name, *versions, path, downgrade)
+
+
+def _edited_edges(known: Identity, old: Operator, new: Operator) -> Iterator[Change]:
+    before, after = _edges(old), _edges(new)
+    for field, was in before.items():
+        if was != after[field]:
+            yield kinds.version_edited(known, field, was or "none", after[field] or "none")
+
+
+def _edges(operator: Operator) -> dict[str, str]:
+    """The version of a CSV and what it upgrades, as texts."""
+    return {
+        "version": operator.version,
+        "replaces": operator.replaces,
+        "skips": ", ".join(operator.skips),
+        "skipRange": operator.skip_range,
+    }
+
+
+def _phase(known: Identity, old: Operator | None, new: Operator) -> Iterator[Change]:
+    was, now = old.phase if old is not None else "", new.phase
+    # That a new operator works is no news, and what was rendered without a status has no phase to compare.
+    if now and was != now and (was or now != "Succeeded"):
+        status = mapping(new.csv.get("status"))
+        yield kinds.phase_changed(known, was, now, text(status.get("reason")), text(status.get("message")))
+
+
+def _needs(known: Identity, old: Operator, new: Operator) -> Iterator[Change]:
+    before, after = _modes(old), _modes(new)
+    yield from (kinds.install_mode_added(known, mode) for mode in after if mode not in before)
+    yield from (kinds.install_mode_removed(known, mode) for mode in before if mode not in after)
+    was, now = (text(operator.spec.get("minKubeVersion")) for operator in (old, new))
+    if was != now:
+        yield kinds.kubernetes_raised(known, was, now)
+    before, after = _requirements(old), _requirements(new)
+    yield from (kinds.requirement_added(known, requirement) for requirement in after if requirement not in before)
+    yield from (kinds.requirement_removed(known, requirement) for requirement in before if requirement not in after)
+
+
+def _modes(operator: Operator) -> list[str]:
+    modes = mappings(operator.spec.get("installModes"))
+    return [text(mode.get("type")) for mode in modes if mode.get("supported") is True]
+
+
+def _requirements(operator: Operator) -> list[str]:
+    properties = (each for each in properties_of(operator.csv) if each.get("type") in _REQUIREMENTS)
+    return [_requirement(text(each["type"]), each.get("value")) for each in properties]
+
+
+def _requirement(kind: str, value: Any) -> str:
+    fields = mapping(value)
+    if kind == "olm.package.required":
+        return f"package {text(fields.get('packageName'))} {text(fields.get('versionRange'))}"
+    if kind == "olm.gvk.required":
+        return f"{text(fields.get('kind'))}.{text(fields.get('version'))}.{text(fields.get('group'))}"
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _path_between(old: Operator, new: Operator, planned: Mapping[str, str], settled: Settled | None) -> UpgradePath:
+    """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
+    subscription = subscribed(settled, new.namespace, new.package) if settled is not None else None
+    if subscription is not None:
+        path = _path_by_catalog(subscription, old, new)
+    else:
+        path = _path_by_plans(old.name, new.name, planned)
+    return path or _direct_path(old, new)
+
+
+class Subscribed(NamedTuple):
+    """A package that a Subscription asks for: the name of its catalog, what the catalog has of it, and the channel."""
+
+    catalog: str
+    package: Package
+    channel: str
+
+
+def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | None:
+    """What the Subscription to a package in a namespace asks for, None if its catalog does not have the package."""
+    for name, subscription in sorted(settled.cluster.subscriptions.items()):
+        if name.namespace == namespace and subscription.package == package:
+            source = settled.cluster.catalogs.get(subscription.catalog)
+            if source is not None and source.catalog is not None and package in source.catalog.packages:
+                served = source.catalog.packages[package]
+                return Subscribed(source.key.name, served, text(subscription.spec.get("channel")))
+    return None
+
+
+def _path_by_catalog(subscription: Subscribed, old: Operator, new: Operator) -> UpgradePath | None:
+    from olmc.emit.query_errors import QueryError
+    from olmc.graph.paths import channel_named, route, version_named
+    from olmc.graph.upgrade_graph import upgrade_graph
+
+    graph = upgrade_graph(subscription.package)
+    try:
+        channel = channel_named(graph, subscription.channel)
+        start, goal = version_named(graph, old.name, absent=True), version_named(graph, new.name)
+    except QueryError:
+        return None
+    walk = route(graph, channel, start, goal).walk
+    hops = tuple(UpgradeHop(hop.source, hop.target, hop.kind) for hop in walk.hops)
+    return UpgradePath(hops, walk.reached, "" if walk.reached else walk.stops[-1] or old.name)
+
+
+def _replaced_by_plans(objects: Iterable[KubernetesObject]) -> dict[str, str]:
+    """By CSV what it replaces, as the InstallPlans among objects have it."""
+    replaced: dict[str, str] = {}
+    for obj in objects:
+        if obj.get("kind") == "InstallPlan":
+            for lookup in mappings(mapping(obj.get("status")).get("bundleLookups")):
+                replaced[text(lookup.get("identifier"))] = text(lookup.get("replaces"))
+    return replaced
+
+
+def _path_by_plans(old: str, new: str, replaced: Mapping[str, str]) -> UpgradePath | None:
+    """The hops that the InstallPlans made; None when they don't lead from the one to the other."""
+    hops: list[UpgradeHop] = []
+    current = new
+    # Anybody may write plans, and such that replace each other in circles: there are no more hops than plans.
+    while current != old and replaced.get(current) and len(hops) <= len(replaced):
+        hops.append(UpgradeHop(replaced[current], current, "replaces"))
+        current = replaced[current]
+    return UpgradePath(tuple(reversed(hops)), True) if current == old and hops else None
+
+
+def _direct_path(old: Operator, new: Operator) -> UpgradePath:
+    """What the new CSV says about the old one."""
+    kind = edge_kind(new, old.name, tolerant_or_none(old.version))
+    return UpgradePath((UpgradeHop(old.name, new.name, kind),), True) if kind else UpgradePath()
+
+
+def subscription_changes(pair: Pair) -> Iterator[Change]:
+    """What changed in a Subscription besides its `config`, and whether it can still be resolved."""
+    before, after = (_subscription_fields(obj) for obj in (pair.old, pair.new))
+    if pair.old is not None and pair.new is not None:
+        for field in SUBSCRIBED:
+            if before[field] != after[field]:
+                yield kinds.subscription_changed(pair.identity, field, before[field], after[field])
+    if pair.new is not None:
+        failure = _failure(pair.new)
+        if failure and (pair.old is None or not _failure(pair.old)):
+            yield kinds.resolution_fails(pair.identity, failure)
+
+
+def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:
+    spec = mapping((subscription or {}).get("spec"))
+    fields = {field: text(spec.get(field)) for field in SUBSCRIBED}
+    return {**fields, "installPlanApproval": fields["installPlanApproval"] or "Automatic"}
+
+
+def _failure(subscription: KubernetesObject) -> str:
+    for condition in mappings(mapping(subscription.get("status")).get("conditions")):
+        if condition.get("type") == "ResolutionFailed" and condition.get("status") == "True":
+            return text(condition.get("message")) or text(condition.get("reason")) or "ResolutionFailed"
+    return ""
+
+
+def target_changes(pair: Pair) -> Iterator[Change]:
+    """The namespaces that an OperatorGroup targets on one side only."""
+    if pair.old is None or pair.new is None:
+        return
+    before, after = _targets(pair.old), _targets(pair.new)
+    added = tuple(namespace for namespace in after if namespace not in before)
+    removed = tuple(namespace for namespace in before if namespace not in after)
+    if added or removed:
+        yield kinds.targets_changed(pair.identity, added, removed)
+
+
+def _targets(group: KubernetesObject) -> list[str]:
+    """As OLM found them, else as they are asked for; all namespaces is ""."""
+    selected = mapping(group.get("status")).get("namespaces")
+    asked = mapping(group.get("spec")).get("targetNamespaces")
+    return sorted(texts(selected if selected is not None else asked) or [""])
+
+
+def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[Change]:
+    """The InstallPlans of the new side that wait or have failed, unless the old side has the like."""
+    before = {_plan(obj)[:3] for obj in old if obj.get("kind") == "InstallPlan"}
+    for obj in new:
+        if obj.get("kind") == "InstallPlan":
+            namespace, phase, csvs, message = _plan(obj)
+            if phase in ("RequiresApproval", "Failed") and (namespace, phase, csvs) not in before:
+                yield kinds.plan_changed(identity(obj), phase, csvs, message)
+
+
+def _plan(obj: KubernetesObject) -> tuple[str, str, tuple[str, ...], str]:
+    """The namespace, phase, CSVs and message of an InstallPlan: its name is made at random."""
+    status = mapping(obj.get("status"))
+    csvs = tuple(texts(mapping(obj.get("spec")).get("clusterServiceVersionNames")))
+    messages = (text(condition.get("message")) for condition in mappings(status.get("conditions")))
+    message = text(status.get("message")) or next(filter(None, messages), "")
+    return identity(obj).namespace, text(status.get("phase")), csvs, message

@@ -1,0 +1,292 @@
+"""Upgrade graphs as SVG: one file, without scripts and without anything from elsewhere.
+
+A row is a channel, a column a version. Where that gets too wide it is broken into bands, like a line of music, so that
+five versions make a page and five hundred make one as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import log
+from textwrap import wrap
+from typing import NamedTuple
+
+from olmc.emit.names import clean
+from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, Mark
+from olmc.graph.rails import BOX_HEIGHT, Column, Line, Page, Piece, Tag, depth, is_below, line_of, pieces_of, tracks
+from olmc.graph.upgrade_graph import UpgradeGraph
+from olmc.resolve.upgrade_path import EDGE_KINDS, EdgeKind
+from olmc.resources import template_text
+
+__all__ = ["MARGIN", "Box", "Picture", "Row", "as_svg", "layout", "shortened"]
+
+MARGIN = 16.0
+_GAP = 26.0  # between columns
+_PADDING = 8.0  # inside of a row
+_BETWEEN_ROWS = 4.0
+_BETWEEN_BANDS = 20.0
+_LEAST_ROW = 46.0  # for the name of the channel and a remark
+_LABEL_CHARACTER, _SMALL_CHARACTER, _NAME_CHARACTER = 7.3, 5.7, 7.6
+_WIDEST_LABEL, _WIDEST_NAME = 28, 24
+_ASPECT = 1.6  # of a page
+_USUAL_ROW = 65.0
+_LEAST_ROOM = 600.0
+_MOST_BANDS = 60
+_LINE_HEIGHT = 17.0
+_CHARACTER = 6.4
+_LEGEND_ROW = 24.0
+_WRAPPED, _MOST_LINES = 96, 4
+_LEAST_WIDTH = 640.0  # for a remark
+
+
+class _Sample(NamedTuple):
+    """An entry of the legend: a mark or a kind of line, the latter `faint` or not, and what it means."""
+
+    x: float
+    y: float
+    text: str
+    mark: Mark | None = None
+    kind: EdgeKind | None = None
+    faint: bool = False
+
+
+def as_svg(graph: UpgradeGraph, drawn: Sequence[ChannelRow], catalog: str, problem: str = "") -> str:
+    """The picture of a graph of a package in `catalog`; `problem` is OLM's text for why it can't serve the catalog."""
+    from jinja2 import Environment, StrictUndefined  # takes long to import
+
+    remarks = [line for text in _remarks(graph, drawn, problem) for line in _wrapped(clean(text))]
+    top = MARGIN + 22 + _LINE_HEIGHT * (1 + len(remarks)) + 8
+    picture = layout(graph, drawn, top)
+    width = max(picture.width, _LEAST_WIDTH)
+    samples = tuple(_legend(drawn, width, picture.height + 30))
+    height = (samples[-1].y if samples else picture.height) + 26
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    template = environment.from_string(template_text("graph.svg.j2"))
+    return template.render(
+        package=clean(graph.package),
+        subtitle=_subtitle(graph, catalog),
+        remarks=remarks,
+        picture=picture,
+        samples=samples,
+        kinds=[kind for kind in EDGE_KINDS if any(line.kind == kind for line in picture.lines)],
+        width=round(width),
+        height=round(height),
+        margin=MARGIN,
+        box_height=BOX_HEIGHT,
+        line_height=_LINE_HEIGHT,
+    )
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, _WRAPPED, max_lines=_MOST_LINES, placeholder=" …")
+
+
+def _subtitle(graph: UpgradeGraph, catalog: str) -> str:
+    versions, channels = len(graph.versions), len(graph.channels)
+    count = f"{versions} version{'s' if versions != 1 else ''} in {channels} channel{'s' if channels != 1 else ''}"
+    return clean(f"catalog {catalog} · {count}")
+
+
+def _remarks(graph: UpgradeGraph, drawn: Sequence[ChannelRow], problem: str) -> Iterator[str]:
+    if graph.deprecated:
+        yield f"The package is deprecated: {graph.message}" if graph.message else "The package is deprecated."
+    if problem:
+        lines = [line.strip(" │├└─") for line in problem.splitlines()]
+        yield f"OLM can't serve the catalog: {' '.join(lines)}"
+    for row in drawn:
+        yield from row.notes
+
+
+def _legend(drawn: Sequence[ChannelRow], width: float, top: float) -> Iterator[_Sample]:
+    """The marks and lines that occur, side by side as far as there is room."""
+    x, y = MARGIN, top
+    for sample in _samples(drawn):
+        room = 46 + len(sample.text) * _CHARACTER + 26
+        if x > MARGIN and x + room > width:
+            x, y = MARGIN, y + _LEGEND_ROW
+        yield sample._replace(x=x, y=y)
+        x += room
+
+
+def _samples(drawn: Sequence[ChannelRow]) -> Iterator[_Sample]:
+    arrows = [arrow for row in drawn for arrow in row.arrows]
+    kinds = {arrow.kind for arrow in arrows}
+    yield from (_Sample(0, 0, kind, kind=kind) for kind in EDGE_KINDS if kind in kinds)
+    faint = next((arrow.kind for arrow in arrows if not arrow.first), None)
+    if faint is not None:
+        yield _Sample(0, 0, "faint: not where OLM goes first", kind=faint, faint=True)
+    marks = {mark for row in drawn for cell in row.cells for mark in cell.marks}
+    yield from (_Sample(0, 0, f"{mark}: {meaning}", mark=mark) for mark, meaning in MARKS.items() if mark in marks)
+
+
+class Box(NamedTuple):
+    """A version in a channel; `x` and `y` are its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    cell: Cell
+    label: str
+    caption: str
+
+
+class Row(NamedTuple):
+    """A channel in a band; `name` is its name as far as there is room for it."""
+
+    y: float
+    height: float
+    name: str
+    channel: ChannelRow
+
+
+class Picture(NamedTuple):
+    """All that is to be drawn, and how much room it takes."""
+
+    width: float
+    height: float
+    rows: tuple[Row, ...]
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    tags: tuple[Tag, ...]
+
+
+def layout(graph: UpgradeGraph, drawn: Sequence[ChannelRow], top: float) -> Picture:
+    """The picture of a graph's channels below `top`."""
+    page = _page(graph, drawn)
+    rows: list[Row] = []
+    boxes: list[Box] = []
+    lines: list[Line] = []
+    tags: list[Tag] = []
+    y = top
+    places = [{cell.vertex.name: _place(cell, page) for cell in channel.cells} for channel in drawn]
+    cut = [_by_band(pieces_of(channel, columns)) for channel, columns in zip(drawn, places, strict=True)]
+    for band in range(page.bands):
+        for channel, columns, pieces in zip(drawn, places, cut, strict=True):
+            cells = [(cell, place) for cell in channel.cells if (place := columns[cell.vertex.name]).band == band]
+            if cells:
+                row = _fill(channel, cells, pieces.get(band, ()), page, y)
+                rows += row.rows
+                boxes += row.boxes
+                lines += row.lines
+                tags += row.tags
+                y = row.height + _BETWEEN_ROWS
+        y += _BETWEEN_BANDS
+    widest = max((len(tag.text) for tag in tags), default=0)
+    width = page.right + (widest * _SMALL_CHARACTER + 12 if tags else 0) + MARGIN
+    bottom = y - _BETWEEN_BANDS - _BETWEEN_ROWS if rows else top
+    return Picture(width, bottom, tuple(rows), tuple(boxes), tuple(lines), tuple(tags))
+
+
+def _place(cell: Cell, page: Page) -> Column:
+    """Where a box goes: in the middle of its column."""
+    column, width = page.columns[cell.vertex.name], _width(cell)
+    return Column(column.band, column.x + (column.width - width) / 2, width)
+
+
+def _by_band(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
+    by_band: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        by_band.setdefault(piece.band, []).append(piece)
+    return by_band
+
+
+def _fill(
+    channel: ChannelRow, cells: Sequence[tuple[Cell, Column]], pieces: Sequence[Piece], page: Page, y: float
+) -> Picture:
+    """A channel in a band, from `y` on; the picture's height is where it ends."""
+    above = tracks((piece for piece in pieces if not piece.straight and not is_below(piece)), page)
+    below = tracks((piece for piece in pieces if not piece.straight and is_below(piece)), page)
+    over = depth(max((track + 1 for _, track in above), default=0))
+    under = depth(max((track + 1 for _, track in below), default=0))
+    box_y = y + _PADDING + over
+    height = max(_PADDING + over + BOX_HEIGHT + under + _PADDING, _LEAST_ROW)
+    drawn = [line_of(piece, page, box_y) for piece in pieces if piece.straight]
+    drawn += [line_of(piece, page, box_y, track) for piece, track in (*above, *below)]
+    row = Row(y, height, shortened(channel.name, _WIDEST_NAME), channel)
+    boxes = tuple(_box(cell, place, box_y) for cell, place in cells)
+    lines = tuple(line for line, _ in drawn)
+    return Picture(0, y + height, (row,), boxes, lines, tuple(tag for _, tag in drawn if tag is not None))
+
+
+def _box(cell: Cell, place: Column, y: float) -> Box:
+    return Box(place.x, y, place.width, cell, shortened(cell.label, _WIDEST_LABEL), _caption(cell))
+
+
+def _width(cell: Cell) -> float:
+    label = len(shortened(cell.label, _WIDEST_LABEL)) * _LABEL_CHARACTER
+    return max(label, len(_caption(cell)) * _SMALL_CHARACTER, 30) + 18
+
+
+def _caption(cell: Cell) -> str:
+    return " · ".join(cell.marks)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, with its end, which tells versions apart."""
+    if len(text) <= most:
+        return text
+    kept = most // 2
+    return f"{text[: most - kept - 1]}…{text[-kept:]}"
+
+
+def _page(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> Page:
+    """The places of all versions, in as many bands as make a page of a pleasant shape."""
+    widths = dict(_widths(graph, drawn))
+    names = max((len(shortened(channel.name, _WIDEST_NAME)) for channel in drawn), default=0)
+    left = MARGIN + max(names * _NAME_CHARACTER, 16 * _SMALL_CHARACTER) + 16
+    bands = min(_broken(widths), key=lambda bands: _misshapen(bands, widths, drawn), default=[])
+    columns: dict[str, Column] = {}
+    right = left
+    for number, band in enumerate(bands):
+        x = left + _GAP
+        for name in band:
+            columns[name] = Column(number, x, widths[name])
+            x += widths[name] + _GAP
+        right = max(right, x)
+    return Page(columns, len(bands), left, right)
+
+
+_Bands = list[list[str]]
+
+
+def _broken(widths: Mapping[str, float]) -> Iterator[_Bands]:
+    """The columns in one band, in two, three, and so on as long as a band is not too narrow."""
+    total = sum(widths.values()) + _GAP * len(widths)
+    for count in range(1, min(len(widths), _MOST_BANDS) + 1):
+        room = total / count
+        if count > 1 and room < _LEAST_ROOM:
+            return
+        bands = _filled(widths, room)
+        while len(bands) > count:  # columns don't add up to a band exactly
+            room *= 1.03
+            bands = _filled(widths, room)
+        yield bands
+
+
+def _filled(widths: Mapping[str, float], room: float) -> _Bands:
+    bands: _Bands = []
+    left = 0.0
+    for name, width in widths.items():
+        if not bands or width + _GAP > left:
+            bands.append([])
+            left = room
+        bands[-1].append(name)
+        left -= width + _GAP
+    return bands
+
+
+def _misshapen(bands: _Bands, widths: Mapping[str, float], drawn: Sequence[ChannelRow]) -> float:
+    """How far a page with these bands is from the shape that it should have."""
+    numbers = {name: number for number, band in enumerate(bands) for name in band}
+    rows = sum(len({numbers[cell.vertex.name] for cell in channel.cells}) for channel in drawn)
+    width = max(sum(widths[name] + _GAP for name in band) for band in bands)
+    return abs(log(width / (rows * _USUAL_ROW + len(bands) * _BETWEEN_BANDS) / _ASPECT))
+
+
+def _widths(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> Iterator[tuple[str, float]]:
+    """The versions in order, each with the width of its widest box."""
+    widths: dict[str, float] = {}
+    for channel in drawn:
+        for cell in channel.cells:
+            widths[cell.vertex.name] = max(widths.get(cell.vertex.name, 0), _width(cell))
+    return ((vertex.name, widths[vertex.name]) for vertex in graph.versions if vertex.name in widths)

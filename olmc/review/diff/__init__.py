@@ -1,1 +1,0 @@
-"""What changed between two sides, as OLM and its users see it: `compare(old, new)`."""

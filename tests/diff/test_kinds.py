@@ -1,0 +1,77 @@
+"""All kinds of changes: each has a case, says a message, and is in the JSON with everything that it knows."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from inspect import get_annotations
+from typing import Any, get_origin
+
+import pytest
+from test_algebra import CASES
+from test_settings import SIDES
+
+from olmc.diff import change_kinds, crd_kinds
+from olmc.diff.change import SEVERITY_WORDS, Change, ChangeKind, ChangeType, Group, UntrustedText
+from olmc.diff.compare import Difference, compare
+from olmc.diff.outputs import as_json
+from olmc.diff.sides import Side
+
+KINDS = [kind for table in (change_kinds, crd_kinds) for kind in vars(table).values() if isinstance(kind, ChangeKind)]
+
+
+@cache
+def differences() -> tuple[Difference, ...]:
+    """Those of all cases, both ways, of each object with nothing, of settings, and with what versions of OLM change."""
+    sides = [(Side("old", tuple(old)), Side("new", tuple(new))) for old, new in CASES]
+    pairs = [*sides, *((new, old) for old, new in sides), *((Side("none", ()), new) for _, new in sides)]
+    pairs += SIDES
+    return (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
+
+
+@cache
+def changes() -> tuple[Change, ...]:
+    return tuple(change for difference in differences() for change in difference.changes)
+
+
+def test_there_are_kinds() -> None:
+    assert len(KINDS) > 40
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_has_a_case(kind: ChangeKind[...]) -> None:
+    """None of them is dead; each is named as its function is, documented, and has only values of the types it says."""
+    cases = [change for change in changes() if change.kind is kind]
+    assert cases
+    assert kind.judge.__doc__
+    assert kind.name == "".join(map(str.capitalize, kind.judge.__name__.split("_")))
+    types = get_annotations(kind.judge, eval_str=True)
+    assert kind.type is not None or {"old", "new"} <= types.keys()
+    for change in cases:
+        assert tuple(change.values) == kind.fields
+        for field, value in change.values.items():
+            expected = get_origin(types[field]) or types[field]
+            assert expected is Any or isinstance(value, expected), (field, value)
+
+
+def test_messages() -> None:
+    """They are not empty, what comes from the input is quoted, and olmc's own words are plain."""
+    for change in changes():
+        own = [piece for piece in change.message if not isinstance(piece, UntrustedText)]
+        assert "".join(own).strip(), change
+        assert all("\n" not in piece and "`" not in piece for piece in own), change
+        assert isinstance(change.group, Group)
+        assert change.severity in SEVERITY_WORDS
+        assert isinstance(change.type, ChangeType)
+
+
+def test_details_are_whole() -> None:
+    """JSON has every value of a change: the object, the severity, and the details."""
+    names = {kind.name for kind in KINDS}
+    for difference in differences():
+        data = json.loads(as_json(difference))["changes"]
+        for change, record in zip(difference.changes, data, strict=True):
+            named = set(change.kind.fields) - {"severity", "old", "new"}
+            assert len(named) == len(set(record["details"]) - {"old", "new"}), record
+            assert record["kind"] in names

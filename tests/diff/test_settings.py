@@ -1,0 +1,62 @@
+"""What is said of the settings of two workspaces, and of what is left out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+from kit import HERE, lines
+
+from olmc.diff.compare import compare
+from olmc.diff.sides import Settings, Side
+from olmc.load.suppressions import Suppression
+from olmc.model.left_out import LeftObject, LeftOut, Reason
+from olmc.model.location import Location
+from olmc.model.objects import Identity
+
+DATA = yaml.safe_load((HERE / "settings.yaml").read_text(encoding="utf-8"))
+
+
+def side(name: str, given: Mapping[str, Any]) -> Side:
+    accepts = (
+        Suppression(code, reason, Location(path), pattern=pattern)
+        for path, code, reason, pattern in given.get("accepts", ())
+    )
+    builds = given.get("builds", {})
+    settings = Settings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
+    return Side(name, (), left_out=tuple(map(left_out, given.get("leaves", ()))), settings=settings)
+
+
+def left_out(given: Mapping[str, Any]) -> LeftOut:
+    objects = tuple(LeftObject(identity(name), digest) for name, digest in given.get("objects", {}).items())
+    digest, problem = given.get("digest", ""), given.get("problem", "")
+    return LeftOut(Location(given["path"]), Reason(given["reason"]), objects, digest, problem)
+
+
+def identity(text: str) -> Identity:
+    kind, *namespace, name = text.split("/")
+    return Identity("", kind, *namespace or [""], name)
+
+
+SIDES = [(side("old", case["old"]), side("new", case["new"])) for case in DATA]
+
+
+@pytest.mark.parametrize("number", range(len(DATA)), ids=[case["title"].replace(" ", "-") for case in DATA])
+def test_settings(number: int) -> None:
+    assert lines(compare(*SIDES[number])) == DATA[number]["changes"]
+
+
+def test_a_rendering_has_no_settings() -> None:
+    workspace = side("new", {"config": {"exclude": ["Deployment"]}, "ignore": ["a"]})
+    assert compare(Side("rendering", ()), workspace).changes == ()
+    assert compare(workspace, Side("rendering", ())).changes == ()
+
+
+def test_settings_come_first() -> None:
+    """They decide what everything below is about."""
+    settings = side("new", {"config": {"exclude": ["Deployment"]}})
+    new = settings._replace(objects=({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}},))
+    found = compare(side("old", {}), new).changes
+    assert [change.group.value for change in found] == ["settings", "other"]
