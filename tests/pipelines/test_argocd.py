@@ -453,7 +453,7 @@ def allows_empty(parameters: Any) -> bool:
     return "allow-empty" in json.dumps(parameters)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PARAMETERS | VALUES)
 def test_no_parameters_make_it_stumble(parameters: Any) -> None:
     """Property: whatever an Application has, there are objects or a reason why not."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.objects import Provenance, Rendered
@@ -14,8 +14,6 @@ from olmc.review.permissions import Grant, Subject, difference, grants_of, permi
 from olmc.review.policy import PolicyRule, Request, allows, beyond, covers, merged, policy_rules
 from olmc.review.risks import RISKS, level_of, risks_of
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 RBAC = "rbac.authorization.k8s.io"
 
 VERBS = ("get", "list", "create", "escalate", "bind", "*")
@@ -75,21 +73,18 @@ def in_words(rule: dict[str, Any], request: Request) -> bool:
     )
 
 
-@CALM
 @given(written)
 def test_a_rule_allows_what_it_says(rule: dict[str, Any]) -> None:
     parsed = policy_rules(rule)
     assert allowed(parsed) == frozenset(request for request in REQUESTS if in_words(rule, request))
 
 
-@CALM
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda deeper: st.lists(deeper, max_size=3)))
 def test_odd_rules_allow_nothing(odd: Any) -> None:
     assert policy_rules(odd) == ()
     assert policy_rules({"verbs": odd, "apiGroups": [""], "resources": [7, None]}) == ()
 
 
-@CALM
 @given(rules, lists)
 def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> None:
     """With the others it makes up the whole again, it is of the rule alone, and they add nothing to it."""
@@ -100,7 +95,6 @@ def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> No
     assert all(allowed([part]) - allowed(others) for part in rest)
 
 
-@CALM
 @given(rules, lists, rules)
 def test_covering(rule: PolicyRule, others: list[PolicyRule], more: PolicyRule) -> None:
     assert covers([rule, *others], rule)
@@ -111,7 +105,6 @@ def test_covering(rule: PolicyRule, others: list[PolicyRule], more: PolicyRule) 
             assert covers(others, more)
 
 
-@CALM
 @given(lists)
 def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
     once = merged(them)
@@ -121,7 +114,6 @@ def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
     assert len(once) <= len(set(them))
 
 
-@CALM
 @given(rules, rules, st.sampled_from(["", "harbour", None]))
 def test_more_permissions_are_never_safer(rule: PolicyRule, other: PolicyRule, namespace: str | None) -> None:
     if covers([other], rule):
@@ -129,7 +121,6 @@ def test_more_permissions_are_never_safer(rule: PolicyRule, other: PolicyRule, n
     assert level_of(rule, "") >= level_of(rule, namespace)
 
 
-@CALM
 @given(rules, st.sampled_from(["", "harbour"]))
 def test_the_gravest_risk_comes_first(rule: PolicyRule, namespace: str) -> None:
     found = risks_of(rule, namespace)
@@ -198,7 +189,6 @@ def wanted(aggregated: Rendered) -> set[str]:
     return {label for each in selectors for label in each["matchLabels"]}
 
 
-@CALM
 @given(objects)
 def test_an_aggregated_role_has_what_it_selects(made: list[Rendered]) -> None:
     """Its own rules are overwritten; what it selects may be aggregated in turn, in circles even."""
@@ -206,7 +196,6 @@ def test_an_aggregated_role_has_what_it_selects(made: list[Rendered]) -> None:
         assert told(made, name) == expected
 
 
-@CALM
 @given(objects, st.randoms(use_true_random=False))
 def test_the_order_of_objects_does_not_matter(made: list[Rendered], random: Any) -> None:
     everything = [*made, binding("x", "a", [WHO]), binding("y", "b", [WHO], "RoleBinding")]
@@ -215,7 +204,6 @@ def test_the_order_of_objects_does_not_matter(made: list[Rendered], random: Any)
     assert permissions(shuffled) == permissions(everything)
 
 
-@CALM
 @given(objects, st.sampled_from(ROLES))
 def test_a_binding_never_takes_away(made: list[Rendered], name: str) -> None:
     few = permissions([*made, binding("x", "a", [WHO])])
@@ -225,7 +213,6 @@ def test_a_binding_never_takes_away(made: list[Rendered], name: str) -> None:
     assert difference(few.grants, more.grants) == ()
 
 
-@CALM
 @given(lists, lists, st.booleans())
 def test_difference(ours: list[PolicyRule], theirs: list[PolicyRule], everywhere: bool) -> None:
     """What is gained and what is lost, with names of roles that changed on the way."""

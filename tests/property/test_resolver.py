@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.catalog import Property
@@ -13,8 +13,6 @@ from olmc.model.resolution import Candidate, Present, Question, VisibleCatalog, 
 from olmc.resolve.explain import derivation, reasons
 from olmc.resolve.resolve import answer
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 KINDS = st.sampled_from("ABCD")
 PACKAGES = ("p", "q", "r")
 CATALOGS = (CatalogKey("cat", "ns"), CatalogKey("aux", "ns"), CatalogKey("glob", "olm"))
@@ -86,7 +84,6 @@ def questions(draw: st.DrawFn) -> Question:
     return Question("ns", tuple(catalogs), tuple(wishes), tuple(present))
 
 
-@CALM
 @given(questions(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_never_matters_d2(question: Question, random: object) -> None:
     def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
@@ -100,7 +97,6 @@ def test_the_order_of_the_input_never_matters_d2(question: Question, random: obj
     assert derivation(other, answer(other)) == derivation(question, answer(question))
 
 
-@CALM
 @given(questions(), st.sampled_from(CATALOGS), st.booleans())
 def test_an_unrelated_package_never_changes_an_answer(question: Question, key: CatalogKey, own: bool) -> None:
     version = "1.0.0"
@@ -119,7 +115,6 @@ def test_an_unrelated_package_never_changes_an_answer(question: Question, key: C
     assert answer(question._replace(catalogs=tuple(known.values()))) == answer(question)
 
 
-@CALM
 @given(questions())
 def test_what_is_picked_fits_together(question: Question) -> None:
     given_answer = answer(question)
@@ -148,7 +143,6 @@ def api_of(found: Property) -> str:
     return str(found.value["kind"])
 
 
-@CALM
 @given(questions())
 def test_asking_twice_gives_the_same_answer(question: Question) -> None:
     assert answer(question) == answer(question)

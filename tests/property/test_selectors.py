@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.settle.selectors import is_empty, matches, problem
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 KEYS, VALUES = ("env", "tier", "team"), ("", "prod", "test")
 labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))
 some_values = st.lists(st.sampled_from(VALUES), min_size=1, max_size=3)
@@ -50,20 +48,17 @@ def requirements(selector: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-@CALM
 @given(selectors, labels)
 def test_all_requirements_hold(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     assert matches(selector, given_labels) == all(satisfied(r, given_labels) for r in requirements(selector))
 
 
-@CALM
 @given(selectors, labels)
 def test_empty_selectors_match_everything(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     assert is_empty(selector) == (not requirements(selector))
     assert matches(selector, given_labels) or not is_empty(selector)
 
 
-@CALM
 @given(selectors, selectors, labels)
 def test_more_requirements_match_less(
     one: Mapping[str, Any], other: Mapping[str, Any], given_labels: Mapping[str, str]
@@ -72,7 +67,6 @@ def test_more_requirements_match_less(
     assert matches(both, given_labels) == (matches(one, given_labels) and matches(other, given_labels))
 
 
-@CALM
 @given(expressions, labels)
 def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     opposite = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
@@ -81,7 +75,6 @@ def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str
     assert matches(one, given_labels) != matches(other, given_labels)
 
 
-@CALM
 @given(selectors, st.sampled_from(KEYS), some_values)
 def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> None:
     """Sets must have values, existence must not, and there are four operators."""

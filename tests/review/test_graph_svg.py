@@ -20,7 +20,6 @@ from olmc.review.graph_layout import Picture, layout, shortened
 from olmc.review.graph_rails import BOX_HEIGHT
 from olmc.review.graph_svg import as_svg
 
-CALM = settings(deadline=None, max_examples=50)
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?[0-9.]+")
 
@@ -140,7 +139,7 @@ def test_a_rail_that_comes_from_another_band_enters_at_the_left() -> None:
 
 
 @given(packages)
-@CALM
+@settings(max_examples=50)
 def test_everything_has_its_place(made: Package) -> None:
     """No two boxes overlap, all is inside of the page, and every line ends at a box or at the edge."""
     graph = upgrade_graph(made)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from graph_kit import CATALOGS, EXPECTED, hostile, package, packages
-from hypothesis import given, settings
+from hypothesis import given
 
 from olmc.model.catalog import Deprecation, Package
 from olmc.model.diagnostic import Report
@@ -17,8 +17,6 @@ from olmc.review.graph_answer import drawing
 from olmc.review.graph_catalogs import Shelf, shelves_at
 from olmc.review.graph_drawn import MARKS, Arrow, Strip, strips
 from olmc.review.graph_text import as_dot, as_mermaid
-
-CALM = settings(deadline=None)
 
 
 def drawn(made: Package, *, all_ranges: bool = False) -> tuple[Strip, ...]:
@@ -141,7 +139,6 @@ def test_names_of_strangers_stay_text_in_dot() -> None:
 
 
 @given(packages)
-@CALM
 def test_every_edge_of_a_drawing_is_one_of_the_graph(made: Package) -> None:
     """R-CAT-410."""
     graph = upgrade_graph(made)

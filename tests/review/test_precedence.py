@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.golang.ranges import parse_range
 from olmc.golang.semver import parse_strict
 from olmc.review.precedence import as_set, members, precedence, scale_of
 
-CALM = settings(deadline=None)
 IDENTIFIERS = st.sampled_from(["0", "1", "2", "10", "a", "b", "rc", "rc1", "0a", "-", "A"])
 PRERELEASES = st.lists(IDENTIFIERS, max_size=3).map(lambda found: "-" + ".".join(found) if found else "")
 NUMBERS = st.integers(0, 11).map(str)
@@ -22,7 +21,6 @@ RANGES = st.lists(st.lists(COMPARATORS, min_size=1, max_size=3).map(" ".join), m
 
 
 @given(TEXTS, TEXTS)
-@CALM
 def test_precedence_orders_as_versions_are_ordered(one: str, other: str) -> None:
     """R-CAT-451."""
     first, second = parse_strict(one), parse_strict(other)
@@ -31,7 +29,6 @@ def test_precedence_orders_as_versions_are_ordered(one: str, other: str) -> None
 
 
 @given(st.lists(TEXTS, max_size=12), RANGES)
-@CALM
 def test_a_scale_finds_what_a_range_contains(texts: list[str], written: str) -> None:
     """R-CAT-453, R-CAT-455."""
     versions = {number: parse_strict(text) for number, text in enumerate(texts)}
@@ -41,6 +38,5 @@ def test_a_scale_finds_what_a_range_contains(texts: list[str], written: str) -> 
 
 
 @given(st.sets(st.integers(0, 300)))
-@CALM
 def test_sets_of_numbers(numbers: set[int]) -> None:
     assert list(members(as_set(numbers))) == sorted(numbers)

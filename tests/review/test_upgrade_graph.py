@@ -6,7 +6,7 @@ import json
 
 import pytest
 from graph_kit import CATALOGS, EXPECTED, NAMES, package, packages
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from olmc.load.catalogs.served import served_candidates
@@ -23,7 +23,6 @@ from olmc.review.graph_catalogs import shelves_at
 from olmc.review.graph_text import as_json
 from olmc.review.walk import walk
 
-CALM = settings(deadline=None)
 KEY = CatalogKey("cat", "ns")
 
 
@@ -122,7 +121,6 @@ def offered(made: Package, name: str, channel: Lane) -> list[str] | None:
 
 
 @given(packages)
-@CALM
 def test_edges_are_what_the_resolver_offers(made: Package) -> None:
     """R-CAT-402, R-CAT-410, R-CAT-431, D16."""
     graph = upgrade_graph(made)
@@ -140,7 +138,6 @@ def test_edges_are_what_the_resolver_offers(made: Package) -> None:
 
 
 @given(packages)
-@CALM
 def test_who_is_not_stranded_walks_to_the_head(made: Package) -> None:
     """R-CAT-401, R-CAT-410, R-CAT-415: and a walk comes to no version twice, unless it goes in circles."""
     graph = upgrade_graph(made)
@@ -161,7 +158,6 @@ def test_who_is_not_stranded_walks_to_the_head(made: Package) -> None:
 
 
 @given(packages)
-@CALM
 def test_the_order_of_the_input_does_not_matter(made: Package) -> None:
     """And the graph of any package fits its schema."""
     graph = upgrade_graph(made)
