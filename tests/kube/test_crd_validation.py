@@ -14,13 +14,13 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patching import patched, values_of
 
 from olmc.golang import GoTypeError, decode
 from olmc.kube import cel_rules
 from olmc.kube.crd_validation import creation_errors, update_errors
 from olmc.kube.field_errors import FieldError, invalid_text
 from olmc.settle.crds import as_v1
-from tests.patching import patched, values_of
 
 HERE = Path(__file__).parent
 BASE, *CASES = values_of(HERE / "crd_validation.yaml")[0]

@@ -33,7 +33,7 @@ def cases() -> list[Any]:
     ]
 
 
-def deployment(case: dict[str, Any]) -> dict[str, Any]:
+def deployment(case: dict[str, Any]) -> Any:
     made = patched(BASE, case.get("patch") or {})
     made = patched(made, {"spec": {"template": {"spec": case.get("pod") or {}}}})
     container = {"containers": {"0": case["container"]}} if "container" in case else {}

@@ -29,7 +29,7 @@ def amount(text: str) -> Fraction:
     whole, _, fraction = number.partition(".")
     value = Fraction(int((whole + fraction) or "0"), 10 ** len(fraction))
     if suffix in BINARY:
-        return value * 2 ** BINARY[suffix]
+        return value * Fraction(2) ** BINARY[suffix]
     return value * Fraction(10) ** (DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:]))
 
 

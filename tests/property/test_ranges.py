@@ -7,6 +7,7 @@ from functools import cmp_to_key
 
 from hypothesis import given
 from hypothesis import strategies as st
+from semver import Version
 
 from olmc.golang.ranges import RangeError, parse_range
 from olmc.golang.semver import VersionError, parse_strict, parse_tolerant
@@ -49,7 +50,7 @@ def test_versions_are_ordered_r_cat_451(left: str, right: str) -> None:
 @given(st.lists(VERSION, max_size=8))
 def test_sorting_does_not_depend_on_the_order_given(texts: list[str]) -> None:
     def ranked(versions: list[str]) -> list[object]:
-        found = sorted(map(parse_strict, versions), key=cmp_to_key(lambda left, right: left.compare(right)))
+        found = sorted(map(parse_strict, versions), key=cmp_to_key(Version.compare))
         return [(each.major, each.minor, each.patch, each.prerelease) for each in found]
 
     assert ranked(texts) == ranked(texts[::-1])

@@ -156,7 +156,7 @@ def roles(own: dict[str, list[Any]], graph: dict[str, list[str]], to: dict[str, 
     made = []
     for name in ROLES:
         selectors = [{"matchLabels": {f"to-{each}": "true"}} for each in graph.get(name, ())]
-        fields = {"aggregationRule": {"clusterRoleSelectors": selectors}} if selectors else {}
+        fields: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": selectors}} if selectors else {}
         made.append(role(name, own.get(name, []), to=sorted(to.get(name, ())), **fields))
     return made
 

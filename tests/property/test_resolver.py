@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
+from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from olmc.model.resolution import Candidate, Present, Question, VisibleCatalog, 
 from olmc.resolve.explain import derivation, reasons
 from olmc.resolve.resolve import answer
 
+T = TypeVar("T")
 KINDS = st.sampled_from("ABCD")
 PACKAGES = ("p", "q", "r")
 CATALOGS = (CatalogKey("cat", "ns"), CatalogKey("aux", "ns"), CatalogKey("glob", "olm"))
@@ -85,9 +88,9 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @given(questions(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_never_matters_d2(question: Question, random: object) -> None:
-    def shuffled(items: tuple[object, ...]) -> tuple[object, ...]:
-        return tuple(random.sample(items, len(items)))  # type: ignore[attr-defined]
+def test_the_order_of_the_input_never_matters_d2(question: Question, random: Random) -> None:
+    def shuffled(items: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(random.sample(items, len(items)))
 
     catalogs = [catalog._replace(entries=shuffled(catalog.entries)) for catalog in question.catalogs]
     other = question._replace(
@@ -125,7 +128,7 @@ def test_what_is_picked_fits_together(question: Question) -> None:
     assert len(reasons(question)) == len(given_answer.picks)
     replaced = {pick.replaces for pick in given_answer.picks}
     staying = [csv for csv in question.present if csv.name not in replaced]
-    together = [*(pick.candidate for pick in given_answer.picks), *staying]
+    together: list[Candidate | Present] = [*(pick.candidate for pick in given_answer.picks), *staying]
     provided = [api_of(found) for each in together for found in each.properties if found.type == "olm.gvk"]
     assert len(provided) == len(set(provided))
     for each in together:
