@@ -151,8 +151,8 @@ def test_everything_has_its_place(made: Package) -> None:
     for box in found.boxes:
         assert 0 < box.x < box.x + box.width < found.width
         assert any(row.y < box.y < box.y + BOX_HEIGHT < row.y + row.height for row in found.rows)
-    for one, other in combinations(found.rows, 2):
-        assert one.y + one.height < other.y or other.y + other.height < one.y
+    for row, below in combinations(found.rows, 2):
+        assert row.y + row.height < below.y or below.y + below.height < row.y
     edges = [(box.x, box.x + box.width, box.y, box.y + BOX_HEIGHT) for box in found.boxes]
     assert found.lines or not any(strip.arrows for strip in drawn)
     for line in found.lines:
