@@ -18,7 +18,19 @@ DEFAULT_PORT = 443
 
 
 def certificates(world: World) -> Iterator[Rendered]:
-    """Service, Secret and RBAC of everything that serves (R-CERT-2)."""
+    """Service, Secret and RBAC of everything that serves (R-CERT-2).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
+    >>> show(certificates, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "spec.ports", "data")
+    Service/ns/beacon-controller-service
+      ports: [{name: '443', port: 443, targetPort: 443}]
+    Secret/ns/beacon-controller-service-cert
+      data: {olmCAKey: '', tls.crt: '', tls.key: ''}
+    Role/ns/beacon-controller-service-cert
+    RoleBinding/ns/beacon-controller-service-cert
+    ClusterRoleBinding/beacon-controller-service-system:auth-delegator
+    RoleBinding/kube-system/beacon-controller-service-auth-reader
+    """
     for member, _ in world.installed():
         for serving in servings(world.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))

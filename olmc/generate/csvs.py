@@ -20,13 +20,30 @@ OLMCONFIG = Identity(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
 def csvs(world: World) -> Iterator[Rendered]:
-    """The CSVs that are no copies."""
+    """The CSVs that are no copies.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(csvs, workspace, "metadata.annotations", "metadata.finalizers", "status.phase", "status.reason")
+    ClusterServiceVersion/ns/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: ns}
+      finalizers: [operators.coreos.com/csv-cleanup]
+      phase: Succeeded
+      reason: InstallSucceeded
+    """
     for name, obj in world.csvs.items():
         yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
 
 
 def copied_csvs(world: World) -> Iterator[Rendered]:
-    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5)."""
+    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5).
+
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(copied_csvs, workspace, "metadata.annotations", "metadata.labels", "status.message")
+    ClusterServiceVersion/docks/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns}
+      labels: {olm.managed: 'true', olm.copiedFrom: ns}
+      message: The operator is running in ns but is managing this namespace
+    """
     if not world.options.copied_csvs:
         return
     for name, member in sorted(world.cluster.members.items()):
@@ -92,7 +109,13 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
 
 
 def olmconfig(world: World) -> Iterator[Rendered]:
-    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one."""
+    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one.
+
+    >>> config = {"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}}
+    >>> show(olmconfig, {"manifests": [config]}, "status.conditions")
+    OLMConfig/cluster
+      conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
+    """
     found = world.cluster.stock.get(OLMCONFIG)
     if found is None:
         return

@@ -18,7 +18,14 @@ SPEC_HASH = "olm.deployment-spec-hash"
 
 
 def deployments(world: World) -> Iterator[Rendered]:
-    """The Deployments that were written and not deleted since, in the order of the strategy."""
+    """The Deployments that were written and not deleted since, in the order of the strategy.
+
+    >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(deployments, workspace, "metadata.labels", "spec.template.metadata.annotations")
+    Deployment/ns/beacon-controller
+      labels: {olm.deployment-spec-hash: ..., olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
+      annotations: {olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: docks, ...}
+    """
     deleted = frozenset(deleted_deployments(world.cluster))
     for member, _ in world.installed():
         written = member.installation.deployments if member.installation else 0

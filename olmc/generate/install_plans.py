@@ -19,7 +19,17 @@ from olmc.settle.stock import UNSUPPORTED
 
 
 def install_plans(world: World) -> Iterator[Rendered]:
-    """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
+    """The InstallPlans: those of the workspace as they are, and those that were made on the way.
+
+    >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": [waiting]}
+    >>> show(install_plans, workspace, "spec", "status.phase", "status.plan.0.resource.name", "status.plan.0.status")
+    InstallPlan/ns/install-dnpzt
+      spec: {approval: Manual, approved: false, clusterServiceVersionNames: [beacon.v1.0.0], generation: 1}
+      phase: RequiresApproval
+      name: beacon.v1.0.0
+      status: Unknown
+    """
     for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
         for plan in world.cluster.kept_plans(namespace):
             yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)

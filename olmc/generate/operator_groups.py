@@ -22,7 +22,17 @@ SUFFIXES = ("admin", "edit", "view")
 
 
 def operator_groups(world: World) -> Iterator[Rendered]:
-    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18)."""
+    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(operator_groups, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "metadata.annotations", "status")
+    OperatorGroup/ns/og
+      annotations: {olm.providedAPIs: Beacon.v1.beacon.example.com}
+      status: {namespaces: [ns]}
+    ClusterRole/olm.og.og.admin-7hdvs1pJiMS8ikuUkvThunsWUnvSLPNYPbr0ec
+    ClusterRole/olm.og.og.edit-5RZt9bI4b7MaRoQRfSvU16qlDG9HDDCLxy7jK9
+    ClusterRole/olm.og.og.view-8vAKjjAWQgj5N39d65nNyqAFAWxEyQiKvWnQ8J
+    """
     for group in world.cluster.groups:
         yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
         if not gets_roles(group):
@@ -112,6 +122,10 @@ def namespaces(world: World) -> Iterator[Rendered]:
 
     A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
     watch belong to others, and deleting the output must not delete them.
+
+    >>> show(namespaces, {"namespaces": {"docks": {}}, "groups": {"harbour/og": ["docks"]}}, "metadata.labels")
+    Namespace/docks
+      labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
     """
     cluster, labelled = world.cluster, world.options.purpose == "review"
     for name in cluster.namespaces:

@@ -22,7 +22,19 @@ SUFFIXES = ("admin", "edit", "view")
 
 
 def provided_apis(world: World) -> Iterator[Rendered]:
-    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there."""
+    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(provided_apis, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "rules.0.verbs")
+    ClusterRole/beacons.beacon.example.com-v1-admin
+      verbs: ['*']
+    ClusterRole/beacons.beacon.example.com-v1-edit
+      verbs: [create, update, patch, delete]
+    ClusterRole/beacons.beacon.example.com-v1-view
+      verbs: [get, list, watch]
+    ClusterRole/beacons.beacon.example.com-v1-crdview
+      verbs: [get]
+    """
     made: dict[str, Rendered] = {}
     for api, csv in world.cluster.served.items():
         if not _is_served(world, api) or _is_left_to_administrators(world, csv):

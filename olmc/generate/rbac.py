@@ -24,6 +24,14 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
 
     While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> show(lifted_rbac, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "rules.0", "subjects", "roleRef.kind")
+    ClusterRole/beacon.v1.0.0-keeper-...
+      0: {verbs: [get], apiGroups: [''], resources: [secrets]}
+    ClusterRoleBinding/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: ClusterRole
     """
     cluster, around = world.cluster, world.surroundings
     lifted: dict[Identity, Rendered] = {}
@@ -64,7 +72,17 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
 
 
 def tenant_rbac(world: World) -> Iterator[Rendered]:
-    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions."""
+    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": [beacon]}
+    >>> show(tenant_rbac, workspace, "rules", "subjects", "roleRef.kind")
+    Role/docks/beacon.v1.0.0-keeper-...
+      rules: [{verbs: [get], apiGroups: [''], resources: [secrets]}]
+    RoleBinding/docks/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: Role
+    """
     for _, member in sorted(world.cluster.members.items()):
         if member.group is not None and not member.group.is_global and binds_itself(member, world.options):
             yield from _tenant_copies(world, member)

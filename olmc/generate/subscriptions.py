@@ -17,7 +17,15 @@ STAGE = "subscriptions"
 
 
 def subscriptions(world: World) -> Iterator[Rendered]:
-    """The Subscriptions, those made for dependencies included."""
+    """The Subscriptions, those made for dependencies included.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(subscriptions, workspace, "status.installplan", "status.installedCSV", "status.state")
+    Subscription/ns/beacon
+      installplan: {apiVersion: operators.coreos.com/v1alpha1, kind: InstallPlan, name: install-dnpzt, uuid: ''}
+      installedCSV: beacon.v1.0.0
+      state: AtLatestKnown
+    """
     for _, subscription in sorted(world.cluster.subscriptions.items()):
         status = _status(world, subscription)
         obj = {**subscription.object, **({"status": status} if status else {})}

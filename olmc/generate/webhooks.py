@@ -36,7 +36,13 @@ _GENERATED_NAME_BASE = 58
 
 
 def apiservices(world: World) -> Iterator[Rendered]:
-    """The API services that CSVs own (R-API-1)."""
+    """The API services that CSVs own (R-API-1).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "serves": ["Gauge"]}
+    >>> show(apiservices, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "spec.service", "spec.caBundle")
+    APIService/v1.beacon.example.com
+      service: {namespace: ns, name: beacon-controller-service, port: 443}
+    """
     for member, _ in world.installed():
         if not member.installation or not member.installation.deployments:
             continue
@@ -82,7 +88,15 @@ def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[
 
 
 def webhooks(world: World) -> Iterator[Rendered]:
-    """The configurations of validating and mutating webhooks (R-WH-3)."""
+    """The configurations of validating and mutating webhooks (R-WH-3).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": [beacon]}
+    >>> show(webhooks, workspace, "webhooks.0.clientConfig", "webhooks.0.namespaceSelector")
+    ValidatingWebhookConfiguration/vbeacon.example.com-...
+      clientConfig: {service: {namespace: ns, name: beacon-controller-service, port: 443}, caBundle: ''}
+      namespaceSelector: {matchLabels: {olm.operatorgroup.uid/cda27ab5-d9ab-5ab1-a5dd-afd9fdfd81cd: ''}}
+    """
     for member, _ in world.installed():
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
@@ -170,7 +184,14 @@ def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
 
 
 def crds(world: World) -> Iterator[Rendered]:
-    """All CRDs, with the conversion that webhooks bring (R-WH-8)."""
+    """All CRDs, with the conversion that webhooks bring (R-WH-8).
+
+    >>> webhook = {"type": "ConversionWebhook", "conversionCRDs": ["beacons.beacon.example.com"]}
+    >>> beacon = {"name": "beacon.v1.0.0", "modes": ["All"], "owned": ["Beacon"], "webhooks": [webhook]}
+    >>> show(crds, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "spec.conversion.webhook.clientConfig")
+    CustomResourceDefinition/beacons.beacon.example.com
+      clientConfig: {service: {namespace: ns, name: beacon-controller-service, ..., path: /}, caBundle: ''}
+    """
     conversions = dict(_conversions(world))
     for identity, found in world.cluster.stock.items():
         if identity.kind != "CustomResourceDefinition":
