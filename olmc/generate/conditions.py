@@ -71,6 +71,7 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
         "apiVersion": RBAC_V1,
         "kind": "RoleBinding",
         "metadata": metadata,
+        # No namespace: in a RoleBinding an account without one is of the namespace of the binding (R-OC-2).
         "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": csv.name},
     }

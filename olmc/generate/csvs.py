@@ -64,6 +64,8 @@ def copy_targets(world: World, member: Member) -> tuple[str, ...]:
     if not may_be_copied(member):
         return ()
     existing = [name for name in world.cluster.namespaces if name != home]
+    # OLMConfig switches copies off for operators that watch everything; others are copied all the same (R-COPY-5).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L1734-L1860
     if not group.is_global:
         return tuple(name for name in existing if name in group.targets)
     if copies_disabled(world):
@@ -92,6 +94,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
     """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
     labels, and the finalizer."""
     metadata, keeps, brought = obj["metadata"], profile.copied_metadata, csv.object["metadata"]
+    # The list of target namespaces stays behind: a tenant who reads a copy need not learn of the others (R-COPY-4).
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in keeps["without"]}
     labels = {
         key: value
@@ -122,6 +125,7 @@ def olmconfig(world: World) -> Iterator[Rendered]:
     if not world.profile.olmconfig_api:
         yield found
         return
+    # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
     disabled = copies_disabled(world)
     condition = {
         "type": "DisabledCopiedCSVs",

@@ -43,6 +43,9 @@ def _deployment(world: World, member: Member, item: Mapping[str, Any]) -> Kubern
     replaced = member.phase == "Replacing"
     made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)
     metadata, spec = made["metadata"], made["spec"]
+    # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
+    # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
     if world.profile.deploy_label_spec_hash:
         serving = metadata["name"] in serving_deployments(member.csv)
         labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(world.profile, spec)}

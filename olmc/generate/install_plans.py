@@ -55,6 +55,7 @@ def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
 
 
 def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+    # All Subscriptions that the namespace had when the plan was made, not only those that it moves on (R-CAT-601).
     owners = [owner_reference(CSV_API, "Subscription", name) for name in plan.owners]
     return {
         "apiVersion": CSV_API,
@@ -123,6 +124,8 @@ def _lookup(lookup: Lookup) -> dict[str, Any]:
 
 
 def _step_status(plan: InstallPlan, index: int) -> str:
+    # OLM carries a plan out twice, and the second time finds what it created the first time: no step stays Created
+    # (observed-2).
     if index < plan.executed:
         return "Present"
     unsupported = index == plan.executed and plan.message == UNSUPPORTED
@@ -133,6 +136,8 @@ def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: P
     group, _, version = step.api_version.rpartition("/")
     return {
         "group": group,
+        # A step of kind Secret copies one that lies with the catalog operator; one of a bundle brings its own content
+        # (R-CAT-712).
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
         "manifest": _manifest(step, namespace, lookups, profile),
         "name": step.name,

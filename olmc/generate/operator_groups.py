@@ -35,6 +35,8 @@ def operator_groups(world: World) -> Iterator[Rendered]:
     """
     for group in world.cluster.groups:
         yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
+        # OLM makes the roles late in a sync, so one that ends early makes none; CSVs or targets it does not ask for
+        # (R-OG-18).
         if not gets_roles(group):
             continue
         apis = _aggregated_apis(world, group)
@@ -75,6 +77,7 @@ def _annotation(world: World, group: Group) -> str | None:
 
 
 def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
+    # All of them get it, since OLM does not say which is the one too many (R-OG-7).
     if len(world.cluster.groups_in(group.namespace)) > 1:
         yield {
             "type": "MultipleOperatorGroup",
@@ -102,6 +105,8 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[A
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
     role: KubernetesObject = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata}
+    # The API server sees to the rules: kube-controller-manager unites those of all roles that the selectors find. Where
+    # no API is provided OLM writes no aggregationRule, and the role allows nothing (R-OG-17).
     selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
     if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
@@ -136,6 +141,8 @@ def namespaces(world: World) -> Iterator[Rendered]:
             continue
         obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
         old = obj["metadata"].get("labels") or {}
+        # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
+        # (R-OG-19).
         labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
         labels = {**labels, NAME_LABEL: name, **added}
         metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}

@@ -39,6 +39,8 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
             continue
+        # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
         entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
         granted = around._replace(access=access({**cluster.stock, **lifted})) if lifted else around
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
@@ -46,6 +48,7 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
         for source in _own_rbac(world, csv):
             obj = _lifted(source.object, lifting["rules"])
             made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            # OLM creates what it lifts and never updates it (R-SING-2).
             if made.identity in cluster.stock:
                 continue
             yield made
@@ -90,6 +93,8 @@ def tenant_rbac(world: World) -> Iterator[Rendered]:
 
 def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
     csv, when = member.csv, world.profile.rbac_tenant["when"]
+    # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
+    # none (R-TEN-1, R-TEN-3).
     everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
     for target in copy_targets(world, member):
         satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings)
@@ -108,6 +113,7 @@ def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> K
     old = obj["metadata"]
     labels = {
         **old["labels"],
+        # The owner of a copy is the copied CSV beside it, so the labels name the target namespace (R-TEN-2).
         **owner_labels(profile, csv.name, target),
         **profile.rbac_tenant["labels"],
         COPIED_FROM: csv.namespace,

@@ -42,6 +42,7 @@ def stock(world: World) -> Iterator[Rendered]:
             continue
         if world.options.copied_csvs and _is_orphan(found.object, csvs):
             continue
+        # Review output is there to be read by many and committed; what is secret stays where it is.
         if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
             yield found._replace(object=_redacted(found))
         elif identity in accounts:

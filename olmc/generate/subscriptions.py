@@ -47,6 +47,8 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
         status["conditions"] = conditions
     if s.current:
         status["currentCSV"] = s.current
+    # OLM writes a generation when a plan moves a Subscription on; one that was made for a dependency came with its plan
+    # and has none until its own first upgrade (R-CAT-641).
     if s.generation:
         status["installPlanGeneration"] = s.generation
     if s.plan:

@@ -44,6 +44,7 @@ def apiservices(world: World) -> Iterator[Rendered]:
       service: {namespace: ns, name: beacon-controller-service, port: 443}
     """
     for member, _ in world.installed():
+        # OLM writes API services after each Deployment, so a strategy without any never gets to them (R-API-2).
         if not member.installation or not member.installation.deployments:
             continue
         owned = member.csv.apiservice_descriptions("owned")
@@ -100,6 +101,7 @@ def webhooks(world: World) -> Iterator[Rendered]:
     for member, _ in world.installed():
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
+            # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.get("type") in _KINDS and member.group is not None:
                 obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
                 obj = _updated(obj, world.cluster.stock)
@@ -120,6 +122,8 @@ def _configuration(
         "metadata": {"generateName": f"{base}-", "labels": dict(sorted(labels.items()))},
         "webhooks": [_entry(profile, member, selector, item)],
     }
+    # In a cluster the API server adds five characters by chance; ours come from the content, the same in every run
+    # (D3).
     discriminator = json.dumps(obj, sort_keys=True, separators=(",", ":"))
     suffix = random_suffix(f"{ADMISSION}|{kind}||{base}-|{discriminator}")
     obj["metadata"] = {"name": f"{base}-"[:_GENERATED_NAME_BASE] + suffix, **obj["metadata"]}
@@ -204,6 +208,7 @@ def crds(world: World) -> Iterator[Rendered]:
 
 def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
+    # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(world.installed())):
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:
