@@ -33,11 +33,12 @@ demo: $(INSTALLED)  ## install olmc into .venv and render a small workspace
 test: $(INSTALLED_DEV)  ## run the tests
 	@$(BIN)/pytest
 
-lint: $(INSTALLED_DEV)  ## run ruff, mypy and import-linter
+lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pylint olmc
 
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)

@@ -20,7 +20,7 @@ import urllib3
 
 # reader:secret, as htpasswd -B writes it.
 HTPASSWD = "reader:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n"
-_SECONDS = 20
+_SECONDS = 60
 
 
 def free_port() -> int:

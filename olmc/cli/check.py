@@ -11,9 +11,9 @@ import click
 from olmc.api import compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import given_of, tell_idle
-from olmc.cli.options import approve_option, given_version, kube_version_option, olm_version_option
+from olmc.cli.options import given_version, output_option
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import given_fields, proposed_options, with_proposed
+from olmc.cli.proposed import compile_options, given_fields, with_proposed
 from olmc.cli.talk import progress, tell_approvals
 from olmc.cli.validators import check_codes, settings_of
 from olmc.cli.values import codes, optional_validators
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "github", "sarif", "junit"]),
-    default="text",
-    show_default=True,
-    help="Text with the source line, or a format for machines.",
-)
+@output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
 @click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
 @click.option("--strict", is_flag=True, help="Warnings are findings, too.")
 @click.option(
@@ -60,10 +53,7 @@ if TYPE_CHECKING:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,

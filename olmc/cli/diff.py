@@ -19,6 +19,7 @@ from olmc.cli.options import (
     given_version,
     kube_version_option,
     olm_versions_option,
+    output_option,
     watched,
 )
 from olmc.cli.paths import GivenPath
@@ -33,13 +34,9 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 @click.command()
 @click.argument("old", type=GivenPath())
 @click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "markdown", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+@output_option(
+    ["text", "markdown", "json", "html"],
+    "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
 )
 @click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
 @click.option(

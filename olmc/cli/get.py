@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.options import output_option
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import given_fields, proposed_options
+from olmc.cli.proposed import compile_options, given_fields
 
 
 @click.command()
@@ -20,13 +20,8 @@ from olmc.cli.proposed import given_fields, proposed_options
     "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "wide", "yaml", "json", "name"]),
-    default="table",
-    show_default=True,
-    help="A table, one with more columns, the objects, or their names.",
+@output_option(
+    ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
 )
 @click.option(
     "-C",
@@ -37,10 +32,7 @@ from olmc.cli.proposed import given_fields, proposed_options
     help="The workspace; the current directory by default.",
 )
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@compile_options
 @click.pass_context
 def get(
     ctx: click.Context, /, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,

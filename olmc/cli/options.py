@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
 import click
 
 from olmc.cli.values import olm_versions
 from olmc.golang import is_dns1123_label
 from olmc.model.kube_version import full_kube_version
 from olmc.model.options import Options
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -69,6 +74,13 @@ certs_option = click.option(
 approve_option = click.option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
 )  # fmt: skip
+
+
+def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:
+    """The option `-o`; the first format is the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help=text,
+    )  # fmt: skip
 
 
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:

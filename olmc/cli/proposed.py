@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from olmc.cli.options import F, approve_option, kube_version_option, olm_version_option
 from olmc.model.options import Options
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--descoped", is_flag=True,
@@ -36,6 +34,11 @@ def proposed_options(function: F) -> F:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def compile_options(function: F) -> F:
+    """Adds what most commands that compile have: approvals, versions, and the options of the proposed APIs."""
+    return approve_option(kube_version_option(olm_version_option(proposed_options(function))))
 
 
 def with_proposed(options: Options, given: dict[str, Any]) -> Options:

@@ -9,9 +9,9 @@ import click
 
 from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.options import output_option
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import proposed_options
+from olmc.cli.proposed import compile_options
 from olmc.emit.messages import printable
 from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
@@ -45,18 +45,8 @@ class _WithQuestion(click.Command):
     help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.",
 )
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for people, or JSON for machines (schemas/rbac.schema.json).",
-)
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@compile_options
 @click.pass_context
 def rbac(
     ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
@@ -115,18 +105,8 @@ def rbac(
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table for people, or JSON for machines (schemas/who-can.schema.json).",
-)
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@output_option(["table", "json"], "A table for people, or JSON for machines (schemas/who-can.schema.json).")
+@compile_options
 @click.pass_context
 def who_can(
     ctx: click.Context, /, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,

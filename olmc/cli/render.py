@@ -13,9 +13,9 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import RENDERED, given_of, tell_idle
-from olmc.cli.options import approve_option, certs_option, kube_version_option, olm_version_option, watched
+from olmc.cli.options import certs_option, output_option, watched
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import given_fields, proposed_options, with_proposed
+from olmc.cli.proposed import compile_options, given_fields, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals
 from olmc.cli.values import kinds
 from olmc.emit.text import as_json, as_names, as_yaml
@@ -54,14 +54,7 @@ _FIELDS = {
     show_default=True,
     help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(list(_TEXTS)),
-    default="yaml",
-    show_default=True,
-    help="A YAML stream, one JSON List, or the names.",
-)
+@output_option(list(_TEXTS), "A YAML stream, one JSON List, or the names.")
 @click.option(
     "--output-dir",
     type=GivenPath(path_type=Path, file_okay=False),
@@ -96,10 +89,7 @@ _FIELDS = {
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@compile_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(

@@ -10,9 +10,9 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
 from olmc.cli.idle import given_of, tell_idle
-from olmc.cli.options import approve_option, given_version, kube_version_option, olm_version_option
+from olmc.cli.options import given_version, output_option
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import given_fields, proposed_options, with_proposed
+from olmc.cli.proposed import compile_options, given_fields, with_proposed
 from olmc.cli.talk import progress, tell, tell_approvals, writing
 from olmc.emit.names import json_text
 from olmc.model.causes import LockFault
@@ -22,14 +22,7 @@ from olmc.model.options import Options
 
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="A table for people, or JSON for machines (schemas/resolution.schema.json).",
-)
+@output_option(["table", "json"], "A table for people, or JSON for machines (schemas/resolution.schema.json).")
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
 @click.option(
@@ -37,10 +30,7 @@ from olmc.model.options import Options
     metavar="PACKAGE=VERSION",
     help="Set startingCSV and manual approval on the package's Subscription, in its file.",
 )
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@compile_options
 @click.pass_context
 def resolve(
     ctx: click.Context, /, path: Path, output: str, update: bool, locked: bool, pin: str | None,

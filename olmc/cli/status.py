@@ -9,7 +9,7 @@ import click
 
 from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.options import approve_option, kube_version_option, olm_version_option, output_option
 from olmc.cli.paths import GivenPath
 from olmc.cli.proposed import proposed_options
 from olmc.emit.messages import as_text
@@ -19,13 +19,9 @@ from olmc.model.diagnostic import Severity
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "wide", "json", "prometheus"]),
-    default="table",
-    show_default=True,
-    help="A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
+@output_option(
+    ["table", "wide", "json", "prometheus"],
+    "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
 )
 @approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")

@@ -9,9 +9,9 @@ import click
 
 from olmc.cli.compiled import compiled, tell_left_out
 from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import approve_option, kube_version_option, olm_version_option
+from olmc.cli.options import output_option
 from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import proposed_options
+from olmc.cli.proposed import compile_options
 from olmc.emit.names import json_text
 from olmc.model.diagnostic import Severity
 
@@ -19,18 +19,8 @@ from olmc.model.diagnostic import Severity
 @click.command()
 @click.argument("target")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for people, or JSON for machines (schemas/why.schema.json).",
-)
-@approve_option
-@kube_version_option
-@olm_version_option
-@proposed_options
+@output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json).")
+@compile_options
 @click.pass_context
 def why(
     ctx: click.Context, /, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str,

@@ -19,12 +19,14 @@ _ADOPTABLE = frozenset(
     "Deployment Service APIService CustomResourceDefinition Subscription InstallPlan OperatorCondition Secret "
     "ConfigMap ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding".split()
 )
+# Of all other kinds the controller sees only what carries olm.managed, as its informers are filtered (R-COMP-4).
 _UNFILTERED = frozenset({"Secret", "OperatorCondition", "Subscription", "InstallPlan"})
 _LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
 
 
 def adopted(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
+    # Versions before component labels have no Operators either, as an Operator is nothing but what carries its label.
     if not world.profile.csv_label_component:
         return list(objects)
     plans = _plan_labels(world)

@@ -18,7 +18,19 @@ STAGE = "certificates"
 
 
 def certificates(world: World) -> Iterator[Rendered]:
-    """Service, Secret and RBAC of everything that serves (R-CERT-2)."""
+    """Service, Secret and RBAC of everything that serves (R-CERT-2).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
+    >>> show(certificates, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "spec.ports", "data")
+    Service/ns/beacon-controller-service
+      ports: [{name: '443', port: 443, targetPort: 443}]
+    Secret/ns/beacon-controller-service-cert
+      data: {olmCAKey: '', tls.crt: '', tls.key: ''}
+    Role/ns/beacon-controller-service-cert
+    RoleBinding/ns/beacon-controller-service-cert
+    ClusterRoleBinding/beacon-controller-service-system:auth-delegator
+    RoleBinding/kube-system/beacon-controller-service-auth-reader
+    """
     for member, _ in world.installed():
         for serving in servings(world.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
@@ -70,12 +82,17 @@ def _objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[Kubernete
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {**metadata("Secret", secret), "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
+        # Keys and certificates are made of chance, other ones in every cluster (R-CERT-3): what is known is that they
+        # are there.
         "data": dict.fromkeys(sorted(profile.cert_secret_keys), ""),
         "type": "kubernetes.io/tls",
     }
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
     yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
     yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
+    # An owner lives in the namespace of what it owns, so the CSV owns neither this one nor the one in kube-system
+    # (R-CERT-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L311-L546
     delegator = with_labels({"name": names["delegator"]}, _labels(profile, csv, "delegator"))
     yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
     yield _auth_reader(profile, csv, serving)
@@ -114,6 +131,8 @@ def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
         made = {"name": str(port), "port": port, "targetPort": target or port}
         if profile.cert_service_port == "443":
             made = {"port": DEFAULT_PORT, "targetPort": port}
+        # Two targets behind one port would be two ports of one name: the install fails before it comes to this
+        # (R-CERT-2).
         if made not in ports:
             ports.append(made)
     return ports

@@ -18,6 +18,14 @@ def conditions(world: World) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
+
+    >>> show(conditions, {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}, "spec", "rules.0", "subjects")
+    OperatorCondition/ns/beacon.v1.0.0
+      spec: {deployments: [beacon-controller], serviceAccounts: [default]}
+    Role/ns/beacon.v1.0.0
+      0: {verbs: [get, update, patch], ..., resources: [operatorconditions], resourceNames: [beacon.v1.0.0]}
+    RoleBinding/ns/beacon.v1.0.0
+      subjects: [{kind: ServiceAccount, name: default}]
     """
     for _, csv in sorted(world.cluster.csvs.items()):
         is_copy = COPIED_FROM in csv.labels
@@ -62,6 +70,7 @@ def _objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
         "apiVersion": RBAC_V1,
         "kind": "RoleBinding",
         "metadata": metadata,
+        # No namespace: in a RoleBinding an account without one is of the namespace of the binding (R-OC-2).
         "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": csv.name},
     }

@@ -21,13 +21,30 @@ OLMCONFIG = Identity(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
 def csvs(world: World) -> Iterator[Rendered]:
-    """The CSVs that are no copies."""
+    """The CSVs that are no copies.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(csvs, workspace, "metadata.annotations", "metadata.finalizers", "status.phase", "status.reason")
+    ClusterServiceVersion/ns/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: ns}
+      finalizers: [operators.coreos.com/csv-cleanup]
+      phase: Succeeded
+      reason: InstallSucceeded
+    """
     for name, obj in world.csvs.items():
         yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
 
 
 def copied_csvs(world: World) -> Iterator[Rendered]:
-    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5)."""
+    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5).
+
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(copied_csvs, workspace, "metadata.annotations", "metadata.labels", "status.message")
+    ClusterServiceVersion/docks/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns}
+      labels: {olm.managed: 'true', olm.copiedFrom: ns}
+      message: The operator is running in ns but is managing this namespace
+    """
     if not world.options.copied_csvs:
         return
     for name, member in sorted(world.cluster.members.items()):
@@ -48,6 +65,8 @@ def copy_targets(world: World, member: Member) -> tuple[str, ...]:
     if not may_be_copied(member):
         return ()
     existing = [name for name in world.cluster.namespaces if name != home]
+    # OLMConfig switches copies off for operators that watch everything; others are copied all the same (R-COPY-5).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L1734-L1860
     if not group.is_global:
         return tuple(name for name in existing if name in group.targets)
     if copies_disabled(world):
@@ -76,6 +95,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
     """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
     labels, and the finalizer."""
     metadata, keeps = obj["metadata"], profile.copied_metadata
+    # The list of target namespaces stays behind: a tenant who reads a copy need not learn of the others (R-COPY-4).
     annotations = {k: v for k, v in annotations_of(obj).items() if k not in keeps["without"]}
     labels = {
         key: value
@@ -93,13 +113,20 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
 
 
 def olmconfig(world: World) -> Iterator[Rendered]:
-    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one."""
+    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one.
+
+    >>> config = {"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}}
+    >>> show(olmconfig, {"manifests": [config]}, "status.conditions")
+    OLMConfig/cluster
+      conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
+    """
     found = world.cluster.stock.get(OLMCONFIG)
     if found is None:
         return
     if not world.profile.olmconfig_api:
         yield found
         return
+    # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
     disabled = copies_disabled(world)
     condition = {
         "type": "DisabledCopiedCSVs",

@@ -19,7 +19,14 @@ SPEC_HASH = "olm.deployment-spec-hash"
 
 
 def deployments(world: World) -> Iterator[Rendered]:
-    """The Deployments that were written and not deleted since, in the order of the strategy."""
+    """The Deployments that were written and not deleted since, in the order of the strategy.
+
+    >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(deployments, workspace, "metadata.labels", "spec.template.metadata.annotations")
+    Deployment/ns/beacon-controller
+      labels: {olm.deployment-spec-hash: ..., olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
+      annotations: {olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: docks, ...}
+    """
     deleted = frozenset(deleted_deployments(world.cluster))
     for member, _ in world.installed():
         written = member.installation.deployments if member.installation else 0
@@ -37,6 +44,9 @@ def _deployment(world: World, member: Member, item: StrategyDeployment) -> Kuber
     replaced = member.phase == "Replacing"
     made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)
     metadata, spec = made["metadata"], made["spec"]
+    # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
+    # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
     if world.profile.deploy_label_spec_hash:
         serving = metadata["name"] in serving_deployments(member.csv)
         labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(world.profile, spec)}

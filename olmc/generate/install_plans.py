@@ -18,7 +18,17 @@ from olmc.settle.known import cleanup_status
 
 
 def install_plans(world: World) -> Iterator[Rendered]:
-    """The InstallPlans: those of the workspace as they are, and those that were made on the way."""
+    """The InstallPlans: those of the workspace as they are, and those that were made on the way.
+
+    >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": [waiting]}
+    >>> show(install_plans, workspace, "spec", "status.phase", "status.plan.0.resource.name", "status.plan.0.status")
+    InstallPlan/ns/install-dnpzt
+      spec: {approval: Manual, approved: false, clusterServiceVersionNames: [beacon.v1.0.0], generation: 1}
+      phase: RequiresApproval
+      name: beacon.v1.0.0
+      status: Unknown
+    """
     for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
         for plan in world.cluster.kept_plans(namespace):
             yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
@@ -44,6 +54,7 @@ def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
 
 
 def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+    # All Subscriptions that the namespace had when the plan was made, not only those that it moves on (R-CAT-601).
     owners = [owner_reference(CSV_API, "Subscription", name) for name in plan.owners]
     return {
         "apiVersion": CSV_API,
@@ -112,6 +123,8 @@ def _lookup(lookup: Lookup) -> dict[str, Any]:
 
 
 def _step_status(plan: InstallPlan, index: int) -> str:
+    # OLM carries a plan out twice, and the second time finds what it created the first time: no step stays Created
+    # (observed-2).
     if index < plan.executed:
         return "Present"
     unsupported = index == plan.executed and plan.cause is PlanFault.UNSUPPORTED_KIND
@@ -121,6 +134,8 @@ def _step_status(plan: InstallPlan, index: int) -> str:
 def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> dict[str, str]:
     return {
         "group": step.gvk.group,
+        # A step of kind Secret copies one that lies with the catalog operator; one of a bundle brings its own content
+        # (R-CAT-712).
         "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
         "manifest": _manifest(step, namespace, lookups, profile),
         "name": step.name,

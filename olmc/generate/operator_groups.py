@@ -23,9 +23,21 @@ SUFFIXES = ("admin", "edit", "view")
 
 
 def operator_groups(world: World) -> Iterator[Rendered]:
-    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18)."""
+    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(operator_groups, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "metadata.annotations", "status")
+    OperatorGroup/ns/og
+      annotations: {olm.providedAPIs: Beacon.v1.beacon.example.com}
+      status: {namespaces: [ns]}
+    ClusterRole/olm.og.og.admin-7hdvs1pJiMS8ikuUkvThunsWUnvSLPNYPbr0ec
+    ClusterRole/olm.og.og.edit-5RZt9bI4b7MaRoQRfSvU16qlDG9HDDCLxy7jK9
+    ClusterRole/olm.og.og.view-8vAKjjAWQgj5N39d65nNyqAFAWxEyQiKvWnQ8J
+    """
     for group in world.cluster.groups:
         yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
+        # OLM makes the roles late in a sync, so one that ends early makes none; CSVs or targets it does not ask for
+        # (R-OG-18).
         if not gets_roles(group):
             continue
         apis = _aggregated_apis(world, group)
@@ -65,6 +77,7 @@ def _annotation(world: World, group: Group) -> str | None:
 
 
 def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
+    # All of them get it, since OLM does not say which is the one too many (R-OG-7).
     if len(world.cluster.groups_in(group.namespace)) > 1:
         yield {
             "type": "MultipleOperatorGroup",
@@ -92,6 +105,8 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[G
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
     role: KubernetesObject = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata}
+    # The API server sees to the rules: kube-controller-manager unites those of all roles that the selectors find. Where
+    # no API is provided OLM writes no aggregationRule, and the role allows nothing (R-OG-17).
     selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
     if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
@@ -112,6 +127,10 @@ def namespaces(world: World) -> Iterator[Rendered]:
 
     A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
     watch belong to others, and deleting the output must not delete them.
+
+    >>> show(namespaces, {"namespaces": {"docks": {}}, "groups": {"harbour/og": ["docks"]}}, "metadata.labels")
+    Namespace/docks
+      labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
     """
     cluster, labelled = world.cluster, world.options.purpose == "review"
     for name in cluster.namespaces:
@@ -122,6 +141,8 @@ def namespaces(world: World) -> Iterator[Rendered]:
             continue
         obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
         old = labels_of(obj)
+        # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
+        # (R-OG-19).
         labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
         labels = {**labels, NAME_LABEL: name, **added}
         metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}

@@ -58,6 +58,7 @@ _KIND_ORDER = {
         "Job CronJob APIService".split()
     )
 }
+# A webhook that is there before what answers it lets the API server refuse all that comes after.
 _LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
@@ -77,6 +78,7 @@ def generate(
     for one in (*PASSES, *further):
         for found in one(scene):
             made.setdefault(found.identity, found)
+    # Component labels and surrogates concern objects of every kind, so they wait until all of them are there.
     complete: Sequence[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
     if rewrite is not None:
         complete = rewrite(scene, complete)

@@ -22,12 +22,28 @@ SUFFIXES = ("admin", "edit", "view")
 
 
 def provided_apis(world: World) -> Iterator[Rendered]:
-    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there."""
+    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(provided_apis, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "rules.0.verbs")
+    ClusterRole/beacons.beacon.example.com-v1-admin
+      verbs: ['*']
+    ClusterRole/beacons.beacon.example.com-v1-edit
+      verbs: [create, update, patch, delete]
+    ClusterRole/beacons.beacon.example.com-v1-view
+      verbs: [get, list, watch]
+    ClusterRole/beacons.beacon.example.com-v1-crdview
+      verbs: [get]
+    """
     made: dict[str, Rendered] = {}
+    # OLM makes them in a sync of a CSV that is Succeeded already, and a CSV that fails or goes later leaves them
+    # behind: their owner is the CRD (R-CR-1, R-CR-4).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2429-L2434
     for api, csv in world.cluster.served.items():
         if not _is_served(world, api) or _is_left_to_administrators(world, csv):
             continue
         for role in _roles(world, api, csv):
+            # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
             made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
     yield from made.values()
 
@@ -67,6 +83,8 @@ def _roles(world: World, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
 
 def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     """The ownerReferences of an API's roles, as part of metadata."""
+    # OLM writes `customresourcedefinition` where the kind belongs, in lower case, and clusters keep it so (R-CR-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L430-L453
     kind = profile.api_clusterrole_ownerrefs
     if not kind:
         return {}

@@ -25,6 +25,14 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
 
     While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> show(lifted_rbac, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "rules.0", "subjects", "roleRef.kind")
+    ClusterRole/beacon.v1.0.0-keeper-...
+      0: {verbs: [get], apiGroups: [''], resources: [secrets]}
+    ClusterRoleBinding/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: ClusterRole
     """
     cluster, around = world.cluster, world.surroundings
     lifted: dict[Identity, Rendered] = {}
@@ -32,6 +40,8 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
             continue
+        # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
         entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
         granted = around._replace(access=access({**cluster.stock, **lifted})) if lifted else around
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
@@ -39,6 +49,7 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
         for source in _own_rbac(world, csv):
             obj = _lifted(source.object, lifting["rules"])
             made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            # OLM creates what it lifts and never updates it (R-SING-2).
             if made.identity in cluster.stock:
                 continue
             yield made
@@ -65,7 +76,17 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
 
 
 def tenant_rbac(world: World) -> Iterator[Rendered]:
-    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions."""
+    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": [beacon]}
+    >>> show(tenant_rbac, workspace, "rules", "subjects", "roleRef.kind")
+    Role/docks/beacon.v1.0.0-keeper-...
+      rules: [{verbs: [get], apiGroups: [''], resources: [secrets]}]
+    RoleBinding/docks/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: Role
+    """
     for _, member in sorted(world.cluster.members.items()):
         if member.group is not None and not member.group.is_global and binds_itself(member, world.options):
             yield from _tenant_copies(world, member)
@@ -73,6 +94,8 @@ def tenant_rbac(world: World) -> Iterator[Rendered]:
 
 def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
     csv, when = member.csv, world.profile.rbac_tenant["when"]
+    # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
+    # none (R-TEN-1, R-TEN-3).
     everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
     for target in copy_targets(world, member):
         satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings)
@@ -91,6 +114,7 @@ def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> K
     old = obj["metadata"]
     labels = {
         **old["labels"],
+        # The owner of a copy is the copied CSV beside it, so the labels name the target namespace (R-TEN-2).
         **owner_labels(profile, csv.name, target),
         **profile.rbac_tenant["labels"],
         COPIED_FROM: csv.namespace,

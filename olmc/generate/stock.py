@@ -18,7 +18,18 @@ REDACTED = "REDACTED"
 
 
 def stock(world: World) -> Iterator[Rendered]:
-    """Manifests and the objects of bundles; in review output the values of Secrets are not shown."""
+    """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
+
+    >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
+    >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "installer", "namespace": "ns"}}
+    >>> groups = {"ns/og": {"serviceAccountName": "installer"}}
+    >>> workspace = {"groups": groups, "manifests": [{**secret, "data": {"token": "aGFyYm91cg=="}}, account]}
+    >>> show(stock, workspace, "data", "metadata.labels")
+    Secret/ns/key
+      data: {token: REDACTED}
+    ServiceAccount/ns/installer
+      labels: {olm.managed: 'true'}
+    """
     accounts = _group_accounts(world)
     others = _written_elsewhere(world)
     csvs = {*world.cluster.csvs, *homes_of_copies(world)}
@@ -32,6 +43,7 @@ def stock(world: World) -> Iterator[Rendered]:
             continue
         if world.options.copied_csvs and _is_orphan(found.object, csvs):
             continue
+        # Review output is there to be read by many and committed; what is secret stays where it is.
         if (identity.group, identity.kind) == ("", "Secret") and world.options.purpose == "review":
             yield found._replace(object=_redacted(found))
         elif identity in accounts:
@@ -80,7 +92,15 @@ def _redacted(found: Rendered) -> dict[str, object]:
 
 
 def catalog_sources(world: World) -> Iterator[Rendered]:
-    """The CatalogSources of the workspace."""
+    """The CatalogSources of the workspace.
+
+    >>> operators = "operators.coreos.com/v1alpha1"
+    >>> metadata, spec = {"name": "acme", "namespace": "olm"}, {"sourceType": "grpc", "image": "quay.io/acme/all:v1"}
+    >>> catalog = {"apiVersion": operators, "kind": "CatalogSource", "metadata": metadata, "spec": spec}
+    >>> show(catalog_sources, {"manifests": [catalog]}, "spec")
+    CatalogSource/olm/acme
+      spec: {sourceType: grpc, image: 'quay.io/acme/all:v1'}
+    """
     for source in world.cluster.catalogs.values():
         if source.manifest is not None:
             yield rendered(source.manifest, "catalog_sources", "input", source.source)

@@ -17,7 +17,15 @@ STAGE = "subscriptions"
 
 
 def subscriptions(world: World) -> Iterator[Rendered]:
-    """The Subscriptions, those made for dependencies included."""
+    """The Subscriptions, those made for dependencies included.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(subscriptions, workspace, "status.installplan", "status.installedCSV", "status.state")
+    Subscription/ns/beacon
+      installplan: {apiVersion: operators.coreos.com/v1alpha1, kind: InstallPlan, name: install-dnpzt, uuid: ''}
+      installedCSV: beacon.v1.0.0
+      state: AtLatestKnown
+    """
     for _, subscription in sorted(world.cluster.subscriptions.items()):
         status = _status(world, subscription)
         obj = {**subscription.object, **({"status": status} if status else {})}
@@ -39,6 +47,8 @@ def _status(world: World, s: Subscription) -> dict[str, Any]:
         status["conditions"] = conditions
     if s.current:
         status["currentCSV"] = s.current
+    # OLM writes a generation when a plan moves a Subscription on; one that was made for a dependency came with its plan
+    # and has none until its own first upgrade (R-CAT-641).
     if s.generation:
         status["installPlanGeneration"] = s.generation
     if s.plan:

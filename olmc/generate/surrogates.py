@@ -18,7 +18,13 @@ PREFIX = "olm-surrogate."
 
 
 def surrogates(world: World) -> Iterator[Rendered]:
-    """A surrogate for each copied CSV that there would be, or that the workspace has."""
+    """A surrogate for each copied CSV that there would be, or that the workspace has.
+
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(surrogates, workspace, "metadata.labels", copied_csvs=False)
+    ConfigMap/docks/olm-surrogate.beacon.v1.0.0
+      labels: {olm.copiedFrom: ns, olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
+    """
     if _has_copies(world):
         return
     for name, home in sorted(_homes(world).items()):

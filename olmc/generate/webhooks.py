@@ -36,8 +36,15 @@ _GENERATED_NAME_BASE = 58
 
 
 def apiservices(world: World) -> Iterator[Rendered]:
-    """The API services that CSVs own (R-API-1)."""
+    """The API services that CSVs own (R-API-1).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "serves": ["Gauge"]}
+    >>> show(apiservices, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "spec.service", "spec.caBundle")
+    APIService/v1.beacon.example.com
+      service: {namespace: ns, name: beacon-controller-service, port: 443}
+    """
     for member, _ in world.installed():
+        # OLM writes API services after each Deployment, so a strategy without any never gets to them (R-API-2).
         if not member.installation or not member.installation.deployments:
             continue
         for item in apiservice_descriptions(member.csv):
@@ -80,10 +87,19 @@ def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[
 
 
 def webhooks(world: World) -> Iterator[Rendered]:
-    """The configurations of validating and mutating webhooks (R-WH-3)."""
+    """The configurations of validating and mutating webhooks (R-WH-3).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": [beacon]}
+    >>> show(webhooks, workspace, "webhooks.0.clientConfig", "webhooks.0.namespaceSelector")
+    ValidatingWebhookConfiguration/vbeacon.example.com-...
+      clientConfig: {service: {namespace: ns, name: beacon-controller-service, port: 443}, caBundle: ''}
+      namespaceSelector: {matchLabels: {olm.operatorgroup.uid/cda27ab5-d9ab-5ab1-a5dd-afd9fdfd81cd: ''}}
+    """
     for member, _ in world.installed():
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
+            # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.type in _KINDS and member.group is not None:
                 obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
                 obj = _updated(obj, world.cluster.stock)
@@ -104,6 +120,8 @@ def _configuration(
         "metadata": {"generateName": f"{base}-", "labels": dict(sorted(labels.items()))},
         "webhooks": [_entry(profile, member, selector, item)],
     }
+    # In a cluster the API server adds five characters by chance; ours come from the content, the same in every run
+    # (D3).
     discriminator = json.dumps(obj, sort_keys=True, separators=(",", ":"))
     suffix = random_suffix(f"{ADMISSION}|{kind}||{base}-|{discriminator}")
     obj["metadata"] = {"name": f"{base}-"[:_GENERATED_NAME_BASE] + suffix, **obj["metadata"]}
@@ -168,7 +186,14 @@ def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
 
 
 def crds(world: World) -> Iterator[Rendered]:
-    """All CRDs, with the conversion that webhooks bring (R-WH-8)."""
+    """All CRDs, with the conversion that webhooks bring (R-WH-8).
+
+    >>> webhook = {"type": "ConversionWebhook", "conversionCRDs": ["beacons.beacon.example.com"]}
+    >>> beacon = {"name": "beacon.v1.0.0", "modes": ["All"], "owned": ["Beacon"], "webhooks": [webhook]}
+    >>> show(crds, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "spec.conversion.webhook.clientConfig")
+    CustomResourceDefinition/beacons.beacon.example.com
+      clientConfig: {service: {namespace: ns, name: beacon-controller-service, ..., path: /}, caBundle: ''}
+    """
     conversions = dict(_conversions(world))
     for identity, found in world.cluster.stock.items():
         if identity.kind != CRD_KIND:
@@ -181,6 +206,7 @@ def crds(world: World) -> Iterator[Rendered]:
 
 def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
+    # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(world.installed())):
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:

@@ -101,6 +101,9 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     metadata = dict(obj["metadata"])
     annotations = dict(member.csv.annotations)
     if not member.csv.counts_as_copy:
+        # OLM annotates every CSV of a namespace before it asks whether the group can have it as a member (R-OG-10). Of
+        # several groups each overwrites what the other wrote, for ever; one of them has to be shown.
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go
         for group in cluster.groups_in(member.csv.namespace)[-1:]:
             annotations |= group_annotations(cluster.profile, group)
     if annotations:
@@ -122,6 +125,7 @@ def csv_status(member: Member, profile: Profile) -> dict[str, Any]:
         "phase": member.phase,
         "message": member.message,
         "reason": member.reason,
+        # OLM adds times to each; they would differ from run to run and come from no input (R-CSV-28).
         "conditions": [{"phase": p, "message": m, "reason": r} for p, r, m in member.history],
         **cleanup_status(profile),
     }

@@ -47,6 +47,8 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     groups = cluster.groups_in(namespace)
     if not mine or len(groups) != 1 or any(unreadable_duration(groups[0])):
         return Round(mine)  # R-CAT-501: which no Subscription tells
+    # A plan that waits, or that failed, keeps the namespace from being resolved; but only until some Subscription of it
+    # has no plan to wait for (R-CAT-506).
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
         return Round(mine)
     visible = visible_catalogs(cluster, namespace, options)
@@ -105,6 +107,9 @@ def planned(
 ) -> Round:  # fmt: skip
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
     intent = _intent(cluster, namespace, mine, picks, options)
+    # OLM makes a plan only when an existing Subscription moves: a dependency that a running operator lacks since has to
+    # wait until one does (R-CAT-583).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/step_resolver.go
     if not intent.moved or not intent.wanted:
         return Round(mine)
     contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.wanted}
@@ -148,7 +153,10 @@ def _next_plan(
     there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
     generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
     reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
+    # The API server takes five characters by chance; ours follow from the generation, so that a name stays the same
+    # (D3).
     suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
+    # One Subscription with Manual approval, and every plan of its namespace waits for somebody (R-CAT-602).
     manual = any(s.approval == MANUAL for s in mine.values())
     return InstallPlan(
         namespace=namespace,
@@ -225,6 +233,7 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
     name = f"{candidate.package}-{candidate.channel}-{key.name}-{key.namespace}"
     spec = {
         "channel": candidate.channel,
+        # Automatic even if the plan that brings it had to be approved (R-CAT-581).
         "installPlanApproval": AUTOMATIC,
         "name": candidate.package,
         "source": key.name,
@@ -254,6 +263,8 @@ def _steps(
         properties = properties_text(content.served if content.inline else candidate.properties)
         csv = csv_object(content, namespace, pick.replaces, properties, profile)
         steps = bundle_steps(content, csv, candidate.catalog, profile)
+        # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies
+        # already, and the steps go behind them without being sorted (R-CAT-613).
         if content.inline:
             ordered += steps
         else:

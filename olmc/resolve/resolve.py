@@ -30,6 +30,7 @@ def answer(question: Question, report: Report | None = None) -> Answer:
     `report` gets what a person should know besides: that the namespace can't be resolved, skipRanges that can't be
     read, and CEL rules that can't be judged for want of the library.
     """
+    # Without a Subscription nothing is resolved, whatever the CSVs of the namespace lack (R-CAT-500).
     if not question.wishes:
         return Answer()
     try:
@@ -58,6 +59,8 @@ def drafted(question: Question) -> tuple[Draft, list[Trouble]]:
     present, failure = surviving(question)
     draft = Draft(view_of(question, present), unheeded=question.unheeded)
     wishes = sorted(question.wishes, key=lambda each: each.name)
+    # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that
+    # can't be read stops the namespace even if no Subscription names it (R-CAT-511).
     errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
     if not errors:
         for wish in wishes:
@@ -79,6 +82,9 @@ def surviving(question: Question) -> tuple[tuple[Present, ...], str]:
     for csv in present:
         seen: set[str] = set()
         last = csv
+        # OLM walks from every CSV, not only from those that end in a failed one, so any chain in which a CSV that has a
+        # successor is not Replacing stops the namespace (R-CAT-504).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/fail_forward.go
         while last.name in successors:
             if last.phase != "Replacing":
                 return (), f"csv {question.namespace}/{last.name} in phase {last.phase} instead of Replacing"
@@ -116,8 +122,10 @@ def _answered(draft: Draft, selection: Selection) -> Answer:
     errors = []
     for picked in selection.picked:
         item = draft.items.get(picked.identifier)
+        # Existing CSVs were picked to stay, and are nothing to install (R-CAT-565).
         if item is None or not isinstance(item.origin, Candidate):
             continue
+        # OLM looks up what was picked by its name and channel, and a catalog may have that twice (R-CAT-566).
         if picked.identifier in draft.view.copies:
             errors.append(f"expected exactly one operator, got {draft.view.copies[picked.identifier]}")
         picks.append(Pick(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))

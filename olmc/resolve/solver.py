@@ -124,6 +124,7 @@ def _walk(problem: Problem, acceptable: Acceptable) -> list[Picked] | None:
     order: list[str] = []
     while queue:
         candidates, because = queue.popleft()
+        # What an earlier pick happens to meet is met, even if something better could be had (R-CAT-564).
         if any(each in chosen for each in candidates):
             continue
         pick = next((each for each in candidates if acceptable(order, each)), None)
@@ -131,6 +132,8 @@ def _walk(problem: Problem, acceptable: Acceptable) -> list[Picked] | None:
             return None
         chosen[pick] = Picked(pick, because)
         order.append(pick)
+        # Behind the anchors that still wait: what they prefer goes before what a dependency prefers (R-CAT-560).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/solver/search.go
         queue.extend((one.others, one) for one in problem.variables[pick] if one.kind is Kind.DEPENDS and one.others)
     return list(chosen.values())
 

@@ -77,6 +77,7 @@ def add_existing(draft: Draft, wishes: Iterable[Wish]) -> list[Trouble]:
     Returns the errors, here and below in the order in which OLM meets them.
     """
     draft.owned = frozenset(wish.installed for wish in wishes)
+    # No plan of OLM takes away a CSV that no Subscription has installed, so every solution has to hold it (R-CAT-543).
     draft.anchors += [item.identifier for item in draft.view.existing if item.name not in draft.owned]
     return _include(draft, list(draft.view.existing))
 
@@ -93,6 +94,8 @@ def add_subscription(draft: Draft, wish: Wish, *, legacy_precedence: bool = Fals
         if errors:
             return errors
     options = list(offered.candidates)
+    # To stay as it is comes last: a Subscription moves whenever any candidate fits (R-CAT-546). Old and new exclude
+    # each other, since the one replaces the other (R-CAT-547).
     if installed and not offered.absent:
         for candidate in offered.candidates:
             identifier = candidate.identifier
@@ -105,6 +108,7 @@ def add_subscription(draft: Draft, wish: Wish, *, legacy_precedence: bool = Fals
     draft.anchors.append(subject)
     draft.constraints[subject] = [
         Applied(Kind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
+        # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
         Applied(Kind.PROHIBITED, subject, (), offered.absent)
         if offered.absent
         else Applied(Kind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
@@ -151,6 +155,8 @@ def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
             except ChannelError as error:
                 errors.append(Trouble(str(error), error.location))
                 continue
+            # All that could be chosen is collected before anything is: the solver needs to see each way out
+            # (R-CAT-521).
             stack += options
             text = f"bundle {item.name} requires an operator {wording(predicate)}"
             identifiers = tuple(option.identifier for option in options)
@@ -236,6 +242,8 @@ def problem_of(draft: Draft) -> Problem:
                 offering[api.bracketed, f"provide {api.bracketed}"].append(identifier)
             for package, _ in item.packages:
                 offering[package, f"originate from package {package}"].append(identifier)
+    # A bundle that lists a property twice is here twice, excludes itself and is never installed, as in OLM (R-CAT-545,
+    # D18).
     for (name, verb), members in sorted(offering.items()):
         if len(members) > 1:
             text = f"{_listed(sorted(members), 'and')} {verb}"

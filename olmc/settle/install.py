@@ -87,6 +87,8 @@ def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
         return "webhook rules cannot include all groups"
     if OLM_GROUP in groups:
         return "webhook rules cannot include the OLM group"
+    # A rule has plurals where these are kinds, so what OLM means to guard passes by its real name (R-WH-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/webhook.go#L19-L41
     guarded = {"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
     if "admissionregistration.k8s.io" in groups and guarded & set(resources):
         kinds = "MutatingWebhookConfiguration or ValidatingWebhookConfiguration"
@@ -132,6 +134,7 @@ def install(
     `members` are the CSVs that were there before; `foreign` the names of API services that exist and belong to somebody
     else.
     """
+    # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
     problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
         return _failed(problem, None)
@@ -149,6 +152,8 @@ def install(
             place = ("spec", "install", "spec", "deployments", index, *refused.keys)
             failed = _failed(refused.text, Installation(index, len(csv.webhooks) if index else 0))
             return failed._replace(place=place)
+        # API services and webhooks are written after each Deployment (R-API-2): a mistake in them is met behind the
+        # first one, which stays (R-API-4).
         services = (item.service_name for item in apiservice_descriptions(csv))
         taken = next((name for name in services if name in foreign), "")
         if taken and len(csv.deployments) == 1:
@@ -257,6 +262,7 @@ def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[I
         if (mode.type == "AllNamespaces") != mode.supported:
             yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
     if not webhook.converted_crds:
+        # The spelling is OLM's (R-WH-7).
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
     owned = {item.name for item in csv.owned_crds}
     for name in webhook.converted_crds:

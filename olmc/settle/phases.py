@@ -41,6 +41,7 @@ def judged(cluster: Cluster, options: Options) -> Cluster:
     groups = tuple(with_targets(group, cluster.namespaces, cluster.stock) for group in cluster.groups)
     cluster = cluster._replace(groups=groups)
     granted = access(cluster.stock)
+    # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist.
     served = _apiservices(cluster, cluster.members)
     while True:
         members, provided = _judge_all(cluster, options, granted, served)
@@ -93,6 +94,9 @@ def _judge_all(
         frozenset(options.apis),
     )
     members: dict[Name, Member] = {}
+    # First come, first served: the group whose annotation gets an API first keeps it, and later CSVs conflict
+    # (R-CSV-13).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
         member = _forwarded(_judge(csv, cluster, options, world, provided, served, members), cluster)
@@ -134,9 +138,12 @@ def _judge(
     served: Mapping[str, ServedAPI],
     members: Mapping[Name, Member],
 ) -> Member:
+    # OLM asks in this order, and each check that fails ends the sync (R-CSV-3).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2081-L2225
     group = sole_group(cluster.groups_in(csv.namespace))
     if csv.counts_as_copy:
         return Member(csv, None, "", "", "")
+    # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:
         return Member(csv, group if isinstance(group, Group) else None, "", "", "")
     free = needs_no_group(csv, cluster, options)
@@ -144,6 +151,7 @@ def _judge(
         return _through_phases(csv, no_group(csv.namespace), cluster, options, world, served, members)
     if not isinstance(group, Group):
         return _failed(csv, None, group)
+    # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
     if group.problem:
         return Member(csv, group, "", "", "")
     failure = None if free else install_mode_failure(csv, group)
@@ -163,6 +171,8 @@ def _through_phases(
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     earlier, successor = cluster.members.get(key_of(csv)), _successor(csv, cluster)
     worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
+    # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
+    # (R-CSV-19).
     if successor and worked and earlier is not None:
         return _being_replaced(earlier, successor)
     refusal = _upgrade_refusal(csv, cluster)
@@ -174,17 +184,23 @@ def _through_phases(
         return _failed_while_pending(csv, group, failure)
     met, statuses = requirements(csv, world)
     if not met:
+        # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
         seen = at_first_check(csv, cluster.stock, cluster.plans)
         _, shown = requirements(csv, world._replace(stock=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
         return Member(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
+    # Only Pending asks for other owners; what runs already is not stopped by one that comes later (R-CSV-15f,
+    # R-CSV-15g).
     if not runs:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
     before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
+    # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
+    # that never does holds back its successor, whose status says nothing of it (R-CSV-15h).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
     mine = _adopted_from(csv, members)

@@ -47,6 +47,7 @@ class Surroundings(NamedTuple):
 
 def requirements(csv: Csv, world: Surroundings) -> tuple[bool, tuple[Status, ...]]:
     """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
+    # OLM goes through all of them even after a failure, so that the list is always whole (R-REQ-1).
     entries = [
         *_min_kube_version(csv, world.kube_version),
         *_crds(csv, world),
@@ -68,6 +69,7 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     wanted = csv.min_kube_version
     if not wanted:
         return
+    # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
     identity = (OLM_GROUP, "v1alpha1", "ClusterServiceVersion", csv.name)
     have = _MIN_KUBE_VERSION.match(plain)
@@ -93,10 +95,14 @@ def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
         if found is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
+        # A CRD that came with a predecessor alone may lack what the new version ships; its own plan adds its name when
+        # it has written it (R-REQ-3).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L85-L166
         others = _alongside(csv, found, world.csvs) if name in owned else ()
         if others:
             text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
             yield False, _status(*identity, "PresentNotSatisfied", text)
+        # Whether the CRD has the kind that the CSV names, OLM does not ask (R-REQ-3).
         elif item.version not in Crd(found.object).served_versions:
             yield False, _status(*identity, "NotPresent", "CRD version not served")
         else:
@@ -166,6 +172,9 @@ def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Sta
     statuses: dict[str, tuple[bool, Status]] = {}
     for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
+            # OLM searches with the hash of a binding to a Role, so what it made of clusterPermissions it never
+            # recognises: these entries are always checked and listed (R-REQ-7b).
+            # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L418-L464
             if scope and _made_by_olm(csv, entry, world):
                 continue
             known_ok, known = statuses.get(entry.account, (True, {}))

@@ -79,6 +79,8 @@ def settle(
             stopped.add(step.resolving)
     cluster = at_rest(cluster, options)
     beginning = cluster
+    # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
+    # and OLM resolves no namespace in which all are (R-CAT-506).
     cluster, plans = resumed(cluster, options)
     cluster = at_rest(cluster, options) if plans else cluster
     if not cluster.subscriptions:
@@ -186,6 +188,7 @@ def at_rest(cluster: Cluster, options: Options) -> Cluster:
     """Phases judged, replaced CSVs gone, and what only history tells noted down."""
     while True:
         cluster = _noted(judged(with_global_groups(cluster, options), options), options)
+        # A CSV that goes may be all that another one waited for, and its APIs are free for others: so judge again.
         after = without_replaced(cluster)
         if after is cluster:
             return cluster

@@ -73,7 +73,7 @@ def folders(project: Path, tmp_path: Path) -> list[Path]:
 def test_a_sample_is_the_same_everywhere(purpose: str, corpus: list[Path], project: Path, tmp_path: Path) -> None:
     sample = corpus[:: len(corpus) // SAMPLE][:SAMPLE]
     assert len({bundle.parent.name for bundle in sample}) == SAMPLE
-    arguments = ["render", *sample, "--for", purpose, "--keep-going"]
+    arguments: list[str | Path] = ["render", *sample, "--for", purpose, "--keep-going"]
     outcomes = [printed(number, arguments, cwd) for number, cwd in enumerate(folders(project, tmp_path))]
     code, stdout, stderr = outcomes[0]
     assert code in (0, 1), stderr
@@ -100,7 +100,7 @@ def workspaces(project: Path) -> list[Path]:
     ids=" ".join,
 )
 def test_fixtures_are_the_same_everywhere(options: Sequence[str], project: Path, tmp_path: Path) -> None:
-    arguments = ["render", *workspaces(project), *options]
+    arguments: list[str | Path] = ["render", *workspaces(project), *options]
     outcomes = [printed(number, arguments, cwd) for number, cwd in enumerate(folders(project, tmp_path))]
     assert outcomes[0][0] == 1
     assert len(outcomes[0][1]) > 50_000
@@ -110,7 +110,7 @@ def test_fixtures_are_the_same_everywhere(options: Sequence[str], project: Path,
 
 @pytest.mark.parametrize("name", ["dependency", "upgrade", "two-groups", "manual-approval"])
 def test_resolutions_are_the_same_everywhere(name: str, project: Path, tmp_path: Path) -> None:
-    arguments = ["resolve", project / "fixtures" / name, "-o", "json"]
+    arguments: list[str | Path] = ["resolve", project / "fixtures" / name, "-o", "json"]
     outcomes = [printed(number, arguments, cwd) for number, cwd in enumerate(folders(project, tmp_path))]
     assert outcomes[0][1].startswith(b'{\n  "version": 1')
     assert outcomes[1] == outcomes[0]

@@ -19,7 +19,7 @@ TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: ns}\ndat
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_output_is_utf_8_whatever_the_locale(encoding: str, form: str, tmp_path: Path) -> None:
     """As under LC_ALL=POSIX without coercion, under ISO-8859 locales and on Windows: stdout is written as text."""
-    command = [sys.executable, "-m", "olmc", "render", write(tmp_path, {"a.yaml": TEXT}), "-o", form]
+    command = [sys.executable, "-m", "olmc", "render", str(write(tmp_path, {"a.yaml": TEXT})), "-o", form]
     done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Gr\u00fc\u00dfe \u2019".encode() in done.stdout

@@ -302,7 +302,7 @@ def test_fields_of_bundles_r_json_11(tmp_path: Path) -> None:
 
 
 def test_nothing_is_deployed(tmp_path: Path) -> None:
-    install = {"spec": {"deployments": None, "deployment": []}}
+    install: dict[str, Any] = {"spec": {"deployments": None, "deployment": []}}
     assert bundled(tmp_path, {"spec": {"install": install}}) == [
         "OLMC419 kettle.v1.0.0 has a field spec.install.spec.deployment that OLM does not know and leaves out, so that "
         "nothing is deployed | Did you mean deployments?"

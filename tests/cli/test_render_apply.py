@@ -117,7 +117,7 @@ def test_phases(tmp_path: Path) -> None:
     beacon = {"apiVersion": "kettle.example.com/v1", "kind": "Kettle", "metadata": {"name": "red", "namespace": "ns"}}
     operator = {"name": "kettle.v1.0.0", "owned": ["Kettle"]}
     write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator], "manifests": [beacon]})
-    phases = ([], ["--phase", "1"], ["--phase", "2"])
+    phases: tuple[list[str], ...] = ([], ["--phase", "1"], ["--phase", "2"])
     whole, first, second = (names(tmp_path, "--for", "apply", *more) for more in phases)
     assert second == ["Kettle/ns/red"]
     assert sorted(first + second) == sorted(whole)

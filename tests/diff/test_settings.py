@@ -37,7 +37,7 @@ def left_out(given: Mapping[str, Any]) -> LeftOut:
 
 def identity(text: str) -> Identity:
     kind, *namespace, name = text.split("/")
-    return Identity("", kind, *namespace or [""], name)
+    return Identity("", kind, "".join(namespace), name)
 
 
 SIDES = [(side("old", case["old"]), side("new", case["new"])) for case in DATA]

@@ -157,7 +157,7 @@ JSON_VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(JSON_VALUES)
 @example({"Name": [], "name": ""})
 def test_what_the_reader_refuses_has_a_message_and_nothing_else_has(value: Any) -> None:

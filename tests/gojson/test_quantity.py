@@ -28,7 +28,7 @@ def amount(text: str) -> Fraction:
     whole, _, fraction = number.partition(".")
     value = Fraction(int((whole + fraction) or "0"), 10 ** len(fraction))
     if suffix in BINARY:
-        return value * 2 ** BINARY[suffix]
+        return value * Fraction(2) ** BINARY[suffix]
     return value * Fraction(10) ** (DECIMAL[suffix] if suffix in DECIMAL else int(suffix[1:]))
 
 
@@ -41,7 +41,7 @@ def rounded(text: str) -> Fraction:
     return value if amount(text) >= 0 else -value
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(texts)
 @example("9Ei")
 @example("0.0000000001")
@@ -54,7 +54,7 @@ def test_the_value_is_kept(text: str) -> None:
     assert amount(quantity(text)) == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(texts)
 @example("-0.0001")
 @example("1e-20")
@@ -70,21 +70,21 @@ def test_thousandths_of_what_nothing_has(text: str) -> None:
     assert abs(thousandths(text)) <= 10**64
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(texts)
 def test_canonical_texts_stay(text: str) -> None:
     once = quantity(text)
     assert quantity(once) == once
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 10**18 - 1))
 def test_integers_and_their_texts_are_the_same(number: int) -> None:
     assert quantity(number) == quantity(str(number))
     assert amount(quantity(number)) == number
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text("0123456789.+-eEinumkKMGTPx ", max_size=12))
 def test_any_text_is_a_quantity_or_refused_in_kubernetes_words(text: str) -> None:
     try:

@@ -20,7 +20,6 @@ from olmc.model.catalog import Deprecation, Package
 from olmc.model.diagnostic import Report
 from olmc.resolve.upgrade_path import EDGE_KINDS
 
-CALM = settings(deadline=None, max_examples=50)
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?[0-9.]+")
 
@@ -140,7 +139,7 @@ def test_a_rail_that_comes_from_another_band_enters_at_the_left() -> None:
 
 
 @given(packages)
-@CALM
+@settings(max_examples=50)
 def test_everything_has_its_place(made: Package) -> None:
     """No two boxes overlap, all is inside of the page, and every line ends at a box or at the edge."""
     graph = upgrade_graph(made)
@@ -152,8 +151,8 @@ def test_everything_has_its_place(made: Package) -> None:
     for box in found.boxes:
         assert 0 < box.x < box.x + box.width < found.width
         assert any(row.y < box.y < box.y + BOX_HEIGHT < row.y + row.height for row in found.rows)
-    for one, other in combinations(found.rows, 2):
-        assert one.y + one.height < other.y or other.y + other.height < one.y
+    for row, below in combinations(found.rows, 2):
+        assert row.y + row.height < below.y or below.y + below.height < row.y
     edges = [(box.x, box.x + box.width, box.y, box.y + BOX_HEIGHT) for box in found.boxes]
     assert found.lines or not any(row.arrows for row in drawn)
     for line in found.lines:

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from graph_kit import CATALOGS, EXPECTED, hostile, package, packages
-from hypothesis import given, settings
+from hypothesis import given
 
 from olmc.graph.catalogs import NamedCatalog, catalogs_at
 from olmc.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
@@ -16,8 +16,6 @@ from olmc.graph.output import as_dot, as_mermaid, draw_package
 from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
 from olmc.model.diagnostic import Report
-
-CALM = settings(deadline=None)
 
 
 def drawn(made: Package, *, all_ranges: bool = False) -> tuple[ChannelRow, ...]:
@@ -137,7 +135,6 @@ def test_names_of_strangers_stay_text_in_dot() -> None:
 
 
 @given(packages)
-@CALM
 def test_every_edge_of_a_drawing_is_one_of_the_graph(made: Package) -> None:
     """R-CAT-410."""
     graph = upgrade_graph(made)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from graph_kit import CATALOGS, EXPECTED, NAMES, package, packages
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from olmc.graph.catalogs import catalogs_at
@@ -22,7 +22,6 @@ from olmc.resolve.channels import ChannelError, offer
 from olmc.resolve.view import item_of_present, view_of
 from olmc.resources import schema
 
-CALM = settings(deadline=None)
 KEY = CatalogKey("cat", "ns")
 
 
@@ -121,7 +120,6 @@ def offered(made: Package, name: str, channel: ChannelView) -> list[str] | None:
 
 
 @given(packages)
-@CALM
 def test_edges_are_what_the_resolver_offers(made: Package) -> None:
     """R-CAT-402, R-CAT-410, R-CAT-431, D16."""
     graph = upgrade_graph(made)
@@ -139,7 +137,6 @@ def test_edges_are_what_the_resolver_offers(made: Package) -> None:
 
 
 @given(packages)
-@CALM
 def test_who_is_not_stranded_walks_to_the_head(made: Package) -> None:
     """R-CAT-401, R-CAT-410, R-CAT-415: and a walk comes to no version twice, unless it goes in circles."""
     graph = upgrade_graph(made)
@@ -160,7 +157,6 @@ def test_who_is_not_stranded_walks_to_the_head(made: Package) -> None:
 
 
 @given(packages)
-@CALM
 def test_the_order_of_the_input_does_not_matter(made: Package) -> None:
     """And the graph of any package fits its schema."""
     graph = upgrade_graph(made)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.api_validation.field import Path, Struct
@@ -21,8 +21,6 @@ from olmc.kube.selectors import (
     requirements,
 )
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 KEYS, VALUES = ("env", "tier", "team"), ("", "prod", "test")
 labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))
 some_values = st.lists(st.sampled_from(VALUES), min_size=1, max_size=3)
@@ -61,20 +59,17 @@ def as_expressions(selector: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-@CALM
 @given(selectors, labels)
 def test_all_requirements_hold(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     assert matches(selector, given_labels) == all(satisfied(r, given_labels) for r in as_expressions(selector))
 
 
-@CALM
 @given(selectors, labels)
 def test_empty_selectors_match_everything(selector: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     assert is_empty(selector) == (not as_expressions(selector))
     assert matches(selector, given_labels) or not is_empty(selector)
 
 
-@CALM
 @given(selectors, selectors, labels)
 def test_more_requirements_match_less(
     one: Mapping[str, Any], other: Mapping[str, Any], given_labels: Mapping[str, str]
@@ -83,7 +78,6 @@ def test_more_requirements_match_less(
     assert matches(both, given_labels) == (matches(one, given_labels) and matches(other, given_labels))
 
 
-@CALM
 @given(expressions, labels)
 def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str]) -> None:
     opposite = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
@@ -92,7 +86,6 @@ def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str
     assert matches(one, given_labels) != matches(other, given_labels)
 
 
-@CALM
 @given(selectors, st.sampled_from(KEYS), some_values)
 def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> None:
     """Sets must have values, existence must not, and there are four operators."""
@@ -108,7 +101,6 @@ def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> N
         assert problem({**selector, "matchExpressions": listed}) != ""
 
 
-@CALM
 @given(selectors)
 def test_whoever_judges_a_selector_comes_to_the_same_end(selector: dict[str, Any]) -> None:
     """OLM's conversion and API validation word it differently."""
@@ -127,7 +119,6 @@ def query(expression: Mapping[str, Any]) -> str:
     ]
 
 
-@CALM
 @given(selectors)
 def test_a_selector_in_a_query_has_the_same_requirements(selector: dict[str, Any]) -> None:
     queries = ", ".join(map(query, as_expressions({**selector, "matchLabels": {}})))

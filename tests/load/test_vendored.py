@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.load.lock import lock_text, read_lock
@@ -39,7 +39,6 @@ def test_the_digest_of_content_is_that_of_sha256sum(tmp_path: Path) -> None:
 FILES = st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), st.binary(max_size=2), max_size=4)
 
 
-@settings(deadline=None)
 @given(FILES, FILES, st.data())
 def test_the_order_of_files_does_not_count_and_all_else_does(
     files: dict[str, bytes], other: dict[str, bytes], data: st.DataObject

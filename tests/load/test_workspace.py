@@ -273,7 +273,7 @@ spec: {sourceType: grpc, address: "acme:50051"}
 def installed(root: Path, given: Mapping[str, str]) -> list[str]:
     """The CSVs at rest, and `plan: ...` for each InstallPlan in order."""
     base = {"group.yaml": OPERATOR_GROUP, "subscription.yaml": SUBSCRIPTION.replace("somewhere", "ns")}
-    made = olmc.compile(write(root, base | given))
+    made = olmc.compile(write(root, {**base, **given}))
     assert not made.failed, made.diagnostics
     plans = [each.object for each in made.objects if each.object["kind"] == "InstallPlan"]
     plans.sort(key=lambda plan: plan["spec"]["generation"])

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, copied, name_of, run, stream
 from scenarios import write
 
+from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
+from olmc.kube.last_applied import SYNC_OPTIONS
 from olmc.model.diagnostic import Severity
-from olmc.pipelines.argocd import ANNOTATIONS_LIMIT, SYNC_OPTIONS, SYNC_WAVE, announcements, generate
+from olmc.pipelines.argocd import SYNC_WAVE, announcements, generate
 
 Parameters = Sequence[Mapping[str, Any]]
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\n"
@@ -198,7 +200,7 @@ metadata: {name: lit, namespace: harbour}
 
 def notary(app: Path) -> Path:
     """An Application with cert-manager, or what has its name here, and an operator that wants a certificate."""
-    hook = [{"rules": []}]
+    hook: list[Object] = [{"rules": []}]
     issuing = {"name": "notary.v1.0.0", "owned": ["Issuer.v1.cert-manager.io", "Certificate.v1.cert-manager.io"]}
     manifest = {"apiVersion": "kettle.example.com/v1", "kind": "Kettle", "metadata": {"name": "red", "namespace": "ns"}}
     asking = {"name": "kettle.v1.0.0", "owned": ["Kettle"], "webhooks": hook}
@@ -376,7 +378,7 @@ def test_a_bundle(plugin: Plugin, tmp_path: Path) -> None:
     """It is installed in the namespace of the Application, unless a parameter says where."""
     app = copied("bare-bundle", tmp_path / "app")
     assert "Deployment/docks/beacon-controller" in plugin.generates(app).by_name
-    parameters = [{"name": "namespace", "string": "tools"}, {"name": "watch", "array": ["tools"]}]
+    parameters: Parameters = [{"name": "namespace", "string": "tools"}, {"name": "watch", "array": ["tools"]}]
     deployment = plugin.generates(app, parameters).by_name["Deployment/tools/beacon-controller"]
     assert deployment["spec"]["template"]["metadata"]["annotations"]["olm.targetNamespaces"] == "tools"
     everywhere = plugin.generates(app, [{"name": "all-namespaces", "string": "true"}])
@@ -453,7 +455,7 @@ def allows_empty(parameters: Any) -> bool:
     return "allow-empty" in json.dumps(parameters)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PARAMETERS | VALUES)
 def test_no_parameters_make_it_stumble(parameters: Any) -> None:
     """Property: whatever an Application has, there are objects or a reason why not."""

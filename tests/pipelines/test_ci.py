@@ -142,7 +142,7 @@ class Repository(NamedTuple):
         """The exit code of a script as a runner runs it, and what it printed."""
         path = self.folder.parent / "script.sh"
         path.write_text(script, encoding="utf-8")
-        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", path]
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(path)]
         temporary = self.folder.parent / "temp"
         temporary.mkdir(exist_ok=True)
         known = {

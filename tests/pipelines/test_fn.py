@@ -319,7 +319,7 @@ def test_the_output_is_a_list_whatever_comes_in(text: str | bytes) -> None:
     assert listed(result)["kind"] == "ResourceList"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(alphabet="{}[]:-,#&*! \nabv1\"'", max_size=60))
 def test_no_text_makes_it_stumble(text: str) -> None:
     """Property: the output is one YAML document with items."""
@@ -350,7 +350,7 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(ITEMS, max_size=3), CONFIGS | VALUES)
 def test_no_resource_list_makes_it_stumble(items: Sequence[Object], config: Any) -> None:
     """Property: a list comes out, and after an error it has the items that came in."""

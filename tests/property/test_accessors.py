@@ -44,7 +44,6 @@ def everything_of(value: Any) -> dict[str, Any]:
     return {name: each for name, each in found.items() if not callable(each)}
 
 
-@CALM
 @given(OBJECTS)
 def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
     for value in (Csv(obj), Crd(obj), Group(obj, None, ()), Subscription(obj, None)):
@@ -58,7 +57,6 @@ def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
     assert isinstance(name_of(obj) + namespace_of(obj) + identity(obj).name, str)
 
 
-@CALM
 @given(OBJECTS)
 def test_entries_stand_where_they_are_written(obj: dict[str, Any]) -> None:
     listed = spec_of(spec_of(obj).get("install") if isinstance(spec_of(obj).get("install"), dict) else {})

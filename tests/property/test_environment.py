@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.settle.overrides import merged_env
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 Entry = Mapping[str, str]
 
 entries = st.fixed_dictionaries({"name": st.sampled_from("ABCDE"), "value": st.sampled_from("123")})
@@ -22,7 +20,6 @@ def names(listed: Sequence[Entry]) -> list[str]:
     return [entry["name"] for entry in listed]
 
 
-@CALM
 @given(distinct, distinct)
 def test_like_a_dictionary(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     """Without repeated names it is what updating a dictionary does, order included."""
@@ -30,7 +27,6 @@ def test_like_a_dictionary(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     assert merged_env(have, new) == list(expected.values())
 
 
-@CALM
 @given(distinct, anything)
 def test_twice_is_once(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     once = merged_env(have, new)
@@ -39,7 +35,6 @@ def test_twice_is_once(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     )
 
 
-@CALM
 @given(anything, distinct)
 def test_existing_names_keep_their_places(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     """A second entry of a name that is overridden loses its name; nothing else moves."""
@@ -52,7 +47,6 @@ def test_existing_names_keep_their_places(have: Sequence[Entry], new: Sequence[E
     assert names(merged[len(have) :]) == [name for name in names(new) if name not in names(have)]
 
 
-@CALM
 @given(anything, anything)
 def test_the_last_new_entry_counts(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     latest = {entry["name"]: entry for entry in new}
@@ -61,7 +55,6 @@ def test_the_last_new_entry_counts(have: Sequence[Entry], new: Sequence[Entry]) 
     assert set(latest) <= set(names(merged_env(have, new)))
 
 
-@CALM
 @given(anything, anything)
 def test_what_comes_in_stays_as_it_is(have: Sequence[Entry], new: Sequence[Entry]) -> None:
     before = [dict(entry) for entry in (*have, *new)]

@@ -16,8 +16,7 @@ from scenarios import workspace, write
 import olmc
 from olmc.load.lock import LOCK_FILE, lock_text
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None, max_examples=60)
+EXAMPLES = settings(max_examples=60)
 PACKAGES = ("p", "q", "r")
 KINDS = st.sampled_from("ABC")
 
@@ -85,7 +84,7 @@ def walked(made: olmc.Compilation) -> tuple[object, ...]:
     return plans, made.phases, states
 
 
-@CALM
+@EXAMPLES
 @given(scenarios(), st.sampled_from([(), ("all",)]))
 def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any], approve: tuple[str, ...]) -> None:
     files = workspace(scenario)
@@ -99,7 +98,7 @@ def test_a_locked_plan_resolves_to_itself(scenario: dict[str, Any], approve: tup
     assert {found.code for found in second.diagnostics} <= {found.code for found in first.diagnostics}
 
 
-@CALM
+@EXAMPLES
 @given(scenarios(), st.sampled_from(PACKAGES))
 def test_a_lock_holds_when_the_catalog_moves_on(scenario: dict[str, Any], package: str) -> None:
     """A new head and a new package change nothing for who has a lock. (What could not be resolved then is not locked,
@@ -177,7 +176,7 @@ def put_together(parts: list[tuple[str, str]], choose: Callable[[list[int]], int
     return found
 
 
-@CALM
+@EXAMPLES
 @given(scenarios(), st.data())
 def test_the_order_of_files_never_matters(scenario: dict[str, Any], data: st.DataObject) -> None:
     files = workspace(scenario)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from test_odd_input import CALM, JUNK, PLACES, Keys, odd_workspace
+from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
 from olmc.check.check import Compiled, checked, named, reader
@@ -20,7 +20,7 @@ from olmc.model.diagnostic import Severity
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 
 
-@CALM
+@EXAMPLES
 @given(st.sampled_from(PLACES), st.sampled_from(ODD))
 def test_no_value_is_too_odd_to_be_checked(place: tuple[str, Keys], junk: Any) -> None:
     with odd_workspace(place, junk) as root:

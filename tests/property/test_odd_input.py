@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import olmc
 
-CALM = settings(deadline=None, max_examples=120)
+EXAMPLES = settings(max_examples=120)
 JUNK: tuple[Any, ...] = (None, "", [], {}, "text", 7, 1.5, True, [None], ["x"], [{}], {"a": None})
 Keys = tuple[str | int, ...]
 
@@ -112,7 +112,7 @@ def odd_workspace(place: tuple[str, Keys], junk: Any) -> Iterator[Path]:
         yield root
 
 
-@CALM
+@EXAMPLES
 @given(st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from(("review", "apply")), st.sampled_from(VERSIONS))
 def test_no_value_is_too_odd(place: tuple[str, Keys], junk: Any, purpose: Any, version: str) -> None:
     with odd_workspace(place, junk) as root:
@@ -126,7 +126,7 @@ IN_BUNDLE = [place for place in PLACES if place[0].startswith(BUNDLE)]
 MODE = (f"{BUNDLE}/manifests/kettle.clusterserviceversion.yaml", ("spec", "installModes", 0, "type"))
 
 
-@CALM
+@EXAMPLES
 @given(st.sampled_from(IN_BUNDLE), st.sampled_from(JUNK), st.booleans())
 @example(MODE, {"a": None}, False)
 def test_no_bundle_by_itself_is_too_odd(place: tuple[str, Keys], junk: Any, descoped: bool) -> None:

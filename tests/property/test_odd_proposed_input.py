@@ -11,7 +11,7 @@ import yaml
 from building import write_workspace
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_odd_input import BUNDLE, CALM, IN_BUNDLE, JUNK, Keys, odd_workspace, paths
+from test_odd_input import BUNDLE, EXAMPLES, IN_BUNDLE, JUNK, Keys, odd_workspace, paths
 
 import olmc
 from olmc.api import migrate
@@ -101,7 +101,7 @@ OPTIONS = olmc.Options(descoped=True, v2alpha1=True, user="jane", approve_instal
 MINE = [path for path in paths(WORKSPACE["manifests"]) if len(path) > 1]
 
 
-@CALM
+@EXAMPLES
 @given(st.sampled_from(MINE), st.sampled_from(JUNK), st.booleans())
 @example((1, "aggregationRule", "clusterRoleSelectors"), [None], False)
 @example((1, "aggregationRule"), "x", False)
@@ -115,7 +115,7 @@ def test_junk_in_manifests(path: Keys, junk: Any, migrating: bool) -> None:
     compiles(case, OPTIONS._replace(migrate_subscriptions=migrating))
 
 
-@CALM
+@EXAMPLES
 @given(
     st.sampled_from(["installModes", "install", "customresourcedefinitions", "version", "displayName"]),
     st.sampled_from(JUNK),
@@ -131,7 +131,7 @@ def test_junk_in_bundles(field: str, junk: Any, which: int) -> None:
 CRD = f"{BUNDLE}/manifests/kettles.kettle.example.com.crd.yaml"
 
 
-@CALM
+@EXAMPLES
 @given(st.sampled_from(IN_BUNDLE), st.sampled_from(JUNK))
 @example((CRD, ("spec", "versions", 0)), {"name": "v1", "served": True, "storage": True, "subresources": 7})
 def test_junk_in_a_bundle_that_migrates(place: tuple[str, Keys], junk: Any) -> None:

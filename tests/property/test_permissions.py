@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
@@ -14,8 +14,6 @@ from olmc.model.objects import Identity, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.settle.install import strategy_failure
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 Rule = Mapping[str, Any]
 
 
@@ -75,27 +73,23 @@ def requests(rule: Rule) -> list[tuple[str, ...]]:
     return list(product(*(rule.get(field) or [""] for field in FIELDS)))
 
 
-@CALM
 @given(st.lists(rules, max_size=4), rules)
 def test_every_request_is_granted_by_some_rule(granted: Sequence[Rule], wanted: Rule) -> None:
     expected = all(any(grants(rule, request) for rule in granted) for request in requests(wanted))
     assert allowed(granted, wanted) == expected
 
 
-@CALM
 @given(st.lists(rules, max_size=3), rules, rules)
 def test_more_grants_never_take_away(granted: Sequence[Rule], more: Rule, wanted: Rule) -> None:
     assert allowed([*granted, more], wanted) >= allowed(granted, wanted)
     assert allowed([more, *granted], wanted) == allowed([*granted, more], wanted)
 
 
-@CALM
 @given(st.lists(rules, max_size=3), rules)
 def test_a_rule_allows_itself(others: Sequence[Rule], rule: Rule) -> None:
     assert allowed([*others, rule], rule)
 
 
-@CALM
 @given(st.lists(rules, max_size=3), rules, st.sampled_from(FIELDS))
 def test_asking_for_less(granted: Sequence[Rule], wanted: Rule, field: str) -> None:
     """Whoever may do something may do each part of it."""
@@ -104,7 +98,6 @@ def test_asking_for_less(granted: Sequence[Rule], wanted: Rule, field: str) -> N
             assert allowed(granted, {**wanted, field: [value]})
 
 
-@CALM
 @given(rules)
 def test_everything_is_allowed_to_everybody(wanted: Rule) -> None:
     everything = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
@@ -112,7 +105,6 @@ def test_everything_is_allowed_to_everybody(wanted: Rule) -> None:
     assert not allowed([], wanted)
 
 
-@CALM
 @given(resource_rules, url_rules)
 def test_sound_rules(one: Rule, other: Rule) -> None:
     """A rule needs a verb, and is about resources or URLs, not both."""

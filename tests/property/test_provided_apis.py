@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.gvk import GVK
 from olmc.model.operators import Group
 from olmc.settle.groups import format_apis, intersects, parse_apis, target_set
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 NAMESPACES = ("a", "b", "c", "d")
 
 letters = st.characters(codec="utf-8", exclude_characters=".,", exclude_categories=("Cs", "Z"))
@@ -25,20 +23,17 @@ groups = st.builds(
 )
 
 
-@CALM
 @given(st.frozensets(apis))
 def test_round_trip(given_apis: frozenset[GVK]) -> None:
     assert parse_apis(format_apis(given_apis)) == given_apis
 
 
-@CALM
 @given(st.frozensets(apis))
 def test_sorted_by_bytes(given_apis: frozenset[GVK]) -> None:
     elements = format_apis(given_apis).split(",") if given_apis else []
     assert elements == sorted(elements, key=lambda text: text.encode())
 
 
-@CALM
 @given(st.text("Ka1., ", max_size=20))
 def test_any_text_settles(text: str) -> None:
     """What is read of a text is what is read of its tidy form."""
@@ -47,7 +42,6 @@ def test_any_text_settles(text: str) -> None:
     assert len(read) <= text.count(",") + 1
 
 
-@CALM
 @given(st.lists(apis), st.lists(st.sampled_from(("", "a", "a.b", " ", ".")), max_size=3))
 def test_short_elements_are_ignored(given_apis: list[GVK], short: list[str]) -> None:
     text = ", ".join([*(api.dotted for api in given_apis), *short])
@@ -62,19 +56,16 @@ def surface(group: Group) -> set[str]:
     return {*group.targets, group.namespace} if group.targets else set()
 
 
-@CALM
 @given(groups, groups)
 def test_groups_meet_where_their_surfaces_do(one: Group, other: Group) -> None:
     assert intersects(one, other) == bool(surface(one) & surface(other))
 
 
-@CALM
 @given(groups, groups)
 def test_meeting_is_symmetric(one: Group, other: Group) -> None:
     assert intersects(one, other) == intersects(other, one)
 
 
-@CALM
 @given(groups)
 def test_a_group_meets_itself_unless_empty(group: Group) -> None:
     assert intersects(group, group) == (target_set(group) != frozenset())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.rbac import (
@@ -27,8 +27,6 @@ from olmc.model.rbac import PolicyRule, Request, Subject
 from olmc.review.permissions import permissions
 from olmc.review.risks import RISKS, level_of, risks_of
 
-# A busy machine is no reason to fail.
-CALM = settings(deadline=None)
 RBAC = "rbac.authorization.k8s.io"
 
 VERBS = ("get", "list", "create", "escalate", "bind", "*")
@@ -93,7 +91,6 @@ def in_words(rule: dict[str, Any], request: Request) -> bool:
     )
 
 
-@CALM
 @given(written)
 def test_a_rule_allows_what_it_says(rule: dict[str, Any]) -> None:
     parsed = normalized(decode_rule(rule))
@@ -101,14 +98,12 @@ def test_a_rule_allows_what_it_says(rule: dict[str, Any]) -> None:
     assert allowed([decode_rule(rule)]) == allowed(parsed)
 
 
-@CALM
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda deeper: st.lists(deeper, max_size=3)))
 def test_odd_rules_allow_nothing(odd: Any) -> None:
     assert normalized(decode_rule(odd)) == ()
     assert normalized(decode_rule({"verbs": odd, "apiGroups": [""], "resources": [7, None]})) == ()
 
 
-@CALM
 @given(rules, lists)
 def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> None:
     """With the others it makes up the whole again, it is of the rule alone, and they add nothing to it."""
@@ -119,7 +114,6 @@ def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> No
     assert all(allowed([part]) - allowed(others) for part in rest)
 
 
-@CALM
 @given(rules, lists, rules)
 def test_covering(rule: PolicyRule, others: list[PolicyRule], more: PolicyRule) -> None:
     assert covers([rule, *others], rule)
@@ -130,7 +124,6 @@ def test_covering(rule: PolicyRule, others: list[PolicyRule], more: PolicyRule) 
             assert covers(others, more)
 
 
-@CALM
 @given(rules, lists)
 def test_a_rule_is_covered_where_each_of_its_requests_is(rule: PolicyRule, others: list[PolicyRule]) -> None:
     """Rules that are compared side by side are compared request by request."""
@@ -138,7 +131,6 @@ def test_a_rule_is_covered_where_each_of_its_requests_is(rule: PolicyRule, other
     assert covers(others, rule) == all(rules_allow(others, request) for request in requests_of(rule))
 
 
-@CALM
 @given(lists, lists)
 def test_what_is_lacked_added_is_all(ours: list[PolicyRule], theirs: list[PolicyRule]) -> None:
     """A difference, then a union, is the union; what was taken away is not in the difference any more."""
@@ -147,7 +139,6 @@ def test_what_is_lacked_added_is_all(ours: list[PolicyRule], theirs: list[Policy
     assert all(uncovered(part, theirs) == merged([part]) for part in lacked)
 
 
-@CALM
 @given(lists, rules)
 def test_olm_takes_subresources_for_resources(granted: list[PolicyRule], wanted: PolicyRule) -> None:
     """R-PERM-3: `*/scale` is all that OLM's check and the API server disagree on."""
@@ -159,7 +150,6 @@ def test_olm_takes_subresources_for_resources(granted: list[PolicyRule], wanted:
         assert rule_satisfied(granted, wanted) == kubernetes
 
 
-@CALM
 @given(st.lists(written, max_size=3), st.lists(written, max_size=3))
 def test_nobody_gives_away_what_he_lacks(granted: list[dict[str, Any]], given_away: list[dict[str, Any]]) -> None:
     """R-CAT-605: a role is refused for each request of it that the giver lacks, and for nothing else."""
@@ -180,7 +170,6 @@ def test_nobody_gives_away_what_he_lacks(granted: list[dict[str, Any]], given_aw
         assert all(f'"{request.verb}"' in said and f'"{request.url or request.resource}"' in said for request in lacked)
 
 
-@CALM
 @given(lists)
 def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
     once = merged(them)
@@ -190,7 +179,6 @@ def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
     assert len(once) <= len(set(them))
 
 
-@CALM
 @given(rules, rules, st.sampled_from(["", "harbour", None]))
 def test_more_permissions_are_never_safer(rule: PolicyRule, other: PolicyRule, namespace: str | None) -> None:
     if covers([other], rule):
@@ -198,7 +186,6 @@ def test_more_permissions_are_never_safer(rule: PolicyRule, other: PolicyRule, n
     assert level_of(rule, "") >= level_of(rule, namespace)
 
 
-@CALM
 @given(rules, st.sampled_from(["", "harbour"]))
 def test_the_gravest_risk_comes_first(rule: PolicyRule, namespace: str) -> None:
     found = risks_of(rule, namespace)
@@ -234,7 +221,7 @@ def roles(own: dict[str, list[Any]], graph: dict[str, list[str]], to: dict[str, 
     made = []
     for name in ROLES:
         selectors = [{"matchLabels": {f"to-{each}": "true"}} for each in graph.get(name, ())]
-        fields = {"aggregationRule": {"clusterRoleSelectors": selectors}} if selectors else {}
+        fields: dict[str, Any] = {"aggregationRule": {"clusterRoleSelectors": selectors}} if selectors else {}
         made.append(role(name, own.get(name, []), to=sorted(to.get(name, ())), **fields))
     return made
 
@@ -270,7 +257,6 @@ def wanted(aggregated: Rendered) -> set[str]:
     return {label for each in selectors for label in each["matchLabels"]}
 
 
-@CALM
 @given(objects)
 def test_an_aggregated_role_has_what_it_selects(made: list[Rendered]) -> None:
     """Its own rules are overwritten; what it selects may be aggregated in turn, in circles even."""
@@ -298,7 +284,6 @@ def test_cluster_admin_is_always_there() -> None:
     assert access({}).rules("harbour", ada, master) == EVERYTHING
 
 
-@CALM
 @given(objects, st.randoms(use_true_random=False))
 def test_the_order_of_objects_does_not_matter(made: list[Rendered], random: Any) -> None:
     everything = [*made, binding("x", "a", [WHO]), binding("y", "b", [WHO], "RoleBinding")]
@@ -307,7 +292,6 @@ def test_the_order_of_objects_does_not_matter(made: list[Rendered], random: Any)
     assert permissions(shuffled) == permissions(everything)
 
 
-@CALM
 @given(objects, st.sampled_from(ROLES))
 def test_a_binding_never_takes_away(made: list[Rendered], name: str) -> None:
     few = permissions([*made, binding("x", "a", [WHO])])

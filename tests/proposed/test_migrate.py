@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from building import write_workspace
@@ -46,7 +48,7 @@ def subscription(namespace: str) -> str:
     )
 
 
-def workspace(root: Path, case: dict[str, object], **files: str) -> None:
+def workspace(root: Path, case: Mapping[str, Any], **files: str) -> None:
     write_workspace(root, {**case, "files": {}})
     text = (root / "cluster.json").read_text()
     assert "Subscription" in text

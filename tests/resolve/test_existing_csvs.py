@@ -53,7 +53,7 @@ def test_the_apis_of_a_csv_are_its_properties() -> None:
 @pytest.mark.parametrize("relation", ["owned", "required"])
 def test_a_crd_whose_name_has_no_dot_can_not_be_read(relation: str) -> None:
     """R-CAT-310; what the annotation says goes before it."""
-    described = {"customresourcedefinitions": {relation: [CRD, DOTLESS]}}
+    described: dict[str, Any] = {"customresourcedefinitions": {relation: [CRD, DOTLESS]}}
     with pytest.raises(UnreadablePropertiesError, match=r"^error parsing crd name: lids$"):
         shown(csv(**described))
     assert shown(csv("{}", **described)) == []

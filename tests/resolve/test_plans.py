@@ -43,7 +43,7 @@ SCENARIOS = scenarios()
 
 def compiled(root: Path, scenario: Mapping[str, Any]) -> olmc.Compilation:
     values = scenario.get("options", {})
-    options = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    options: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return olmc.compile(write(root, workspace(scenario)), olmc.Options(**options))
 
 

@@ -42,7 +42,7 @@ def by_the_book(problem: Problem) -> list[str] | None:
     """R-CAT-560 word for word, satisfiability by trying everything."""
     constraints = list(applied(problem))
     names = sorted(problem.variables)
-    queue = deque((anchor,) for anchor in problem.anchors)
+    queue: deque[tuple[str, ...]] = deque((anchor,) for anchor in problem.anchors)
     chosen: list[str] = []
     while queue:
         candidates = queue.popleft()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.catalog import ChannelEntry
 from olmc.resolve.upgrade_path import EDGE_KINDS, as_set, edge_kind, members, precedence, scale_of, sources
 from olmc.semver import parse_range, parse_strict
 
-CALM = settings(deadline=None)
 IDENTIFIERS = st.sampled_from(["0", "1", "2", "10", "a", "b", "rc", "rc1", "0a", "-", "A"])
 PRERELEASES = st.lists(IDENTIFIERS, max_size=3).map(lambda found: "-" + ".".join(found) if found else "")
 NUMBERS = st.integers(0, 11).map(str)
@@ -22,7 +21,6 @@ RANGES = st.lists(st.lists(COMPARATORS, min_size=1, max_size=3).map(" ".join), m
 
 
 @given(TEXTS, TEXTS)
-@CALM
 def test_precedence_orders_as_versions_are_ordered(one: str, other: str) -> None:
     """R-CAT-451."""
     first, second = parse_strict(one), parse_strict(other)
@@ -31,7 +29,6 @@ def test_precedence_orders_as_versions_are_ordered(one: str, other: str) -> None
 
 
 @given(st.lists(TEXTS, max_size=12), RANGES)
-@CALM
 def test_a_scale_finds_what_a_range_contains(texts: list[str], written: str) -> None:
     """R-CAT-453, R-CAT-455."""
     versions = {number: parse_strict(text) for number, text in enumerate(texts)}
@@ -41,7 +38,6 @@ def test_a_scale_finds_what_a_range_contains(texts: list[str], written: str) -> 
 
 
 @given(st.sets(st.integers(0, 300)))
-@CALM
 def test_sets_of_numbers(numbers: set[int]) -> None:
     assert list(members(as_set(numbers))) == sorted(numbers)
 
@@ -53,7 +49,6 @@ ENTRIES = st.builds(
 
 
 @given(ENTRIES, st.dictionaries(st.sampled_from("abcx"), TEXTS))
-@CALM
 def test_all_edges_at_once_r_cat_410(entry: ChannelEntry, written: dict[str, str]) -> None:
     """The sets of all versions with an edge have exactly those that are an upgrade one by one, and the same kind."""
     names = sorted({*"abcx", *written})

@@ -19,6 +19,7 @@ import pytest
 needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
 ADDRESS = re.compile(r"on (https?)://([0-9a-z.:\[\]]+):([0-9]+), read-only")
 PATIENCE = 30.0
+"""Seconds to wait for what takes no time, unless the machine has a lot to do."""
 
 
 @dataclass

@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 import pytest
-from asgi_client import Reply, ask, request
+from asgi_client import Reply, ask, request, until_all_wait
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serve_states import feed, operator, view
@@ -89,7 +89,7 @@ def test_the_number_of_requests_is_limited() -> None:
         replies = [Reply() for _ in range(4)]
         guard = app(Limits(requests=3), slow)
         tasks = [asyncio.create_task(request(guard, "/apis", "GET", {}, b"", reply)) for reply in replies]
-        await asyncio.sleep(0.05)
+        await until_all_wait()
         hold.set()
         await asyncio.gather(*tasks)
         return [reply.code for reply in replies]
@@ -163,7 +163,7 @@ ACCEPTS = st.one_of(
 METHODS = st.sampled_from(["GET", "GET", "GET", "POST", "DELETE", "PATCH", "PUT", "HEAD", "OPTIONS", "X"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(PATHS, QUERIES, ACCEPTS, METHODS, st.binary(max_size=20))
 def test_any_request_gets_an_answer_or_a_status(path: str, query: str, accept: str, method: str, body: bytes) -> None:
     """Never an error of the server, never anything but what it says it is."""

@@ -121,7 +121,8 @@ def items(count: int) -> list[Listed]:
 @given(st.integers(0, 20), st.integers(1, 8))
 def test_parts_make_up_the_whole(count: int, limit: int) -> None:
     """Page after page gives every object once, in order, and tells how many are left."""
-    whole, found, offset = items(count), [], 0
+    whole, offset = items(count), 0
+    found: list[Listed] = []
     while True:
         page = page_of(whole, "v", offset, limit)
         found += page.items

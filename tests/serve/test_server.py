@@ -20,9 +20,9 @@ import uvicorn
 import yaml
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives import serialization
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from serve_processes import Served, serving, until
+from serve_processes import PATIENCE, Served, serving, until
 
 from olmc.cli.main import main
 from olmc.serve.certificates import self_signed
@@ -45,7 +45,7 @@ def plain(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def raw(server: Served, data: bytes) -> bytes:
     """What comes back for some bytes until the server closes the connection, or says no more."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
         found = b""
@@ -86,11 +86,11 @@ def test_huge_requests_get_a_status(plain: Served) -> None:
     assert status_of(raw(plain, huge))["code"] == 413
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"GET /", b"POST / HTTP/1.1\r\nHost: localhost\r\n"]))
 def test_any_bytes_leave_the_server_alive(plain: Served, data: bytes, first: bytes) -> None:
     raw(plain, first + data)
-    connection = HTTPConnection("127.0.0.1", plain.port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", plain.port, timeout=PATIENCE)
     connection.request("GET", "/healthz")
     assert connection.getresponse().read() == b"ok"
     connection.close()
@@ -107,12 +107,12 @@ def test_tls_with_a_certificate_of_its_own(workspace: Path, tmp_path: Path) -> N
         trusted = b64decode(cluster["cluster"]["certificate-authority-data"]).decode()
         for host in ("127.0.0.1", "localhost"):
             context = ssl.create_default_context(cadata=trusted)
-            connection = HTTPSConnection(host, server.port, context=context, timeout=5)
+            connection = HTTPSConnection(host, server.port, context=context, timeout=PATIENCE)
             connection.request("GET", LIST)
             assert json.loads(connection.getresponse().read())["kind"] == "InstalledList"
             connection.close()
         with pytest.raises(ssl.SSLError):
-            HTTPSConnection("127.0.0.1", server.port, context=ssl.create_default_context(), timeout=5).connect()
+            HTTPSConnection("127.0.0.1", server.port, context=ssl.create_default_context(), timeout=PATIENCE).connect()
         assert server.stop() == 0
 
 
@@ -123,7 +123,7 @@ def test_tls_with_a_certificate_that_is_given(workspace: Path, tmp_path: Path) -
     options = ("--tls-cert-file", str(tmp_path / "tls.crt"), "--tls-private-key-file", str(tmp_path / "tls.key"))
     with serving(workspace, tmp_path, *options) as server:
         context = ssl.create_default_context(cadata=pair.certificate.decode())
-        connection = HTTPSConnection("localhost", server.port, context=context, timeout=5)
+        connection = HTTPSConnection("localhost", server.port, context=context, timeout=PATIENCE)
         connection.request("GET", "/healthz")
         assert connection.getresponse().read() == b"ok"
         connection.close()
@@ -132,10 +132,10 @@ def test_tls_with_a_certificate_that_is_given(workspace: Path, tmp_path: Path) -
 def test_it_ends_gracefully(workspace: Path, tmp_path: Path) -> None:
     """A watch gets its end, a connection that only waits is closed, and nothing is left behind but the kubeconfig."""
     with serving(workspace, tmp_path, "--http") as server:
-        idle = HTTPConnection("127.0.0.1", server.port, timeout=20)
+        idle = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         idle.request("GET", "/healthz")
         idle.getresponse().read()
-        watch = HTTPConnection("127.0.0.1", server.port, timeout=20)
+        watch = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         watch.request("GET", f"{LIST}?watch=1&allowWatchBookmarks=true")
         reply = watch.getresponse()
         assert json.loads(reply.readline())["type"] == "ADDED"
@@ -161,10 +161,10 @@ def test_the_folder_may_go_and_come_back(workspace: Path, tmp_path: Path) -> Non
 
 def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a request is closed; one with a request is not."""
-    monkeypatch.setattr("olmc.serve.protocol.FIRST_REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr("olmc.serve.protocol.FIRST_REQUEST_SECONDS", 0.4)
 
     async def answer(_: object, __: object, send: Any) -> None:
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.6)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
@@ -177,8 +177,8 @@ def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
         silent, unused = await asyncio.open_connection("127.0.0.1", port)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        nothing = await asyncio.wait_for(silent.read(), 5)
-        reply = await asyncio.wait_for(reader.readuntil(b"ok"), 5)
+        nothing = await asyncio.wait_for(silent.read(), PATIENCE)
+        reply = await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
         for each in (unused, writer):
             each.close()
             await each.wait_closed()
@@ -196,7 +196,7 @@ def test_the_version_is_that_of_the_workspace(workspace: Path, tmp_path: Path) -
     config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {kubeVersion: v1.30.1}\n"
     (copy / "olmc.yaml").write_text(config, encoding="utf-8")
     with serving(copy, tmp_path, "--http") as server:
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         connection.request("GET", "/version")
         assert json.loads(connection.getresponse().read())["gitVersion"].startswith("v1.30.1+olmc-")
         connection.close()

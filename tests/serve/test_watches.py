@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from asgi_client import Reply, ask, request
+from asgi_client import Reply, ask, request, until_all_wait
 from serve_states import advance, feed, operator, view
 
 from olmc.proposed.resources import INSTALLED
@@ -31,11 +32,11 @@ def watched(
         app = application(of, "v1.36.2", pause=pause)
         task = asyncio.create_task(request(app, address, "GET", headers or {}, b"", reply))
         for step in steps:
-            await asyncio.sleep(0.01)
+            await until_all_wait()
             step()
-        await asyncio.sleep(0.01)
+        await until_all_wait()
         of.close()
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 30)
         return reply
 
     return asyncio.run(scene())
@@ -112,11 +113,11 @@ def test_who_falls_too_far_behind_is_told_so_and_left() -> None:
 def test_bookmarks_r_inst_9() -> None:
     """A quiet watch hears now and then which version it has reached, and once more at its end."""
     going = feed(ONE)
-    plain = watched(going, f"{WATCH}&resourceVersion={ZERO}", *[lambda: None] * 5, pause=0.01)
+    plain = watched(going, f"{WATCH}&resourceVersion={ZERO}", *[lambda: time.sleep(0.02)] * 5, pause=0.01)
     assert plain.events == []
     going = feed(ONE)
     address = f"{WATCH}&resourceVersion={ZERO}&allowWatchBookmarks=true"
-    reply = watched(going, address, *[lambda: None] * 5, pause=0.01)
+    reply = watched(going, address, *[lambda: time.sleep(0.02)] * 5, pause=0.01)
     assert len(reply.events) >= 3
     for kind, obj in reply.events:
         assert (kind, obj["kind"], obj["metadata"]["resourceVersion"]) == ("BOOKMARK", "Installed", ZERO)
@@ -165,7 +166,7 @@ def test_a_client_that_goes_away_is_forgotten() -> None:
     async def scene() -> int:
         going = feed(ONE)
         task = asyncio.create_task(request(application(going, ""), WATCH, "GET", {}, b"", Reply()))
-        await asyncio.sleep(0.02)
+        await until_all_wait()
         assert going.watches == 1
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

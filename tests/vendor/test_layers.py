@@ -96,7 +96,7 @@ def flat(node: Nested, above: str = "") -> Iterator[tuple[str, bytes]]:
             yield f"{above}{name}", what
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(one_layer(), max_size=4), st.data())
 def test_layers_stack_as_file_systems_do(layers: list[list[tuple[str, str]]], data: st.DataObject) -> None:
     """Files, folders, whiteouts and opaque folders, in any order inside of a layer."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +47,7 @@ insecure = true
 """
 
 
-def places(tmp_path: Path, image: str, own: tuple[dict[str, object], ...] = ()) -> list[str]:
+def places(tmp_path: Path, image: str, own: Sequence[Mapping[str, Any]] = ()) -> list[str]:
     (tmp_path / "registries.conf").write_text(CONF)
     found = locations(image, from_config(own), read_rewrites([tmp_path / "registries.conf"]))
     return [f"{each.reference}{' insecure' if each.insecure else ''}" for each in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.diagnostic import Report
@@ -182,7 +182,6 @@ def as_text(lines: list[tuple[str, str]]) -> str:
     return "".join(f"{line}{last}\n" for line, last in lines)
 
 
-@settings(deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=3), st.data())
 def test_one_line_changes_and_nothing_else(parts: list[list[tuple[str, str]]], data: st.DataObject) -> None:
     parts = [[("---", ""), *lines] for lines in parts]
@@ -205,7 +204,6 @@ def test_one_line_changes_and_nothing_else(parts: list[list[tuple[str, str]]], d
         assert new[changed + 1 :] == old[changed + present :]
 
 
-@settings(deadline=None)
 @given(documents(), TEXTS)
 def test_setting_twice_is_setting_once(lines: list[tuple[str, str]], value: str) -> None:
     once = edited(as_text(lines), value)

@@ -16,7 +16,7 @@ from olmc.model.diagnostic import Report
 from olmc.yaml import read
 
 HERE = Path(__file__).parent
-TYPES = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
+TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
 
 
 def rows(name: str) -> list[list[str]]:

@@ -48,7 +48,7 @@ def _reachable(spec: dict[str, Any]) -> set[str]:
     return seen
 
 
-def _fields(spec: dict[str, Any], fields: list[list[str]], embedded: str) -> Any:
+def _fields(spec: dict[str, Any], fields: Iterable[list[str]], embedded: str) -> Any:
     for name, go_type, flags, kind, reference in fields:
         if flags == "inline":
             yield from _fields(spec, spec["types"][reference]["fields"], reference.rpartition(".")[2])

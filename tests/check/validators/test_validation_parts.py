@@ -219,11 +219,11 @@ def replaced(value: Any, path: tuple[str | int, ...], odd: Any) -> Any:
     if not path:
         return odd
     made = dict(value) if isinstance(value, dict) else list(value)
-    made[path[0]] = replaced(value[path[0]], path[1:], odd)  # type: ignore[index, call-overload]
+    made[path[0]] = replaced(value[path[0]], path[1:], odd)  # type: ignore[index]
     return made
 
 
-ODD = [None, 1, True, 1.5, "", "x", [], {}, [None], [1], ["x"], {"x": None}, [{"x": [1]}], [[]]]
+ODD: list[Any] = [None, 1, True, 1.5, "", "x", [], {}, [None], [1], ["x"], {"x": None}, [{"x": [1]}], [[]]]
 
 
 @pytest.mark.parametrize("odd", ODD)

@@ -179,8 +179,8 @@ def test_no_other_command_touches_the_network(root: Path) -> None:
         arguments = [sys.executable, "-c", run, name, str(root), *options]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}: {done.stderr}"
-    done = subprocess.run([*arguments[:3], "vendor", str(root), "--update"], capture_output=True, check=False)
-    assert done.returncode == 9
+    update = [*arguments[:3], "vendor", str(root), "--update"]
+    assert subprocess.run(update, capture_output=True, check=False).returncode == 9
 
 
 def test_what_a_killed_run_left_goes(root: Path) -> None:

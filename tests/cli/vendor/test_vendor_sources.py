@@ -56,7 +56,7 @@ def test_what_a_plain_installation_lacks_is_named(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     layout = write_layout(tmp_path / "layout", with_images(root, "dependency", "zstd"))
     before = state(root)
-    for module, options in (("urllib3", []), ("zstandard", ["--offline", "--from", layout])):
+    for module, options in (("urllib3", []), ("zstandard", ["--offline", "--from", str(layout)])):
         done = plain("vendor", root, *options)
         assert (done.returncode, done.stdout, state(root)) == (3, "", before)
         told = f"olmc vendor needs {module}, which is not installed [OLMC642]\n  Install it with pip install "

@@ -14,7 +14,7 @@ from olmc.model.diagnostic import Report
 from olmc.model.lock import LockedImage
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  vendor:\n"
-QUICK = ("--retries", "0", "--timeout", "2")
+QUICK = ("--retries", "0", "--timeout", "20")
 FERRY, BEACON = (f"registry.example.com/bundles/{name}:v1.0.0" for name in ("ferry", "beacon"))
 
 

@@ -73,7 +73,7 @@ def test_it_takes_alpha_mode_r_cat_142() -> None:
     bundles = bundles_of(case)
     for mode in ("replaces", "semver"):
         report = Report()
-        catalog = catalog_from_bundles(bundles, Indexing(mode), report)  # type: ignore[arg-type]
+        catalog = catalog_from_bundles(bundles, Indexing(mode), report)
         assert "SubstitutesFor is an alpha-only feature" in catalog.problem
         assert "OLMC248" in [each.code for each in report]
     assert "alpha-only" in load_catalog(ROOT, package_files(bundles, "c"), Report()).problem
