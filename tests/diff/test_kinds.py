@@ -46,7 +46,7 @@ def test_every_kind_has_a_case(kind: ChangeKind[...]) -> None:
     assert cases
     assert kind.judge.__doc__
     assert kind.name == "".join(map(str.capitalize, kind.judge.__name__.split("_")))
-    types = get_annotations(kind.judge, eval_str=True)
+    types: dict[str, Any] = get_annotations(kind.judge, eval_str=True)
     assert kind.type is not None or {"old", "new"} <= types.keys()
     for change in cases:
         assert tuple(change.values) == kind.fields

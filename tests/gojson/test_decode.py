@@ -288,9 +288,8 @@ def test_of_two_keys_for_one_field_the_last_counts_r_json_11() -> None:
 def test_null_is_called_null_and_fits_all_but_what_decodes_itself() -> None:
     """R-CAT-121, R-JSON-11: null leaves a field as it is; Go's error for another value names the kind of that one."""
     assert decode("property.Package", None) == decode("property.Package", {"version": None})
-    assert [json_kind(value) for value in (None, True, "", 1, 1.5, [], {})] == (
-        ["null", "bool", "string", "number", "number", "array", "object"]
-    )
+    values: list[Any] = [None, True, "", 1, 1.5, [], {}]
+    assert [json_kind(value) for value in values] == (["null", "bool", "string", "number", "number", "array", "object"])
 
 
 def test_a_text_of_json_has_a_value() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,11 +192,10 @@ def test_a_catalog_under_several_names_is_one(tmp_path: Path) -> None:
 
 
 def test_the_one_catalog_that_has_a_package() -> None:
+    nothing: Any = None
     one, two, three = (
-        NamedCatalog("one", {"p": None}),
-        NamedCatalog("two", {"q": None}),
-        NamedCatalog("three", {"q": None}),
-    )  # type: ignore[dict-item]
+        NamedCatalog(name, {package: nothing}) for name, package in zip(("one", "two", "three"), "pqq", strict=True)
+    )
     assert catalog_with((one, two), "p") is one
     assert catalog_with((one, two, three), "q", "three") is three
     with pytest.raises(QueryError, match=r"^q is in several catalogs; choose one with --catalog: two, three\.$"):

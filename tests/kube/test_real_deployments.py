@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,5 +77,5 @@ def test_deployments_of_published_operators(corpus: list[Path]) -> None:
     assert judged > PUBLISHED
 
 
-def _deployment(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _deployment(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "n"}, "spec": spec}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.crd import Crd
@@ -34,7 +34,6 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=25
 )
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OBJECTS = st.dictionaries(KEYS, VALUES, max_size=5)
 
 
@@ -59,7 +58,8 @@ def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
 
 @given(OBJECTS)
 def test_entries_stand_where_they_are_written(obj: dict[str, Any]) -> None:
-    listed = spec_of(spec_of(obj).get("install") if isinstance(spec_of(obj).get("install"), dict) else {})
+    install = spec_of(obj).get("install")
+    listed = spec_of(install) if isinstance(install, dict) else {}
     written = listed.get("deployments")
     assert len(Csv(obj).deployments) == (len(written) if isinstance(written, list) else 0)
 
@@ -69,4 +69,5 @@ def test_ports_that_are_none_mean_443(port: Any, expected: int) -> None:
     webhook = {"type": CONVERSION, "generateName": "hook", "deploymentName": "kettle", "containerPort": port}
     owned = {"name": "pots", "group": "tea.example", "version": "v1", "kind": "Pot", "containerPort": port}
     csv = Csv({"spec": {"webhookdefinitions": [webhook], "apiservicedefinitions": {"owned": [owned]}}})
-    assert [item.port for item in (*csv.webhooks, *csv.owned_apiservices)] == [expected, expected]
+    (hook,), (service,) = csv.webhooks, csv.owned_apiservices
+    assert (hook.port, service.port) == (expected, expected)
