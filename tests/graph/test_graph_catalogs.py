@@ -193,7 +193,8 @@ def test_a_catalog_under_several_names_is_one(tmp_path: Path) -> None:
 
 def test_the_one_catalog_that_has_a_package() -> None:
     nothing: Any = None
-    one, two, three = (
+    catalogs = zip(("one", "two", "three"), "pqq", strict=True)
+    one, two, three = (NamedCatalog(name, {package: nothing}) for name, package in catalogs)
         NamedCatalog(name, {package: nothing}) for name, package in zip(("one", "two", "three"), "pqq", strict=True)
     )
     assert catalog_with((one, two), "p") is one

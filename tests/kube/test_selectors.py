@@ -114,7 +114,12 @@ def test_whoever_judges_a_selector_comes_to_the_same_end(selector: dict[str, Any
 def query(expression: Mapping[str, Any]) -> str:
     """A requirement as clients write it in a query."""
     key, listed = expression["key"], ",".join(expression.get("values", ()))
-    texts = {"In": f"{key} in ({listed})", "NotIn": f"{key} notin ({listed})", "Exists": key, "DoesNotExist": f"!{key}"}
+    texts: dict[str, str] = {
+        "In": f"{key} in ({listed})",
+        "NotIn": f"{key} notin ({listed})",
+        "Exists": key,
+        "DoesNotExist": f"!{key}",
+    }
     return texts[expression["operator"]]
 
 
