@@ -195,8 +195,6 @@ def test_the_one_catalog_that_has_a_package() -> None:
     nothing: Any = None
     catalogs = zip(("one", "two", "three"), "pqq", strict=True)
     one, two, three = (NamedCatalog(name, {package: nothing}) for name, package in catalogs)
-        NamedCatalog(name, {package: nothing}) for name, package in zip(("one", "two", "three"), "pqq", strict=True)
-    )
     assert catalog_with((one, two), "p") is one
     assert catalog_with((one, two, three), "q", "three") is three
     with pytest.raises(QueryError, match=r"^q is in several catalogs; choose one with --catalog: two, three\.$"):
