@@ -76,7 +76,7 @@ def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
     found: dict[str, str] = {}
     for apis, value in ((csv.required_apis, "required"), ([owned.key for owned in csv.owned_apis], "provided")):
         for api in apis:
-            found[template.format(api=api, apihash=gvk_hash(*api))] = value
+            found[template.format(api=api.dotted, apihash=gvk_hash(*api))] = value
     return found
 
 

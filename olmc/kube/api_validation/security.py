@@ -150,30 +150,38 @@ def _dotted(sysctl: str) -> str:
     return sysctl if separator == "." else sysctl.translate(str.maketrans("./", "/."))
 
 
-def _seccomp_errors(profile: Struct | None) -> Iterator[FieldError]:
-    if profile is None:
+def _seccomp_errors(confinement: Struct | None) -> Iterator[FieldError]:
+    if confinement is None:
         return
-    kind, local, path = profile.text("type"), profile.get("localhostProfile"), profile.at("localhostProfile")
-    yield from _profile_type_errors(profile, "seccompProfile")
+    kind, local, path = (
+        confinement.text("type"),
+        confinement.get("localhostProfile"),
+        confinement.at("localhostProfile"),
+    )
+    yield from _profile_type_errors(confinement, "seccompProfile")
     if kind == "Localhost" and local is None:
         yield path.required("must be set when seccomp type is Localhost")
     elif kind == "Localhost":
-        yield from profile.optional_text("localhostProfile", descending_path_problems)
+        yield from confinement.optional_text("localhostProfile", descending_path_problems)
     elif local is not None:
         shown = JsonText.of({"Type": kind, "LocalhostProfile": local})
         yield path.invalid(shown, "can only be set when seccomp type is Localhost")
 
 
-def _profile_type_errors(profile: Struct, field: str) -> Iterator[FieldError]:
-    if not profile.text("type"):
-        yield profile.at("type").required(f"type is required when {field} is set")
-    yield from profile.unsupported("type", _PROFILES)
+def _profile_type_errors(confinement: Struct, field: str) -> Iterator[FieldError]:
+    if not confinement.text("type"):
+        yield confinement.at("type").required(f"type is required when {field} is set")
+    yield from confinement.unsupported("type", _PROFILES)
 
 
-def _apparmor_errors(profile: Struct | None) -> Iterator[FieldError]:
-    if profile is None:
+def _apparmor_errors(confinement: Struct | None) -> Iterator[FieldError]:
+    if confinement is None:
         return
-    kind, name, path = profile.text("type"), profile.text("localhostProfile"), profile.at("localhostProfile")
+    kind, name, path = (
+        confinement.text("type"),
+        confinement.text("localhostProfile"),
+        confinement.at("localhostProfile"),
+    )
     if kind == "Localhost":
         if not name:
             yield path.required("must be set when AppArmor type is Localhost")
@@ -181,9 +189,9 @@ def _apparmor_errors(profile: Struct | None) -> Iterator[FieldError]:
             yield path.invalid(name, "must not be padded with whitespace")
         if size(name) > _PROFILE_LENGTH:
             yield path.too_long(_PROFILE_LENGTH)
-    elif kind in _PROFILES and profile.has("localhostProfile"):
+    elif kind in _PROFILES and confinement.has("localhostProfile"):
         yield path.invalid(name, "can only be set when AppArmor type is Localhost")
-    yield from _profile_type_errors(profile, "appArmorProfile")
+    yield from _profile_type_errors(confinement, "appArmorProfile")
 
 
 def profile_annotation_errors(
@@ -194,8 +202,8 @@ def profile_annotation_errors(
     for key in [_SECCOMP_POD, *seccomp] if _SECCOMP_POD in annotations else seccomp:
         name, place = text(annotations[key]), path.child(key)
         if name.startswith("localhost/"):
-            profile = name.removeprefix("localhost/")
-            yield from place.all_invalid(profile, descending_path_problems(profile))
+            confinement = name.removeprefix("localhost/")
+            yield from place.all_invalid(confinement, descending_path_problems(confinement))
         elif name not in ("runtime/default", "docker/default", "unconfined"):
             yield place.invalid(name, "must be a valid seccomp profile")
     for key in sorted(annotations):
@@ -223,15 +231,15 @@ def annotated_profile_errors(
         context = container.child("securityContext")
         annotation = annotations.get(_APPARMOR_CONTAINER + container.text("name"))
         # A container without a profile of its own has that of the pod.
-        profile = context.pointer(field) or shared.pointer(field)
-        yield from _annotated_errors("apparmor", profile, annotation, context.at(field))
+        confinement = context.pointer(field) or shared.pointer(field)
+        yield from _annotated_errors("apparmor", confinement, annotation, context.at(field))
 
 
-def _annotated_errors(what: str, profile: Struct | None, annotation: Any, path: Path) -> Iterator[FieldError]:
+def _annotated_errors(what: str, confinement: Struct | None, annotation: Any, path: Path) -> Iterator[FieldError]:
     """What is wrong with a profile beside an annotation that may choose another one."""
-    if profile is None or not isinstance(annotation, str):
+    if confinement is None or not isinstance(annotation, str):
         return
-    kind, known = profile.text("type"), _ANNOTATED.get(profile.text("type"))
+    kind, known = confinement.text("type"), _ANNOTATED.get(confinement.text("type"))
     by_type = path.child("type").forbidden(f"{what} type in annotation and field must match")
     if known is not None and annotation not in known[: 1 if what == "apparmor" else 2]:
         yield by_type
@@ -239,7 +247,7 @@ def _annotated_errors(what: str, profile: Struct | None, annotation: Any, path: 
         return
     if not annotation.startswith("localhost/"):
         yield by_type
-    elif annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
+    elif annotation.removeprefix("localhost/") != confinement.get("localhostProfile"):
         yield path.child("localhostProfile").forbidden(f"{what} profile in annotation and field must match")
 
 
