@@ -14,10 +14,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from olmc.model.catalog import Property
+from olmc.model.catalog import Answer, Candidate, Present, Property, Question, VisibleCatalog, Wish
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Answer, Candidate, Present, Question, VisibleCatalog, Wish
-from olmc.resolve.resolve import answer
+from olmc.resolver.resolve import answer
 
 CATALOG = CatalogKey("catalog", "ns")
 VERSIONS = 4

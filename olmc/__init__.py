@@ -9,15 +9,14 @@ gc.disable()
 
 try:
     from olmc.api import Compilation, compile, load
-    from olmc.model.diagnostic import Diagnostic, Report, Severity
-    from olmc.model.location import Location
+    from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
     from olmc.model.objects import Identity, Provenance, Rendered
     from olmc.model.options import Options
     from olmc.model.workspace import Workspace
     from olmc.version import __version__
 except KeyboardInterrupt:
     # This takes most of a short run. Whoever imports olmc is told as ever; for the command nobody is there to tell yet.
-    from olmc.cli.exits import interrupted, is_command
+    from olmc.cli.process import interrupted, is_command
 
     if is_command():
         interrupted()

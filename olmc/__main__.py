@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from olmc.cli.exits import BAD_INPUT, interrupted
+from olmc.cli.process import BAD_INPUT, interrupted
 
 
 def run() -> None:
@@ -17,10 +17,10 @@ def run() -> None:
     """
     gc.set_threshold(200_000, 50, 50)
     try:
-        from olmc.cli.streams import prepare
+        from olmc.cli.process import prepare
 
         prepare()
-        from olmc.cli.ending import exit_code  # with click: nothing is collected while they are imported
+        from olmc.cli.main import exit_code  # with click: nothing is collected while they are imported
 
         code = exit_code()
     except KeyboardInterrupt:

@@ -7,25 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from olmc.generate.passes import generate
 from olmc.load.bundles import inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, Name
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.location import Location
-from olmc.model.lock import Lock, LockFile
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
-from olmc.model.workspace import Bundle, Inputs, Manifest, Workspace
-from olmc.profiles.data import UnknownVersionError
-from olmc.profiles.resolve import profile_of
-from olmc.settle.diagnose import diagnose
-from olmc.settle.rest import Settled, in_scope_of_crds, picks, settle
+from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
+from olmc.olm.profiles.data import UnknownVersionError, profile_of
+from olmc.reconcile.diagnose import diagnose
+from olmc.reconcile.loop import Settled, in_scope_of_crds, picks, settle
+from olmc.render.passes import generate
 
 if TYPE_CHECKING:
-    from olmc.proposed.given_installs import Begun
     from olmc.proposed.migration import Migration
-    from olmc.proposed.outcome import Outcome
+    from olmc.proposed.v2alpha1.approval import Outcome
+    from olmc.proposed.v2alpha1.installs import Begun
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()
@@ -98,8 +95,7 @@ def _read_workspace(
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
-    from olmc.load.config import indexing_from, options_from, read_config
-    from olmc.load.lock import read_lock
+    from olmc.load.config import indexing_from, options_from, read_config, read_lock
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
@@ -163,7 +159,7 @@ def compile(
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
-        from olmc.settle.misspelling import report_config  # few workspaces choose kinds or approve plans
+        from olmc.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
         report_config(path, config, given, made.settled.cluster, report)
     return _without_suppressed(made, path, report, config)
@@ -181,12 +177,12 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
 
 def _settle_workspace(workspace: Workspace, options: Options, report: Report) -> tuple[Begun | None, Settled | None]:
-    from olmc.settle.misspelling import check_spelling  # a bundle by itself has no manifests
+    from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
     if not options.v2alpha1:
         return None, settle(workspace, options, report)
-    from olmc.proposed.stages import settled_with_installs
+    from olmc.proposed.pipeline_hooks import settled_with_installs
 
     return settled_with_installs(workspace, options, report)
 
@@ -202,7 +198,7 @@ def _compilation(
     operators: tuple[Outcome, ...] = ()
     changes: tuple[Any, ...] = ()
     if options.descoped or options.v2alpha1:
-        from olmc.proposed.stages import proposed  # only who asks for the proposed APIs needs them
+        from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
@@ -213,7 +209,7 @@ def _compilation(
         objects = ()
     lacking: tuple[str, ...] = ()
     if options.purpose == "apply":
-        from olmc.explain.incomplete_output import missing
+        from olmc.explain.left_out import missing
 
         lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
     phases = _phases(settled.cluster)
@@ -236,8 +232,8 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 
 def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
-    from olmc.resolve.locking import broken, lock_of, moved  # only workspaces with Subscriptions need it
-    from olmc.rules import lock as rules
+    from olmc.diagnostics.rules import reconcile as rules
+    from olmc.resolver.lock import broken, lock_of, moved  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, picks(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
@@ -255,11 +251,11 @@ def _settle_bundle(
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}
-    from olmc.settle.bare import bare  # workspaces don't need it
+    from olmc.reconcile.single_bundle import bare  # workspaces don't need it
 
     made = bare(bundle, options, report)
     if made.watched and options.purpose == "apply":
-        from olmc.rules.apply import WATCHED_NAMESPACE
+        from olmc.diagnostics.rules.output import WATCHED_NAMESPACE
 
         for name in made.watched:
             report.add(WATCHED_NAMESPACE.finding(None, name=name))
@@ -272,7 +268,7 @@ def _knows_version(options: Options, report: Report) -> bool:
     try:
         profile_of(options.olm_version)
     except UnknownVersionError as error:
-        from olmc.rules.versions import UNKNOWN_VERSION
+        from olmc.diagnostics.rules.reconcile import UNKNOWN_VERSION
 
         report.add(UNKNOWN_VERSION.finding(None, problem=error, hint=error.hint))
         return False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 

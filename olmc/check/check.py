@@ -1,39 +1,65 @@
-"""Everything that is wrong with a directory: what compiling told, the validators, the lints, and the suppressions.
-
-One mistake that several stages stumble over is told once.
-"""
+"""All lints in order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.check.lints.every import lint
-from olmc.check.lints.subject import Subject
-from olmc.check.validators.settings import OPTIONAL, Settings
+from olmc.catalogs.content import check_content
+from olmc.check.lints import Subject, bundles, objects, olm_objects
+from olmc.check.lints import olm_objects as subscriptions
+from olmc.check.validators.findings import OPTIONAL, Settings
 from olmc.check.validators.validate import validate
-from olmc.emit.messages import LineOf
+from olmc.diagnostics.catalogue import all_rules, code_start
+from olmc.diagnostics.rule import FoundBy
+from olmc.diagnostics.rules import workspace as rules
 from olmc.explain.left_out import findings
-from olmc.load.catalogs.content import check_content
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, obeyed, written
 from olmc.load.workspace import load
-from olmc.model.causes import Mistake
-from olmc.model.diagnostic import Diagnostic, Report, Severity, Tag
-from olmc.model.left_out import LeftOut
-from olmc.model.location import Location, Source
+from olmc.model.diagnostics import Diagnostic, Location, Mistake, Report, Severity, Source, Tag
 from olmc.model.options import Options
 from olmc.model.suggestions import closest, did_you_mean
-from olmc.model.workspace import Workspace
-from olmc.rules import suppressions as rules
-from olmc.rules.catalogue import all_rules, code_start
-from olmc.rules.rule import FoundBy
-from olmc.settle.rest import Settled
+from olmc.model.workspace import LeftOut, Workspace
+from olmc.output.messages import LineOf
+from olmc.reconcile.loop import Settled
 from olmc.yaml import locate
+
+Lint = Callable[[Subject], Iterator[Diagnostic]]
+
+LINTS: tuple[Lint, ...] = (
+    olm_objects.empty_targets,
+    olm_objects.kept_apis,
+    olm_objects.without_namespace,
+    subscriptions.pins,
+    subscriptions.deprecated,
+    subscriptions.stranded,
+    subscriptions.several_hops,
+    olm_objects.refused_sources,
+    olm_objects.stranded_versions,
+    olm_objects.half_ranges,
+    olm_objects.many_copies,
+    bundles.unknown_fields,
+    bundles.lost_keys,
+    bundles.missing_accounts,
+    bundles.dangerous,
+    objects.sizes,
+    objects.waves,
+    objects.not_installable,
+    objects.variables,
+)
+
+
+def lint(subject: Subject, report: Report) -> None:
+    """Report what the lints find."""
+    for each in LINTS:
+        for diagnostic in each(subject):
+            report.add(diagnostic)
+
 
 DEFAULTS = Options()
 

@@ -1,27 +1,129 @@
-"""`olmc check`."""
+"""The options of `olmc check` whose values have to be known names: codes, and what the optional validators take."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmc.api import compile
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.idle import given_of, tell_idle
-from olmc.cli.options import given_version, output_option
-from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import compile_options, given_fields, with_proposed
-from olmc.cli.talk import progress, tell_approvals
-from olmc.cli.validators import check_codes, settings_of
-from olmc.cli.values import codes, optional_validators
-from olmc.model.diagnostic import Severity
+from olmc.cli.common import given_of, tell_idle
+from olmc.cli.console import progress, tell_approvals
+from olmc.cli.options import (
+    GivenPath,
+    codes,
+    compile_options,
+    given_fields,
+    given_version,
+    optional_validators,
+    output_option,
+    with_proposed,
+)
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
+from olmc.model.suggestions import close_matches, did_you_mean
 
 if TYPE_CHECKING:
     from olmc.check.check import Checked
+    from olmc.check.validators.findings import Categories, Platform, Settings
+
+_KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
+_CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
+
+
+def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
+    """What the command line asks of the validators; UsageError for what nobody knows or can read."""
+    from olmc.check.validators.findings import OPTIONAL, SUITES, Settings, chosen
+
+    names, unknown = chosen(optional)
+    if unknown:
+        known = ", ".join((*OPTIONAL, *SUITES))
+        raise click.BadParameter(f"{unknown[0]} is none of {known}.", param_hint="--optional")
+    given = dict(value.partition("=")[::2] for value in values)
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value} has no value; write {value}=VALUE.", param_hint="--optional-value")
+    for key in given:
+        if key not in _KEYS:
+            raise click.BadParameter(f"{key} is none of {', '.join(_KEYS)}.", param_hint="--optional-value")
+    return Settings(
+        names,
+        kubernetes=given.get("k8s-version", ""),
+        dockerfile=_given_file("index-path", given["index-path"]) if "index-path" in given else None,
+        container_tool=given.get("container-tools", ""),
+        categories=_categories(os.environ.get(_CATEGORIES, "")),
+        platforms=_platforms(given["platforms"]) if "platforms" in given else {},
+        cel_problem=_cel_problem,
+    )
+
+
+def check_codes(*given: tuple[str, Sequence[str]]) -> None:
+    """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
+    if not any(starts for _, starts in given):
+        return
+    from olmc.diagnostics.catalogue import all_rules, code_start
+
+    known = [rule.code for rule in all_rules()]
+    for option, starts in given:
+        for code in starts:
+            if not any(each.startswith(code_start(code)) for each in known):
+                near = close_matches(code_start(code), known, 3)
+                hint = did_you_mean(*near) or "`olmc explain` lists all of them."
+                raise click.BadParameter(f"no rule begins with {code}. {hint}", param_hint=option)
+
+
+def _given_file(key: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise click.BadParameter(f"{path} can't be read: {cause}.", param_hint=f"--optional-value {key}") from error
+
+
+def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
+    from olmc.check.validators.findings import Platform
+
+    hint = "--optional-value platforms"
+    try:
+        images = json.loads(_given_file("platforms", path))
+        return {image: tuple(Platform(*each.split("/", 1)) for each in listed) for image, listed in images.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        problem = f'{path} does not map images to lists like ["linux/amd64"].'
+        raise click.BadParameter(problem, param_hint=hint) from error
+
+
+def _categories(path: str) -> Categories | None:
+    """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
+    from olmc.check.validators.findings import Categories
+
+    if not path:
+        return None
+    try:
+        names = json.loads(Path(path).read_text(encoding="utf-8")).get("categories") or ()
+        return Categories(frozenset(str(name) for name in names))
+    except OSError as error:
+        cause = (error.strerror or str(error)).lower()
+        return Categories(problem=f"reading category file: open {path}: {cause}")
+    except (ValueError, AttributeError, TypeError) as error:
+        return Categories(problem=f"unmarshaling category file: {error}")
+
+
+def _cel_problem(rule: str) -> str:
+    from olmc.resolver.cel import CelError, CelMissingError, compile_rule
+
+    compiled: Callable[[str], object] = compile_rule
+    try:
+        compiled(rule)
+    except CelError as error:
+        return str(error)
+    except CelMissingError as error:
+        return f"it can't be judged, since the CEL library can't be loaded ({error})"
+    return ""
 
 
 @click.command()
@@ -125,8 +227,8 @@ def _shown_as(root: Path, output: str, count: int) -> str:
 
 def _print(done: list[Checked], output: str, least: Severity, failing: Severity) -> None:
     from olmc.check.check import named, reader
-    from olmc.emit.messages import as_counts, as_json, as_text_with_source
     from olmc.explain.left_out import counted, note
+    from olmc.output.messages import as_counts, as_json, as_text_with_source
 
     found = [diagnostic for each in done for diagnostic in named(each)]
     left = tuple(left for each in done for left in each.left_out)
@@ -139,20 +241,20 @@ def _print(done: list[Checked], output: str, least: Severity, failing: Severity)
     elif output == "json":
         click.echo(as_json(found, least=least), nl=False)
     elif output == "github":
-        from olmc.emit.github import as_github
-        from olmc.rules.catalogue import all_rules
+        from olmc.diagnostics.catalogue import all_rules
+        from olmc.output.ci_reports import as_github
 
         titles = {rule.code: rule.title for rule in all_rules()}
         click.echo(as_github(found, titles, least=least), err=True, nl=False)
     elif output == "junit":
-        from olmc.emit.junit import as_junit
+        from olmc.output.ci_reports import as_junit
 
         click.echo(as_junit(found, least=least, failing=failing), nl=False)
     else:
-        from olmc.emit.sarif import RuleHelp, Tool, as_sarif
+        from olmc.diagnostics.catalogue import all_rules, rule_page
+        from olmc.diagnostics.rulebook import linked
+        from olmc.output.ci_reports import RuleHelp, Tool, as_sarif
         from olmc.resources import docs_url
-        from olmc.rulebook import linked
-        from olmc.rules.catalogue import all_rules, rule_page
         from olmc.version import __version__
 
         rules = {rule.code: rule for rule in all_rules()}

@@ -1,40 +1,137 @@
-"""The command `olmc`: one subcommand a module."""
+"""The group of all commands: imported one by one, and alike in what they offer besides their own options."""
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from inspect import cleandoc
+from types import MappingProxyType
+from typing import Any
+
 import click
 
-from olmc.cli.color import color_option
-from olmc.cli.group import Commands
+from olmc.cli.console import color_option
+from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
+from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
+
+_EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
+
+
+class Commands(click.Group):
+    """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up.
+
+    `modules` says in which module of `olmc.cli` the function NAME of a command NAME is.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str] = MappingProxyType({}), **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.modules = dict(sorted(modules.items()))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self.modules:
+            return None
+        command: click.Command = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), cmd_name)
+        if not any(each.name == "color" for each in command.params):
+            _fit_out(command, cmd_name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does, but what is wrong with a variable is not blamed on the option that it stands for."""
+        try:
+            return super().invoke(ctx)
+        except click.BadParameter as error:
+            _blame_variable(error)
+            raise
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but a name that there is not is answered with those that are like it."""
+        name = args[0]
+        if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
+            near = close_matches(name, self.modules, 2, POSSIBLE)
+            hint = did_you_mean(*near) or f"There is {', '.join(self.modules)}."
+            raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def variable(command: str, option: click.Option) -> str:
+    """The environment variable that stands for an option of a command."""
+    long = max(option.opts, key=len).lstrip("-")
+    return f"OLMC_{command}_{long}".upper().replace("-", "_")
+
+
+def _blame_variable(error: click.BadParameter) -> None:
+    option, ctx = error.param, error.ctx
+    if not isinstance(option, click.Option) or ctx is None:
+        return
+    if ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.ENVIRONMENT:
+        error.param_hint = f"the variable {option.envvar} ({max(option.opts, key=len)})"
+
+
+def _fit_out(command: click.Command, name: str) -> None:
+    """Give a command, and those below it, what all have: --color, an environment variable for each option, examples
+    first in its help."""
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    for option in options:
+        option.envvar = option.envvar or variable(name, option)
+    if options:
+        shown = max(options[0].opts, key=len)
+        command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
+    command.help = examples_first(command.help or "")
+    command.params.append(color_option())
+    nested: Mapping[str, click.Command] = getattr(command, "commands", {})
+    for word, below in nested.items():
+        _fit_out(below, f"{name}_{word}")
+
+
+def examples_first(text: str) -> str:
+    """A help text with its examples right behind the first paragraph, wherever they stand."""
+    text = cleandoc(text)
+    found = _EXAMPLES.search(text)
+    if found is None:
+        return text
+    rest = text[: found.start()] + "\n\n" + text[found.end() :].lstrip("\n")
+    first, _, more = rest.partition("\n\n")
+    return f"{first}\n\n{found[1].rstrip()}\n\n{more.strip()}".rstrip()
+
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
-# The command NAME is the function NAME in olmc/cli/NAME.py.
-COMMANDS = (
-    "argocd",
-    "check",
-    "completion",
-    "diff",
-    "explain",
-    "fn",
-    "get",
-    "graph",
-    "migrate",
-    "init",
-    "rbac",
-    "render",
-    "resolve",
-    "serve",
-    "status",
-    "vendor",
-    "version",
-    "why",
-)
+# The module of `olmc.cli` that each command is a function of.
+MODULES = {
+    "argocd": "pipelines",
+    "check": "check",
+    "completion": "reference",
+    "diff": "diff",
+    "explain": "reference",
+    "fn": "pipelines",
+    "get": "installed",
+    "graph": "diff",
+    "init": "pipelines",
+    "migrate": "installed",
+    "rbac": "rbac",
+    "render": "render",
+    "resolve": "resolve",
+    "serve": "installed",
+    "status": "why",
+    "vendor": "vendor",
+    "version": "reference",
+    "why": "why",
+}
 
 
 def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
     if value and not ctx.resilient_parsing:
-        from olmc.cli.version import version
+        from olmc.cli.reference import version
 
         ctx.invoke(version)
         ctx.exit()
@@ -46,7 +143,7 @@ _VERSION = click.Option(
 )  # fmt: skip
 
 
-@click.group(cls=Commands, names=COMMANDS, params=[color_option(), _VERSION], context_settings=CONTEXT)
+@click.group(cls=Commands, modules=MODULES, params=[color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
 
@@ -57,3 +154,51 @@ def main() -> None:
       olmc render . --for apply          what to apply on a cluster without OLM
       olmc check .                       what is wrong with it
     """
+
+
+def exit_code() -> int:
+    """Run the command line, and write out all that it prints.
+
+    That the output can't be written, or a file that no command expected to be unreadable can't be read, is said in a
+    line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
+    """
+    out = sys.stdout
+    try:
+        code = main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        with suppress(OSError):
+            error.show()
+        return error.exit_code
+    except click.Abort as end:  # click's word for Ctrl-C
+        raise end.__cause__ or KeyboardInterrupt from None
+    except SystemExit:
+        if sys.stdout is out:
+            raise
+        return _unread()  # click has seen a closed pipe first, and put something else in the place of stdout
+    except BrokenPipeError:
+        return _unread()
+    except OSError as error:
+        if os.environ.get("OLMC_DEBUG"):
+            raise
+        return _refused(error)
+    return code if isinstance(code, int) else DONE
+
+
+def _unread() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        give_up(stream)
+    return UNREAD
+
+
+def _refused(error: OSError) -> int:
+    """Say what the system refuses; what has no name is a stream."""
+    cause = "stdout is closed" if error.errno == errno.EBADF else error.strerror or str(error)
+    what = f"{os.fsdecode(error.filename)}: {cause}" if error.filename else f"the output can't be written: {cause}"
+    if not error.filename:
+        give_up(sys.stdout)
+    try:
+        click.echo(f"Error: {what}", err=True)
+    except OSError:
+        give_up(sys.stderr)
+    return BAD_INPUT

@@ -1,16 +1,62 @@
-"""Options that several commands have."""
+"""Paths that the command line takes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from olmc.cli.values import olm_versions
-from olmc.golang import is_dns1123_label
-from olmc.model.kube_version import full_kube_version
-from olmc.model.options import Options
+from olmc.kube.names import is_dns1123_label
+from olmc.model.options import Options, full_kube_version
+
+
+class GivenPath(click.Path):
+    """A path that is not empty: one made of a variable that is not set would be the current directory unasked for."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the path is empty; write . for the current directory.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The codes of rules."""
+    from olmc.diagnostics.catalogue import all_rules
+
+    return [rule.code for rule in all_rules() if rule.code.startswith(incomplete.upper())]
+
+
+def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The codes of rules, and once something is written the ids of the rule book."""
+    from olmc.diagnostics.rulebook import rules_beginning
+
+    ids = [rule.id for rule in rules_beginning(incomplete)] if incomplete else []
+    return [*codes(ctx, param, incomplete), *ids]
+
+
+def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The kinds that every cluster with OLM has."""
+    from olmc.kube.builtin_kinds import builtin_kinds
+
+    known = sorted({kind for _, kind in builtin_kinds()})
+    return [kind for kind in known if kind.lower().startswith(incomplete.lower())]
+
+
+def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The names of optional validators and of suites of them."""
+    from olmc.check.validators.findings import OPTIONAL, SUITES
+
+    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
+
+
+def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """The versions of OLM that one can ask for."""
+    from olmc.olm.profiles.data import known_versions
+
+    return [version for version in known_versions() if version.startswith(incomplete)]
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,7 +69,7 @@ def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 def canonical_version(value: str) -> str:
     """The full name of an OLM version; one that olmc does not know is wrong usage."""
-    from olmc.profiles.data import UnknownVersionError, canonical
+    from olmc.olm.profiles.data import UnknownVersionError, canonical
 
     try:
         return canonical(value)
@@ -96,3 +142,49 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     if all_namespaces:
         return ()
     return tuple(watch.split(",")) if watch is not None else None
+
+
+_OPTIONS = (
+    click.option("--descoped", is_flag=True,
+                 help="Proposed: operators without install modes, or with AllNamespaces alone, are descoped."),
+    click.option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
+                 help="With --descoped: several operators may provide this API (may be repeated)."),
+    click.option("--enable-v2alpha1", "v2alpha1", is_flag=True,
+                 help="Proposed: Operator and Install of operators.coreos.com/v2alpha1."),
+    click.option("--approve-installs", is_flag=True, help="With v2alpha1: every Install counts as approved."),
+    click.option("--as", "user", default="", metavar="USER",
+                 help="With v2alpha1: check that USER may create the Operators and approve the Installs."),
+    click.option("--as-group", "user_groups", multiple=True, metavar="GROUP",
+                 help="With --as: a group that USER is in (may be repeated)."),
+    click.option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: Subscriptions become Operators."),
+    click.option("--component-label", type=click.Choice(["adopted", "seed"]), default="adopted", show_default=True,
+                 help="With v2alpha1: the label of components as OLM adopted it, or as the proposal has it."),
+    click.option("--olm-namespace", default="olm", show_default=True, metavar="NS",
+                 help="With v2alpha1: where OLM runs."),
+)  # fmt: skip
+
+
+def proposed_options(function: F) -> F:
+    """Adds the options; the command gets their values as keyword arguments, for `with_proposed`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def compile_options(function: F) -> F:
+    """Adds what most commands that compile have: approvals, versions, and the options of the proposed APIs."""
+    return approve_option(kube_version_option(olm_version_option(proposed_options(function))))
+
+
+def with_proposed(options: Options, given: dict[str, Any]) -> Options:
+    """The options with the values that the command line gave for the proposed APIs.
+
+    As for everything else in `given` that has the name of a field, such as `kube_version`.
+    """
+    return options._replace(**given)
+
+
+def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
+    """The fields of Options that the command line has set, so that olmc.yaml may not."""
+    default = click.core.ParameterSource.DEFAULT
+    return frozenset(name for name in given if ctx.get_parameter_source(name) is not default)

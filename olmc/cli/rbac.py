@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from olmc.cli.compiled import compiled, tell_left_out
-from olmc.cli.exits import DONE, FINDINGS
-from olmc.cli.options import output_option
-from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import compile_options
-from olmc.emit.messages import printable
-from olmc.emit.names import json_text
-from olmc.model.diagnostic import Severity
+from olmc.cli.common import compiled, tell_left_out
+from olmc.cli.options import GivenPath, compile_options, output_option
+from olmc.cli.process import DONE, FINDINGS
+from olmc.model.diagnostics import Severity
+from olmc.output.messages import printable
+from olmc.output.unicode import json_text
 
 _LEVELS = ("low", "medium", "high", "critical")
 
@@ -69,13 +67,12 @@ def rbac(
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.emit.query_errors import QueryError
-    from olmc.review.holders import chosen, gainers, holders, is_user_role
-    from olmc.review.permissions import permissions
-    from olmc.review.rbac_text import as_data
-    from olmc.review.rbac_text import as_text as as_words
-    from olmc.review.risks import Level
-    from olmc.review.rule_places import finder
+    from olmc.output.messages import QueryError
+    from olmc.rbac_report.permissions import permissions
+    from olmc.rbac_report.risks import Level
+    from olmc.rbac_report.subjects import chosen, finder, gainers, holders, is_user_role
+    from olmc.rbac_report.text import as_data
+    from olmc.rbac_report.text import as_text as as_words
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
@@ -130,10 +127,10 @@ def who_can(
     """
     if namespace and all_namespaces:
         raise click.UsageError("-n and -A exclude each other.")
-    from olmc.emit.query_errors import QueryError
-    from olmc.review.permissions import permissions
-    from olmc.review.rule_places import finder
-    from olmc.review.who_can import as_data, as_table, asked, namespace_remark, who
+    from olmc.output.messages import QueryError
+    from olmc.rbac_report.permissions import permissions
+    from olmc.rbac_report.subjects import finder
+    from olmc.rbac_report.who_can import as_data, as_table, asked, namespace_remark, who
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)

@@ -11,24 +11,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.idle import RENDERED, given_of, tell_idle
-from olmc.cli.options import certs_option, output_option, watched
-from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import compile_options, given_fields, with_proposed
-from olmc.cli.talk import progress, tell, tell_approvals
-from olmc.cli.values import kinds
-from olmc.emit.text import as_json, as_names, as_yaml
+from olmc.cli.common import RENDERED, given_of, tell_idle
+from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.options import (
+    GivenPath,
+    certs_option,
+    compile_options,
+    given_fields,
+    kinds,
+    output_option,
+    watched,
+    with_proposed,
+)
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.diagnostics.rules import output as rules
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
 from olmc.model.suggestions import did_you_mean
-from olmc.rules import apply as rules
+from olmc.output.text import as_json, as_names, as_yaml
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
-    from olmc.emit.directory import Changes
+    from olmc.output.directory import Changes
 
 _TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
 _FIELDS = {
@@ -185,7 +191,7 @@ def render(
         _tell_empty(paths, done)
         raise click.exceptions.Exit(BAD_INPUT)
     if flux:
-        from olmc.pipelines.flux import for_flux
+        from olmc.pipelines.function import for_flux
 
         objects = tuple(for_flux(objects))
     differs = False
@@ -198,7 +204,7 @@ def render(
 
 
 def _tell_left_out(path: Path, one: Compilation) -> None:
-    from olmc.cli.compiled import tell_left_out  # only who asks for more needs it
+    from olmc.cli.common import tell_left_out  # only who asks for more needs it
 
     if not one.failed:
         tell_left_out(path, one)
@@ -241,7 +247,7 @@ def _clusters(done: list[Compilation]) -> list[Cluster]:
 def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
     if not include and not exclude:
         return
-    from olmc.settle.misspelling import misspelt_kinds
+    from olmc.reconcile.misspelling import misspelt_kinds
 
     for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
         option = "--include" if kind in include else "--exclude"
@@ -252,16 +258,16 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
     """End the command where an output for apply would lack something."""
     lacking = [name for one in done for name in one.missing]
     if lacking:
-        from olmc.explain.incomplete_output import incomplete
+        from olmc.explain.left_out import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
         raise click.exceptions.Exit(FINDINGS)
 
 
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
-    from olmc.explain.incomplete_output import left_out
+    from olmc.explain.left_out import output_left_out
 
-    found = left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
+    found = output_left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
     hint = (
         "A bundle is installed by a Subscription in a namespace with an OperatorGroup; "
         "to render a bundle by itself, give its directory."
@@ -278,7 +284,7 @@ def _to_directory(
     folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
 ) -> bool:
     """Write or check a directory; True when a check finds a difference, or a change is to be one."""
-    from olmc.emit.directory import changes, conflicting, files_of, phase_in, write
+    from olmc.output.directory import changes, conflicting, files_of, phase_in, write
 
     with _to_be_moved(folder):
         _check_phase(folder, phase, phase_in(folder))

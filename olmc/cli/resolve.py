@@ -8,16 +8,13 @@ from typing import Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.idle import given_of, tell_idle
-from olmc.cli.options import given_version, output_option
-from olmc.cli.paths import GivenPath
-from olmc.cli.proposed import compile_options, given_fields, with_proposed
-from olmc.cli.talk import progress, tell, tell_approvals, writing
-from olmc.emit.names import json_text
-from olmc.model.causes import LockFault
-from olmc.model.diagnostic import Report, Severity
+from olmc.cli.common import given_of, tell_idle
+from olmc.cli.console import progress, tell, tell_approvals, writing
+from olmc.cli.options import GivenPath, compile_options, given_fields, given_version, output_option, with_proposed
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.model.diagnostics import LockFault, Report, Severity
 from olmc.model.options import Options
+from olmc.output.unicode import json_text
 
 
 @click.command()
@@ -98,9 +95,9 @@ def _print(done: Compilation, output: str) -> None:
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
-    from olmc.emit.files import put
-    from olmc.load.lock import LOCK_FILE, lock_text
-    from olmc.model.lock import Lock
+    from olmc.load.config import LOCK_FILE, lock_text
+    from olmc.model.workspace import Lock
+    from olmc.output.directory import put
 
     if done.lock is None and not (path / LOCK_FILE).exists():
         click.echo("There is nothing to lock: the workspace has no Subscription.", err=True)
@@ -122,9 +119,9 @@ def _check_lock(done: Compilation) -> int:
 
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
-    from olmc.emit.files import rewrite
-    from olmc.explain.pins import PinError, pinned
-    from olmc.load.lock import read_lock
+    from olmc.explain.resolution import PinError, pinned
+    from olmc.load.config import read_lock
+    from olmc.output.directory import rewrite
 
     package, _, version = pin.partition("=")
     if done.settled is None:

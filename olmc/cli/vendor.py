@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olmc.cli.exits import BAD_INPUT, DONE, FINDINGS
-from olmc.cli.options import approve_option
-from olmc.cli.paths import GivenPath
-from olmc.cli.talk import progress, tell
-from olmc.model.diagnostic import Report
+from olmc.cli.console import progress, tell
+from olmc.cli.options import GivenPath, approve_option
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.model.diagnostics import Report
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
@@ -102,8 +101,8 @@ def vendor(
     """
     if check and update:
         raise click.UsageError("--check and --update exclude each other.")
-    from olmc.vendor.places import Places, source_finder
-    from olmc.vendor.progress import Progress
+    from olmc.vendor.fetch import Places, source_finder
+    from olmc.vendor.sources import Progress
     from olmc.vendor.vendor import Request
     from olmc.vendor.vendor import vendor as vendored
 
@@ -135,7 +134,7 @@ def _if_possible(work: Callable[[], Outcome | None], report: Report) -> Outcome 
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("olmc"):
             raise
-        from olmc.rules.vendor import NO_CLIENT
+        from olmc.diagnostics.rules.vendor import NO_CLIENT
 
         report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
         return None

@@ -14,9 +14,9 @@ from enum import Enum, StrEnum
 from inspect import signature
 from typing import Any, Generic, NamedTuple, ParamSpec
 
-from olmc.emit.names import clean
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Identity
+from olmc.output.unicode import clean
 
 __all__ = [
     "ABSENT", "ADDED", "BREAKING", "CHANGE", "CHANGED", "NOTE", "REMOVED", "RISK", "SEVERITY_WORDS", "WORKLOADS",

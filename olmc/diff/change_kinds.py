@@ -25,10 +25,10 @@ from olmc.diff.change import (
     listed,
     shown,
 )
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.rbac import ANY, PolicyRule
-from olmc.resolve.upgrade_path import EdgeKind
-from olmc.review.risks import Level
+from olmc.rbac_report.risks import Level
+from olmc.resolver.upgrade_path import EdgeKind
 
 EVERYWHERE = ""
 WHERE_BOUND = "*"

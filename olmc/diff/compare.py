@@ -21,7 +21,7 @@ from olmc.diff.workloads import image_changes, without_repetitions, workload_cha
 from olmc.kube.restmapper import CRD
 from olmc.model.cluster import Name
 from olmc.model.coerce import mapping, text
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Identity, KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC

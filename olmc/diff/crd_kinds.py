@@ -26,7 +26,7 @@ from olmc.diff.change import (
     listed,
     shown,
 )
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 
 
 @change_kind("CrdAdded", Group.CRDS, ADDED)

@@ -15,7 +15,7 @@ from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, Change
 from olmc.diff.values import deltas, path_text, same
 from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Identity, KubernetesObject
 
 __all__ = ["crd_changes"]

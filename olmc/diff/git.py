@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from olmc.diagnostics.rules import output as rules
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
-from olmc.model.diagnostic import Report
-from olmc.model.left_out import LeftOut, Reason, Unseen
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location, Report
 from olmc.model.suggestions import close_matches, did_you_mean
-from olmc.rules import diff as rules
+from olmc.model.workspace import LeftOut, Reason, Unseen
 
 __all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
 

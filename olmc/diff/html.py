@@ -21,8 +21,8 @@ from olmc.diff.outputs import by_object, folded_text, summary
 from olmc.diff.permissions import Matrix, access, matrices
 from olmc.diff.values import aligned
 from olmc.diff.versions import Subscribed, subscribed
-from olmc.emit.names import clean
 from olmc.model.objects import KubernetesObject
+from olmc.output.unicode import clean
 from olmc.resources import template_text
 from olmc.yaml import dump_one
 

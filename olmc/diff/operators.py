@@ -11,7 +11,7 @@ from olmc.model.cluster import Name
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.operators import OLM_GROUP
-from olmc.profiles.ownership import COPIED_FROM
+from olmc.olm.ownership import COPIED_FROM
 
 __all__ = ["CSV", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
 

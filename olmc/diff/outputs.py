@@ -20,10 +20,10 @@ from olmc.diff.change import (
     plain,
 )
 from olmc.diff.compare import Difference
-from olmc.emit.messages import Paint, in_color
-from olmc.emit.names import clean, json_text
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Identity
+from olmc.output.messages import Paint, in_color
+from olmc.output.unicode import clean, json_text
 
 __all__ = [
     "FORMAT_VERSION", "LIMIT", "as_json", "as_markdown", "as_text", "by_object", "code", "folded_text", "summary",

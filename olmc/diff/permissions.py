@@ -16,9 +16,9 @@ from olmc.model.cluster import Name
 from olmc.model.coerce import mappings, texts
 from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
 from olmc.model.rbac import ACCOUNT, ANY, RBAC, PolicyRule, Request, Subject
-from olmc.review.builtin_roles import USER_ROLES
-from olmc.review.permissions import Permissions, namespace_of, permissions
-from olmc.review.risks import Level, level_of, risks_of
+from olmc.rbac_report.builtin_roles import USER_ROLES
+from olmc.rbac_report.permissions import Permissions, namespace_of, permissions
+from olmc.rbac_report.risks import Level, level_of, risks_of
 
 __all__ = ["Access", "Cell", "Holder", "Matrix", "Row", "access", "matrices", "permission_changes"]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
 from olmc.kube.restmapper import CRD, rest_mapper
 from olmc.load.bundles import is_bundle
@@ -20,14 +21,12 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
-from olmc.model.diagnostic import Report
-from olmc.model.file_headers import GENERATED
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.profiles.ownership import COPIED_FROM
-from olmc.rules import load as rules
+from olmc.model.workspace import GENERATED
+from olmc.olm.ownership import COPIED_FROM
 from olmc.yaml import Document, read
-from olmc.yaml.heads import Head, documents_in, head_of
+from olmc.yaml.events import Head, documents_in, head_of
 
 __all__ = ["Memory", "Spared", "read_rendering", "rendered_objects", "spared", "texts_below"]
 

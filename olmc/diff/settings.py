@@ -14,13 +14,13 @@ from olmc.diff.change import Change
 from olmc.diff.sides import Settings, Side
 from olmc.diff.values import deltas, path_text
 from olmc.explain.left_out import rank
-from olmc.load.builds import builder
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import IGNORE_FILE
+from olmc.load.left_out import builder
 from olmc.load.suppressions import Suppression
-from olmc.model.diagnostic import Severity
-from olmc.model.left_out import LeftOut, Reason
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Identity
+from olmc.model.workspace import LeftOut, Reason
 
 __all__ = ["left_out_changes", "setting_changes"]
 
@@ -74,7 +74,7 @@ def _key(suppression: Suppression) -> tuple[str, str, str, str]:
 
 def _grave_codes() -> frozenset[str]:
     """The codes of findings that are more than warnings."""
-    from olmc.rules.catalogue import all_rules  # it imports every module of rules
+    from olmc.diagnostics.catalogue import all_rules  # it imports every module of rules
 
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 

@@ -10,27 +10,24 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.diagnostics.rules import output as rules
+from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
 from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import Compiled, left_out_of
-from olmc.generate.passes import is_wanted
-from olmc.load.builds import build_files
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
-from olmc.load.left_out import left_out
+from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, written
 from olmc.model.coerce import text
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.left_out import LeftOut
-from olmc.model.location import Location
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import Narrowing, Options
-from olmc.model.workspace import Inputs
-from olmc.rules import diff as rules
-from olmc.rules.versions import VERSION_OF_RENDERING
+from olmc.model.workspace import Inputs, LeftOut
+from olmc.render.passes import is_wanted
 
 if TYPE_CHECKING:
-    from olmc.settle.rest import Settled
+    from olmc.reconcile.loop import Settled
 
 __all__ = ["Compile", "Kinds", "Settings", "Side", "Sides", "read_sides", "read_versions"]
 

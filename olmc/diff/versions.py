@@ -17,12 +17,12 @@ from olmc.diff.operators import Operator, heads, operators, properties_of
 from olmc.diff.sides import Side
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.resolve.upgrade_path import edge_kind
+from olmc.resolver.upgrade_path import edge_kind
 from olmc.semver import tolerant_or_none
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
-    from olmc.settle.rest import Settled
+    from olmc.reconcile.loop import Settled
 
 __all__ = ["Subscribed", "operator_changes", "plan_changes", "subscribed", "subscription_changes", "target_changes"]
 
@@ -144,9 +144,9 @@ def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | N
 
 
 def _path_by_catalog(subscription: Subscribed, old: Operator, new: Operator) -> UpgradePath | None:
-    from olmc.emit.query_errors import QueryError
     from olmc.graph.paths import channel_named, route, version_named
     from olmc.graph.upgrade_graph import upgrade_graph
+    from olmc.output.messages import QueryError
 
     graph = upgrade_graph(subscription.package)
     try:

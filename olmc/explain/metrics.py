@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.settle.rest import Settled
+from olmc.reconcile.loop import Settled
 
 Labels = tuple[tuple[str, str], ...]
 

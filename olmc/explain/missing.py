@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-from olmc.explain.blockers import deeper, of_csv, of_operator, of_plan, of_subscription
+from olmc.catalogs.content import has_inline_content
+from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.explain.targets import Scene, Wanted, package_of_csv, subscribing
-from olmc.load.catalogs.content import has_inline_content
-from olmc.model.causes import RefusedObject
 from olmc.model.cluster import Cluster, Name
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location, RefusedObject
 from olmc.model.objects import CatalogKey, KubernetesObject, identity
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.model.profile import Profile
+from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
-from olmc.resolve.contents import inline_content
-from olmc.resolve.explain import Line
-from olmc.resolve.steps import Content, UndecodableCSVError, bundle_content, csv_object, strategy_steps
-from olmc.settle.rest import Settled
+from olmc.reconcile.loop import Settled
+from olmc.resolver.explain import Line
+from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at
 
 _NO_CATALOG = CatalogKey("", "")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from olmc.emit.messages import printable
-from olmc.emit.tables import WIDTH, aligned, paragraph
-from olmc.rulebook import SpecRule, named_in
+from olmc.diagnostics.rulebook import SpecRule, named_in
+from olmc.output.messages import printable
+from olmc.output.text import WIDTH, aligned, paragraph
 
 _ITEM = re.compile(r"(?:\*|[0-9]+\.) +")
 _SPAN = re.compile(r"(``.+?``|`[^`]*`)", re.DOTALL)

@@ -6,20 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.emit.tables import aligned
-from olmc.explain.blockers import APPROVAL, of_csv, of_namespace, of_operator, of_plan, plan_of
-from olmc.explain.provenance import place_data
+from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_operator, of_plan, place_data, plan_of
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.diagnostic import Diagnostic, Severity, Tag
+from olmc.model.diagnostics import Diagnostic, Severity, Tag
 from olmc.model.operators import Csv
-from olmc.profiles.ownership import PROPERTIES
-from olmc.resolve.explain import Line
-from olmc.resolve.resolve import NOT_SATISFIABLE
-from olmc.settle.rest import Settled
+from olmc.olm.ownership import PROPERTIES
+from olmc.output.text import aligned
+from olmc.reconcile.loop import Settled
+from olmc.resolver.explain import Line
+from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
-    from olmc.proposed.outcome import Outcome
+    from olmc.proposed.v2alpha1.approval import Outcome
 
 
 FORMAT_VERSION = 1

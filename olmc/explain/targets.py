@@ -9,22 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmc.emit.query_errors import QueryError, not_found
 from olmc.explain.status import package_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
 from olmc.model.cluster import Cluster, Name
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.gvk import GroupKind
-from olmc.model.left_out import LeftObject, LeftOut
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity, labels_of
+from olmc.model.diagnostics import Diagnostic
+from olmc.model.objects import GroupKind, Identity, KubernetesObject, Rendered, identity, labels_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.suggestions import did_you_mean
-from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.ownership import COPIED_FROM
-from olmc.settle.rest import Settled
+from olmc.model.workspace import Bundle, LeftObject, LeftOut, Manifest
+from olmc.olm.ownership import COPIED_FROM
+from olmc.output.messages import QueryError, not_found
+from olmc.reconcile.loop import Settled
 
 if TYPE_CHECKING:
-    from olmc.proposed.outcome import Outcome
+    from olmc.proposed.v2alpha1.approval import Outcome
 
 
 class Scene(NamedTuple):

@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from olmc.emit.query_errors import not_found
-from olmc.emit.tables import paragraph
-from olmc.explain.blockers import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.explain.missing import why_absent, why_no_csv
-from olmc.explain.provenance import asked_for, because, location_of, place_data
+from olmc.explain.provenance import (
+    asked_for,
+    because,
+    deeper,
+    location_of,
+    of_csv,
+    of_operator,
+    of_plan,
+    of_subscription,
+    place_data,
+)
 from olmc.explain.status import lines_data, package_of
 from olmc.explain.targets import Scene, Wanted, object_names, subscribing, target
 from olmc.model.cluster import Cluster, Member, Name
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location
 from olmc.model.objects import Identity, Rendered
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.resolve.explain import Line
-from olmc.settle.rest import Settled
+from olmc.output.messages import not_found
+from olmc.output.text import paragraph
+from olmc.reconcile.loop import Settled
+from olmc.resolver.explain import Line
 
 FORMAT_VERSION = 1
 PRESENT, FAILING, ABSENT = "present", "failing", "absent"
@@ -183,7 +192,7 @@ def _shown(answer: Answer) -> Iterator[str]:
 
 def as_data(text: str, answers: Sequence[Answer]) -> dict[str, Any]:
     """The answers in the format of `schemas/why.schema.json`."""
-    from olmc.rulebook import rule_url
+    from olmc.diagnostics.rulebook import rule_url
 
     return {
         "version": FORMAT_VERSION,

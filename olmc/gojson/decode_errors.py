@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, Scalar, json_kind, read_octets
 from olmc.gojson.type_table import element, field_of, printed, struct_name, underlying
-from olmc.model.causes import DecodeFailure
+from olmc.model.diagnostics import DecodeFailure
 from olmc.strconv import quoted
 
 Path = tuple[str | int, ...]

@@ -10,22 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.emit.query_errors import QueryError, not_found
+from olmc.catalogs.blobs import Blobs, add_document
+from olmc.catalogs.bundle_lists import catalog_from_bundles
+from olmc.catalogs.conversion import packages_of
+from olmc.catalogs.fbc import kept_files, read_file
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.rendering import loose
 from olmc.load.bundles import is_bundle
-from olmc.load.catalogs.blobs import Blobs, add_document
-from olmc.load.catalogs.bundle_lists import catalog_from_bundles
-from olmc.load.catalogs.conversion import packages_of
-from olmc.load.catalogs.fbc import read_file
-from olmc.load.catalogs.ignoring import kept_files
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.rendering import loose
 from olmc.load.config import CONFIG_FILE, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
+from olmc.output.messages import QueryError, not_found
 
 __all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at"]
 

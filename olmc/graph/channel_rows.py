@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from olmc.emit.names import clean
 from olmc.graph.paths import dead_ends
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label
 from olmc.model.suggestions import join_limited
-from olmc.resolve.upgrade_path import EdgeKind
+from olmc.output.unicode import clean
+from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = ["MARKS", "Arrow", "Cell", "ChannelRow", "Mark", "channel_rows"]
 

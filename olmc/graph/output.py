@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from olmc.emit.names import clean, json_text
 from olmc.graph.catalogs import NamedCatalog
 from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, channel_rows
 from olmc.graph.paths import Route, Walk, channel_named, route, route_text, version_named
 from olmc.graph.svg import as_svg
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, upgrade_graph
-from olmc.resolve.upgrade_path import EdgeKind
+from olmc.output.unicode import clean, json_text
+from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = [
     "FORMAT_VERSION", "GraphOutput", "as_dot", "as_json", "as_mermaid", "describe_route", "draw_package",

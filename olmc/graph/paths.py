@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from olmc.emit.names import clean
-from olmc.emit.query_errors import QueryError, not_found
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label, version_in
 from olmc.model.catalog import ChannelEntry
-from olmc.resolve.upgrade_path import EdgeKind, edge_kind
+from olmc.output.messages import QueryError, not_found
+from olmc.output.unicode import clean
+from olmc.resolver.upgrade_path import EdgeKind, edge_kind
 from olmc.semver import tolerant_or_none
 
 __all__ = [

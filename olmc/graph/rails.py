@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from olmc.graph.channel_rows import Arrow, ChannelRow
 from olmc.model.suggestions import join_limited
-from olmc.resolve.upgrade_path import EdgeKind
+from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = [
     "BOX_HEIGHT",

@@ -11,11 +11,11 @@ from math import log
 from textwrap import wrap
 from typing import NamedTuple
 
-from olmc.emit.names import clean
 from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, Mark
 from olmc.graph.rails import BOX_HEIGHT, Column, Line, Page, Piece, Tag, depth, is_below, line_of, pieces_of, tracks
 from olmc.graph.upgrade_graph import UpgradeGraph
-from olmc.resolve.upgrade_path import EDGE_KINDS, EdgeKind
+from olmc.output.unicode import clean
+from olmc.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.resources import template_text
 
 __all__ = ["MARGIN", "Box", "Picture", "Row", "as_svg", "layout", "shortened"]

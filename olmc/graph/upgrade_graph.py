@@ -12,14 +12,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.emit.names import clean
-from olmc.load.catalogs.graph import heads as unreplaced
-from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package
+from olmc.catalogs.model_checks import heads as unreplaced
+from olmc.model.catalog import Candidate, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate
-from olmc.resolve.channels import ChannelError, ordered
-from olmc.resolve.upgrade_path import EDGE_KINDS, EdgeKind, Scale, as_set, members, precedence, scale_of, sources, union
-from olmc.resolve.view import item_of_candidate
+from olmc.output.unicode import clean
+from olmc.resolver.snapshot import item_of_candidate
+from olmc.resolver.upgrade_path import (
+    EDGE_KINDS,
+    ChannelError,
+    EdgeKind,
+    Scale,
+    as_set,
+    members,
+    ordered,
+    precedence,
+    scale_of,
+    sources,
+    union,
+)
 from olmc.semver import tolerant_or_none
 
 __all__ = ["ChannelView", "Edge", "UpgradeGraph", "Vertex", "label", "upgrade_graph", "version_in"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from olmc.model.gvk import GVK, GroupKind, split_api_version
-from olmc.model.kube_version import minor_of
+from olmc.model.objects import GVK, GroupKind, split_api_version
 from olmc.model.operators import OLM_GROUP
+from olmc.model.options import minor_of
 
 _SERVED = {
     ("", "v1"): "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "

@@ -22,8 +22,7 @@ from olmc.kube.builtin_kinds import (
     plural_of,
 )
 from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.gvk import GVK, GroupKind, gvk_of
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of
 from olmc.model.suggestions import POSSIBLE, closest
 
 Scope = Literal["Namespaced", "Cluster"]

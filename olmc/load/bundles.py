@@ -1,4 +1,4 @@
-"""registry+v1 bundle directories (R-CAT-100 … R-CAT-106)."""
+"""The annotations of a bundle, which a file of its metadata/ holds (R-CAT-102)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,71 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.catalogs.apis import provided_apis
+from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import fold
-from olmc.load.annotations import (
-    ANNOTATIONS_FILE,
-    CHANNELS,
-    DEFAULT_CHANNEL,
-    PACKAGE,
-    annotations_of,
-    unfit_annotations,
-)
-from olmc.load.catalogs.apis import provided_apis
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.gvk import split_api_version
-from olmc.model.location import Location
-from olmc.model.objects import as_text
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.model.objects import as_text, split_api_version
 from olmc.model.operators import CSV_KIND
 from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
-from olmc.profiles.kinds import CORE_KINDS
-from olmc.rules import load as rules
+from olmc.olm.core_kinds import CORE_KINDS
+from olmc.strconv import number_text
 from olmc.yaml import Document, locate, read
+
+PREFIX = "operators.operatorframework.io.bundle."
+PACKAGE = PREFIX + "package.v1"
+CHANNELS = PREFIX + "channels.v1"
+DEFAULT_CHANNEL = PREFIX + "channel.default.v1"
+
+ANNOTATIONS_FILE = "annotations"
+"""How the names of the files begin that hold a bundle's annotations by custom."""
+NO_TEXT = "Write a text as the value, in quotes if it looks like something else."
+"""What to do about the value of an annotation that is no text."""
+
+_ROLE_KEYS = (PACKAGE, CHANNELS, DEFAULT_CHANNEL)
+"""The annotations that make a file that of the annotations; OLM decodes no others."""
+
+
+def annotations_of(document: Document) -> Mapping[str, str] | None:
+    """The annotations of a file as texts; None where one that counts is no text, or all of those are empty."""
+    found = annotation_texts(document)
+    wanted = [found.get(key, "") for key in _ROLE_KEYS]
+    if None in wanted or not any(wanted):
+        return None
+    return {key: text for key, text in found.items() if text is not None}
+
+
+def annotation_texts(document: Document) -> dict[str, str | None]:
+    """The values below `annotations` as the texts that Go reads, None for those that it refuses: in YAML a number or a
+    boolean is the text that it stands for, in JSON it is none."""
+    is_json = document.source.text.lstrip().startswith("{")
+    return {str(key): _text(value, is_json=is_json) for key, value in document.value["annotations"].items()}
+
+
+def _text(value: Any, *, is_json: bool) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if is_json or not isinstance(value, int | float):
+        return None
+    return str(value).lower() if isinstance(value, bool) else number_text(value)
+
+
+def unfit_annotations(document: Document) -> tuple[tuple[str, ...], str]:
+    """What is wrong with the content of a file that was meant to hold a bundle's annotations: keys and the way out."""
+    value = document.value
+    if not isinstance(value, Mapping) or "annotations" not in value:
+        return (), "Write the annotations as a mapping below the key annotations."
+    if not isinstance(value["annotations"], Mapping):
+        return ("annotations",), "Write a mapping below annotations: lines of `key: value`."
+    texts = annotation_texts(document)
+    wrong = next((key for key in _ROLE_KEYS if key in texts and texts[key] is None), None)
+    if wrong is not None:
+        return ("annotations", wrong), NO_TEXT
+    return ("annotations",), f"Add {PACKAGE} and {CHANNELS}: at least one of them has to be there, with a value."
+
 
 # Go's decoder takes these in any case, and some real bundles have them so.
 _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata", "spec": "spec"}
@@ -87,7 +130,7 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         unused=tuple(unused),
     )
     if not bundle.name:
-        from olmc.load.manifests import nameless
+        from olmc.load.manifests import nameless  # hardly any CSV lacks its name
 
         report.add(nameless(CSV_KIND, csv.object["metadata"], csv.source))
         return None
@@ -132,7 +175,7 @@ def inputs_of(bundles: Iterable[Bundle]) -> Inputs:
     files = frozenset(path for bundle in found for path in files_of(bundle))
     if not any(bundle.unused for bundle in found):
         return Inputs(files)
-    from olmc.model.left_out import Reason  # enums take their time, and hardly any bundle has two objects in a file
+    from olmc.model.workspace import Reason  # enums take their time, and hardly any bundle has two objects in a file
 
     return Inputs(files, tuple(Unused(each, Reason.FURTHER) for bundle in found for each in bundle.unused))
 
@@ -166,7 +209,7 @@ def _manifest_files(
         obj["metadata"] = obj.get("metadata") or {}
         found.append(BundleFile(name, Manifest(obj, document.source)))
         if len(documents) > 1:
-            from olmc.load.manifests import applied_objects  # hardly any bundle has such a file
+            from olmc.kube.applied import applied_objects  # hardly any bundle has such a file
 
             unused += (manifest for further in documents[1:] for manifest in applied_objects(further))
     return found, broken, unused

@@ -1,9 +1,4 @@
-"""What is left out of a workspace: all that tools would apply of its folder, but for what counts as input.
-
-Whoever reviews a directory asks for it, nobody else: the whole tree is walked once more, with hidden folders and what
-patterns name, and every YAML or JSON file is looked at that the workspace was not made of. So nothing has to know what
-olmc does not read: what nobody took is left out.
-"""
+"""Files by which tools build what they apply of a folder: Kustomize, Helm and Jsonnet, none of which olmc follows."""
 
 from __future__ import annotations
 
@@ -14,22 +9,73 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
-from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything
-from olmc.load.gitignore import spec_of
-from olmc.load.manifests import SUFFIXES, applied_objects, is_applied
+from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything, spec_of
+from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.coerce import mapping
-from olmc.model.diagnostic import Report
-from olmc.model.file_headers import GENERATED, SCAFFOLDED
-from olmc.model.left_out import LeftObject, LeftOut, Reason, Unseen
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, identity
-from olmc.model.workspace import Inputs, Manifest, Unused
+from olmc.model.workspace import GENERATED, SCAFFOLDED, Inputs, LeftObject, LeftOut, Manifest, Reason, Unseen, Unused
 from olmc.yaml import locate, read
-from olmc.yaml.heads import documents_in, head_of, plain_keys
+from olmc.yaml.events import documents_in, head_of, plain_keys
+
+_NAMES = {
+    "kustomization.yaml": "Kustomize", "kustomization.yml": "Kustomize", "Kustomization": "Kustomize",
+    "Chart.yaml": "Helm",
+}  # fmt: skip
+_ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
+
+
+def build_files(root: Path) -> dict[str, str]:
+    """The files at any depth by which a folder is built, whatever patterns name, each with a digest of its content.
+
+    What can't be read, or is a link that is not followed, has a digest of its own.
+    """
+    return {} if no_folder(root) else dict(_below(root, scan_everything(root)))
+
+
+def builder(path: str) -> str:
+    """The tool that builds a folder by a file, "" if it is no such file."""
+    name = path.rpartition("/")[2]
+    return _NAMES.get(name, "") or next((tool for end, tool in _ENDS.items() if name.endswith(end)), "")
+
+
+def _below(root: Path, folder: Folder) -> Iterator[tuple[str, str]]:
+    for name in (*folder.files, *folder.links):
+        if builder(name):
+            path, is_link = folder.join(name), name in folder.links
+            if is_link or not _only_lists_output(root, path):
+                yield path, _file_digest(root / path, is_link=is_link)
+    for below in folder.folders:
+        yield from _below(root, below)
+
+
+def _only_lists_output(root: Path, path: str) -> bool:
+    """Whether a file is as olmc render writes it, so that it does no more than name the files beside it."""
+    text = read_text(root, path, Report()) or ""
+    if not text.startswith(GENERATED):
+        return False
+    report = Report()
+    values = [document.value for document in read(path, text, report)]
+    if report.failed or len(values) != 1 or mapping(values[0]).keys() != {"apiVersion", "kind", "resources"}:
+        return False
+    resources = values[0]["resources"]
+    return isinstance(resources, list) and all(isinstance(each, str) and "/" not in each for each in resources)
+
+
+def _file_digest(path: Path, *, is_link: bool) -> str:
+    try:
+        if is_link:
+            return f"link to {path.readlink()}"
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
 
 # How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
 _DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Kubernetes manifests: every object of every YAML and JSON file outside of bundles and catalogs."""
+"""Names that the API server refuses, by kind."""
 
 from __future__ import annotations
 
@@ -6,28 +6,54 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from olmc.diagnostics.rules import proposed as installed_rules
+from olmc.diagnostics.rules import workspace as misspelt_rules
+from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
+from olmc.kube.api_validation.metadata import path_segment_problems
+from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.json_schema import Problem, problems, without_nulls
-from olmc.load.names import name_problems
-from olmc.model.causes import RefusedObject
-from olmc.model.diagnostic import Diagnostic, Report
-from olmc.model.location import Location, Source
-from olmc.model.objects import Identity, KubernetesObject, identity, metadata_of, status_of
+from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source
+from olmc.model.objects import Identity, KubernetesObject, gvk_of, identity, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest
-from olmc.profiles.kinds import CORE_KINDS
-from olmc.rules import installed as installed_rules
-from olmc.rules import load as rules
-from olmc.rules import misspelt as misspelt_rules
+from olmc.olm.core_kinds import CORE_KINDS
 from olmc.yaml import Document, locate
+
+_LABELS = frozenset({("", "Namespace"), ("", "Service")})
+# Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
+_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
+
+
+def name_problems(obj: KubernetesObject) -> Iterator[Problem]:
+    """What is wrong with the name of an object, which is a text, and with that of its namespace."""
+    metadata = obj["metadata"]
+    for problem in _problems_of_name(obj, metadata["name"]):
+        yield Problem(("metadata", "name"), _invalid(metadata["name"], problem))
+    namespace = metadata.get("namespace")
+    if isinstance(namespace, str) and namespace:
+        for problem in is_dns1123_label(namespace):
+            yield Problem(("metadata", "namespace"), _invalid(namespace, problem))
+
+
+def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
+    group, kind = gvk_of(obj).group_kind
+    if (group, kind) in _LABELS:
+        return is_dns1123_label(name)
+    if group in _SUBDOMAINS:
+        return is_dns1123_subdomain(name)
+    return path_segment_problems(name)
+
+
+def _invalid(value: str, problem: str) -> str:
+    return f'Invalid value: "{value}": {problem}'
+
 
 PACKAGES_GROUP = "packages.operators.coreos.com"
 SUFFIXES = (".yaml", ".yml", ".json")
 
-_TOOLS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/", "kpt.dev/")
-# Bundles have a configuration of scorecard among their tests.
-_NEVER_APPLIED = (*_TOOLS, "scorecard.operatorframework.io/")
 _TYPED = {"Deployment": "apps/v1"}
 _SCHEMAS = {
     "OperatorGroup": "operatorgroup",
@@ -83,68 +109,12 @@ def _alike(value: dict[str, Any], key: str) -> str:
     return closest(key, (str(each) for each in value if each != key), cutoff=0.8)
 
 
-def is_object(value: dict[str, Any]) -> bool:
-    """Whether a mapping is a Kubernetes object: it has an apiVersion and a kind, both text."""
-    return all(_has_text(value, key) for key in ("apiVersion", "kind"))
-
-
-def _has_text(value: dict[str, Any], key: str) -> bool:
-    return isinstance(value.get(key), str) and value[key] != ""
-
-
-def is_for_tools(obj: KubernetesObject) -> bool:
-    """Whether an object is read by tools and never applied to a cluster."""
-    return bool(obj["apiVersion"].startswith(_TOOLS))
-
-
-def is_whole_object(value: Any) -> bool:
-    """Whether a document is what kubectl and others apply, whatever else it has: an object with metadata, or a list."""
-    return isinstance(value, dict) and is_object(value) and (isinstance(value.get("metadata"), dict) or _is_list(value))
-
-
-def is_applied(obj: KubernetesObject) -> bool:
-    """Whether an object is meant for a cluster, and not for tools that read files."""
-    return not obj["apiVersion"].startswith(_NEVER_APPLIED)
-
-
-def applied_objects(document: Document) -> Iterator[Manifest]:
-    """What kubectl and others apply of a document, wherever it stands: lists are flattened, even those for tools."""
-    return _applied(Manifest(document.value, document.source)) if is_whole_object(document.value) else iter(())
-
-
-def _applied(manifest: Manifest) -> Iterator[Manifest]:
-    obj = manifest.object
-    if _is_list(obj):
-        for below in _items(manifest):
-            if is_whole_object(below.object):
-                yield from _applied(below)
-    elif is_applied(obj):
-        yield manifest
-
-
-def tool_lists(documents: Iterable[Document]) -> Iterator[Manifest]:
-    """The objects in lists that are for tools, of which `manifests_in` knows nothing."""
-    for document in documents:
-        if is_whole_object(document.value) and is_for_tools(document.value):
-            yield from applied_objects(document)
-
-
-def _items(manifest: Manifest) -> Iterator[Manifest]:
-    """The items of a list, whatever they are; those without apiVersion and kind have the list's, as to kubectl."""
-    source = manifest.source
-    api, kind = manifest.object["apiVersion"], manifest.object["kind"].removesuffix("List")
-    for index, item in enumerate(manifest.object["items"]):
-        bare = kind and isinstance(item, dict) and not any(_has_text(item, key) for key in ("apiVersion", "kind"))
-        whole = {**item, "apiVersion": api, "kind": kind} if bare else item
-        yield Manifest(whole, Source(source.path, source.text, source.document, (*source.prefix, "items", index)))
-
-
 def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
     obj, source = manifest.object, manifest.source
     if is_for_tools(obj):
         return
-    if _is_list(obj):
-        for below in _items(manifest):
+    if is_list(obj):
+        for below in items_of(manifest):
             if isinstance(below.object, dict) and is_object(below.object):
                 yield from _flatten(below, report, judged)
             else:
@@ -159,20 +129,6 @@ def is_copy_by_status(obj: KubernetesObject) -> bool:
     """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
     is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
     return is_csv and status_of(obj).get("reason") == "Copied" and not Csv(obj).counts_as_copy
-
-
-def _is_list(obj: KubernetesObject) -> bool:
-    """Whether an object is a list of others: whatever its kind is called, if it has `items` that are objects, it is one
-    to kubectl, to Argo CD and to Flux."""
-    items = obj.get("items")
-    if not isinstance(items, list):
-        return False
-    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and _may_be_applied(item) for item in items)
-
-
-def _may_be_applied(item: dict[str, Any]) -> bool:
-    """Whether an item of a list is an object, also one that has what it is from its list."""
-    return is_object(item) or "name" in metadata_of(item)
 
 
 def _stored(obj: KubernetesObject) -> KubernetesObject:

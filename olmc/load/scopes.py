@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.restmapper import BUILTIN, rest_mapper
 from olmc.load.manifests import without_duplicates
-from olmc.model.diagnostic import Diagnostic, Report
-from olmc.model.gvk import gvk_of
-from olmc.model.objects import identity
+from olmc.model.diagnostics import Diagnostic, Report
+from olmc.model.objects import gvk_of, identity
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest
-from olmc.rules import scopes as rules
 from olmc.yaml import at, locate
 
 

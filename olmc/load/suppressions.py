@@ -13,10 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.load.files import has_file, read_text
-from olmc.load.gitignore import spec_of
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.location import Location
+from olmc.load.files import has_file, read_text, spec_of
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 
 COMMENTED = (".yaml", ".yml")
 """The files that can hold comments."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.diagnostics.rules import proposed as rules
+from olmc.kube.applied import is_object
 from olmc.load.json_schema import Keys, Problem, problems
-from olmc.load.manifests import is_object, is_sound
+from olmc.load.manifests import is_sound
 from olmc.model.coerce import mapping, mappings, text
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Source
 from olmc.model.objects import CatalogKey, KubernetesObject, spec_of
-from olmc.model.proposed import CatalogUpdates, ContentItem, Install, Operator
+from olmc.model.operators import CatalogUpdates, ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
-from olmc.rules import v2alpha1 as rules
 from olmc.yaml import read
 
 V2ALPHA1 = "operators.coreos.com/v2alpha1"

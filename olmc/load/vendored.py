@@ -7,16 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from olmc.catalogs.properties import pull_spec_problem, split_domain
+from olmc.diagnostics.rules import vendor as rules
+from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
-from olmc.load.catalogs.image_references import pull_spec_problem, split_domain
 from olmc.load.files import Folder, read_text, scan_below
-from olmc.model.diagnostic import Report
-from olmc.model.location import Location
-from olmc.model.lock import ImageKind, LockedImage
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject
-from olmc.model.workspace import Bundle
-from olmc.rules import load as load_rules
-from olmc.rules import vendor as rules
+from olmc.model.workspace import Bundle, ImageKind, LockedImage
 
 VENDOR_FOLDER = "vendor"
 MARK_FILE = ".gitattributes"

@@ -8,35 +8,25 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.diagnostics.rules import workspace as left_out_rules
+from olmc.diagnostics.rules import workspace as rules
+from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
-from olmc.load.config import CONFIG_FILE
+from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
-from olmc.load.lock import read_lock
-from olmc.load.manifests import (
-    SUFFIXES,
-    is_copy_by_status,
-    is_whole_object,
-    manifests_in,
-    tool_lists,
-    without_duplicates,
-)
+from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
-from olmc.model.diagnostic import Report
-from olmc.model.file_headers import GENERATED, SCAFFOLDED
-from olmc.model.left_out import Reason
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import as_text, name_of, namespace_of, spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
-from olmc.model.workspace import Bundle, Inputs, Manifest, Unused, Workspace
-from olmc.rules import left_out as left_out_rules
-from olmc.rules import load as rules
+from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
-    from olmc.load.catalogs.rendering import LooseBundle
+    from olmc.catalogs.rendering import LooseBundle
     from olmc.model.catalog import Catalog
-    from olmc.model.lock import LockedImage, LockFile
+    from olmc.model.workspace import LockedImage, LockFile
 
 CATALOGS_FOLDER = "catalogs"
 INDEX_IGNORE = ".indexignore"
@@ -114,7 +104,7 @@ def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]
     ignoring = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
     told = {path: text for path in ignoring if (text := read_text(root, path, report)) is not None}
     if told:
-        from olmc.load.catalogs.ignoring import kept_files
+        from olmc.catalogs.fbc import kept_files
 
         paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **told}))
     return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | told
@@ -122,7 +112,7 @@ def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]
 
 def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, LooseBundle]:
     """The bundles as templates name them: by folder or by image."""
-    from olmc.load.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
+    from olmc.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
 
     by_directory = {bundle.directory: loose(bundle) for bundle in bundles.values()}
     return {image: loose(bundle, image) for image, bundle in vendored.items()} | by_directory
@@ -131,7 +121,7 @@ def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle])
 def _loaded(
     found: _Found, bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report
 ) -> dict[str, Catalog]:
-    from olmc.load.catalogs.loading import load_catalog
+    from olmc.catalogs.loading import load_catalog
 
     catalogs, roots = found.catalogs, found.roots
     return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
@@ -142,7 +132,7 @@ def _image_catalogs(
     served: Mapping[str, Catalog], bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
     """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
-    from olmc.load.catalogs.loading import load_catalog
+    from olmc.catalogs.loading import load_catalog
 
     locked = {image.image: image for image in images if image.kind == "catalog"}
     loaded: dict[str, Catalog | None] = {}
@@ -286,8 +276,8 @@ def _implied_catalogs(
     alone = [bundle for name, bundle in bundles.items() if name not in listed]
     if not wanted or not alone:
         return {}
-    from olmc.load.catalogs.bundle_lists import catalog_from_bundles
-    from olmc.load.catalogs.rendering import loose
+    from olmc.catalogs.bundle_lists import catalog_from_bundles
+    from olmc.catalogs.rendering import loose
 
     catalog = catalog_from_bundles([loose(bundle) for bundle in alone], indexing, report)
     return dict.fromkeys(sorted(wanted), catalog)
@@ -306,7 +296,7 @@ def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict
         for other in manifests:
             wanted = (spec.get("configMap"), namespace)
             if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == wanted:
-                from olmc.load.catalogs.configmaps import catalog_from_configmap
+                from olmc.catalogs.configmaps import catalog_from_configmap
 
                 found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
     return found

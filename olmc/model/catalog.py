@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.model.location import Place
-from olmc.model.objects import KubernetesObject
+from olmc.model.diagnostics import Location, Place
+from olmc.model.objects import CatalogKey, KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.model.workspace import Manifest
@@ -91,3 +91,108 @@ class Catalog(NamedTuple):
     images: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     unused: tuple[Manifest, ...] = ()
+
+
+class Candidate(NamedTuple):
+    """A served bundle of one channel as the resolver sees it (R-CAT-303): the same CSV in two channels is two of these.
+
+    `version` is the text served, `properties` the effective list, derived `.required` ones included. One that is
+    `withheld` counts for the order of its channel and can't be chosen: `olmc.lock` keeps to other versions.
+    `location` is that of the document with the entry, `bundle` where the bundle itself stands.
+    """
+
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    version: str
+    properties: tuple[Property, ...]
+    default_channel: bool = False
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+    image: str = ""
+    location: Location | None = None
+    withheld: bool = False
+    bundle: Place | None = None
+
+
+class VisibleCatalog(NamedTuple):
+    """A CatalogSource that the namespace sees: its entries by package, channel, or the reason why it can't be read."""
+
+    key: CatalogKey
+    priority: int = 0
+    entries: tuple[Candidate, ...] = ()
+    problem: str = ""
+
+
+class Wish(NamedTuple):
+    """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status.
+
+    For messages, `location` is the place of its spec, `fields` has those of the spec's fields.
+    """
+
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    starting: str = ""
+    installed: str = ""
+    current: str = ""
+    location: Location | None = None
+    fields: tuple[tuple[str, Location], ...] = ()
+
+    def place_of(self, field: str) -> Location | None:
+        """The place of a field of the spec, or what is known instead."""
+        return next((place for name, place in self.fields if name == field), self.location)
+
+
+class Present(NamedTuple):
+    """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310."""
+
+    name: str
+    version: str
+    properties: tuple[Property, ...]
+    replaces: str = ""
+    phase: str = ""
+    location: Location | None = None
+
+
+class Question(NamedTuple):
+    """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds.
+
+    `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
+    namespace but about all of them, and wishes are named with theirs.
+    `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
+    may come from other catalogs where the Subscription's own has none (D17).
+    """
+
+    namespace: str
+    catalogs: tuple[VisibleCatalog, ...]
+    wishes: tuple[Wish, ...]
+    present: tuple[Present, ...] = ()
+    fail_forward: bool = False
+    shared: frozenset[tuple[str, str]] = frozenset()
+    whole_cluster: bool = False
+    unheeded: frozenset[str] = frozenset()
+    legacy_precedence: bool = False
+
+
+class Pick(NamedTuple):
+    """A bundle that the resolver selects, and the `spec.replaces` that its CSV is going to have (R-CAT-414)."""
+
+    candidate: Candidate
+    replaces: str
+
+
+class Answer(NamedTuple):
+    """What to install, in pick order (D21), or OLM's message why nothing can be.
+
+    `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`
+    or `ErrorPreventedResolution`; `conflict` are the texts of the constraints that can't hold together (R-CAT-570).
+    """
+
+    picks: tuple[Pick, ...] = ()
+    message: str = ""
+    reason: str = ""
+    conflict: tuple[str, ...] = ()

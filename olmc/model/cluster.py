@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.model.causes import Cause
-from olmc.model.gvk import GVK, split_api_version
-from olmc.model.location import Source
+from olmc.model.diagnostics import Cause, Source
 from olmc.model.objects import (
+    GVK,
     CatalogKey,
     Identity,
     KubernetesObject,
@@ -19,13 +18,13 @@ from olmc.model.objects import (
     name_of,
     namespace_of,
     spec_of,
+    split_api_version,
 )
 from olmc.model.operators import Csv, Group, OwnedAPI
-from olmc.model.profile import Profile
+from olmc.model.options import Profile
 
 if TYPE_CHECKING:
-    from olmc.model.catalog import Catalog
-    from olmc.model.resolution import Candidate
+    from olmc.model.catalog import Candidate, Catalog
 
 
 MAX_PLANS = 5

@@ -1,18 +1,147 @@
-"""The workspace: everything that a directory holds, as it stands there."""
+"""The lines by which olmc knows the files that it has written itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from olmc.model.location import Source
-from olmc.model.objects import KubernetesObject, name_of
+from olmc.model.diagnostics import Location, Place, Source
+from olmc.model.objects import Identity, KubernetesObject, name_of
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
-    from olmc.model.left_out import Reason
-    from olmc.model.lock import Lock, LockedImage
+
+GENERATED = "# Written by olmc render; changes will be lost."
+SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
+
+
+class Reason(StrEnum):
+    """Why something is left out."""
+
+    IGNORED = "ignored"
+    HIDDEN = "hidden"
+    BUNDLE = "bundle"
+    BROKEN = "broken"
+    FURTHER = "further"
+    REPLACED = "replaced"
+    UNINSTALLED = "uninstalled"
+    CATALOG = "catalog"
+    VENDORED = "vendored"
+    RENDERED = "rendered"
+    SCAFFOLDED = "scaffolded"
+    TOOLS = "tools"
+    COPY = "copy"
+    LINK = "link"
+    SUBMODULE = "submodule"
+    OTHER = "other"
+
+    @property
+    def text(self) -> str:
+        """The reason as the end of a sentence about what is left out."""
+        return _TEXTS[self]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody asked for it by the usual ways: a pattern, or output that is kept beside its input."""
+        return self in _CHOSEN
+
+
+_TEXTS = {
+    Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
+    Reason.HIDDEN: "in a hidden folder",
+    Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
+    Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
+    Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
+    Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
+    Reason.UNINSTALLED: "in a bundle that nothing installs",
+    Reason.CATALOG: "in a catalog, which holds no objects",
+    Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
+    Reason.RENDERED: "marked as written by olmc render, and not what it writes now",
+    Reason.SCAFFOLDED: "marked as written by olmc init",
+    Reason.TOOLS: "in a list that is for tools",
+    Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.LINK: "behind a link that is not followed",
+    Reason.SUBMODULE: "which is another repository",
+    Reason.OTHER: "in a file that is not read",
+}
+_CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
+
+
+class Unseen(StrEnum):
+    """Why not all objects of a file are known, in words that stand for them."""
+
+    NOTHING = ""
+    UNREADABLE = "what can't be read"
+    IN_LFS = "what is in Git LFS"
+    UNKNOWN = "what nobody has looked at"
+    SUBMODULE = "what is in the submodule"
+
+
+class LeftObject(NamedTuple):
+    """An object that is left out, and the digest of what is written of it."""
+
+    identity: Identity
+    digest: str
+
+
+class LeftOut(NamedTuple):
+    """A file with something that `kubectl apply -R`, Argo CD or Flux would apply, and that olmc does not compile.
+
+    `objects` are those in it, as far as they can be read; `problem` says what else there may be.
+    `digest` is that of the whole text.
+    """
+
+    location: Location
+    reason: Reason
+    objects: tuple[LeftObject, ...]
+    digest: str = ""
+    problem: Unseen = Unseen.NOTHING
+
+
+class LockedOperator(NamedTuple):
+    """A bundle that was chosen: where it comes from, and the digest of what the catalog and the bundle said then."""
+
+    package: str
+    name: str
+    version: str
+    channel: str
+    catalog: str
+    catalog_namespace: str
+    digest: str
+
+
+ImageKind = Literal["catalog", "bundle"]
+
+
+class LockedImage(NamedTuple):
+    """An image whose content lies in `vendor/`.
+
+    `image` is the reference as the workspace has it, `kind` what it holds, `digest` that of the manifest or index which
+    the reference named, `platform` the one chosen from an index ("" where there was no choice), `content` the digest of
+    the files taken out of it.
+    """
+
+    image: str
+    kind: ImageKind
+    digest: str
+    platform: str
+    content: str
+
+
+class Lock(NamedTuple):
+    """The bundles that the plans of each namespace go through, those at rest last of their package; and the file."""
+
+    namespaces: Mapping[str, tuple[LockedOperator, ...]]
+    place: Place | None = None
+
+
+class LockFile(NamedTuple):
+    """The whole file: the operators (None where it only lists images), and the images by their reference."""
+
+    operators: Lock | None = None
+    images: tuple[LockedImage, ...] = ()
 
 
 class Manifest(NamedTuple):

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
-from olmc.explain.incomplete_output import incomplete
-from olmc.generate.apply_phases import defined_kinds, is_issued, second_phase
+from olmc.diagnostics.rules import output as rules
+from olmc.explain.left_out import incomplete
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
+from olmc.kube.applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.builtin_kinds import is_native
-from olmc.kube.last_applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.load.config import read_config
-from olmc.model.diagnostic import Diagnostic, Report
-from olmc.model.gvk import GroupKind, gvk_of
-from olmc.model.kube_version import full_kube_version
-from olmc.model.objects import KubernetesObject, Rendered, identity
-from olmc.model.options import Options
+from olmc.model.diagnostics import Diagnostic, Report
+from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, identity
+from olmc.model.options import Options, full_kube_version
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
-from olmc.rules import pipelines as rules
+from olmc.render.apply_phases import defined_kinds, is_issued, second_phase
 
 SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"

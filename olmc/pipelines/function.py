@@ -1,20 +1,21 @@
-"""`olmc fn`: a KRM function, which kustomize and kpt run (kustomize's functions-spec, config.kubernetes.io/v1)."""
+"""Output for Flux (kustomize-controller, kustomize.toolkit.fluxcd.io/v1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation, compile, compile_manifests
-from olmc.explain.incomplete_output import incomplete
+from olmc.diagnostics.rules import output as rules
+from olmc.explain.left_out import incomplete
+from olmc.kube.applied import is_for_tools
 from olmc.kube.restmapper import BUILTIN
-from olmc.load.manifests import is_for_tools, manifests_in
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.location import Location
-from olmc.model.objects import Identity, KubernetesObject, identity
-from olmc.pipelines.flux import for_flux
+from olmc.load.manifests import manifests_in
+from olmc.model.coerce import mapping
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
 from olmc.pipelines.resource_list import (
     STDIN,
     ResourceList,
@@ -27,8 +28,31 @@ from olmc.pipelines.resource_list import (
     without_bookkeeping,
 )
 from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
-from olmc.rules import pipelines as rules
-from olmc.yaml import Document
+from olmc.yaml import Document, dump_one
+
+SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+PRUNE = "kustomize.toolkit.fluxcd.io/prune"
+_VARIABLE = "${"
+# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
+_KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
+
+
+def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
+    """The objects, with those that hold `${` exempt from a Kustomization's postBuild substitution, and Namespaces and
+    CRDs from pruning.
+
+    Flux replaces variables in the whole text of an object, those that nobody defines by nothing. An annotation that is
+    there already stays.
+    """
+    for found in objects:
+        added = {SUBSTITUTE: "disabled"} if _VARIABLE in dump_one(found.object) else {}
+        if found.object["kind"] in _KEPT_KINDS:
+            added[PRUNE] = "disabled"
+        metadata = found.object["metadata"]
+        annotations = {**added, **mapping(metadata.get("annotations"))}
+        obj = {**found.object, "metadata": {**metadata, "annotations": annotations}}
+        yield found._replace(object=obj) if added else found
+
 
 RENDERED_FROM = "olmc.dev/rendered-from"
 _LOCAL = "config.kubernetes.io/local-config"

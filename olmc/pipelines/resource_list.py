@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from olmc.load.manifests import is_object
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.diagnostics.rules import output as rules
+from olmc.kube.applied import is_object
+from olmc.model.diagnostics import Report, Source
 from olmc.model.objects import KubernetesObject
-from olmc.rules import pipelines as rules
 from olmc.yaml import dump_one, read
 
 API_VERSION = "config.kubernetes.io/v1"

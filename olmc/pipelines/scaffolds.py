@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from olmc.emit.files import put
-from olmc.model.file_headers import SCAFFOLDED
+from olmc.model.workspace import SCAFFOLDED
+from olmc.output.directory import put
 from olmc.pipelines.argocd import announcements
 from olmc.resources import template_text
 from olmc.version import __version__

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation
+from olmc.diagnostics.rules import output as apply_rules
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.kube_version import full_kube_version
-from olmc.model.options import Options
+from olmc.model.diagnostics import Diagnostic
+from olmc.model.options import Options, full_kube_version
 from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.resources import schema
-from olmc.rules import apply as apply_rules
 
 # The fields of Options that are chosen for a run, which olmc.yaml therefore doesn't have.
 _RUN = {
@@ -88,7 +87,7 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or made.settled is None:
         return
-    from olmc.settle.misspelling import misspelt_kinds
+    from olmc.reconcile.misspelling import misspelt_kinds
 
     names = dict(kinds)
     for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
@@ -97,9 +96,9 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
 
 def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
     """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
-    from olmc.explain.incomplete_output import left_out
+    from olmc.explain.left_out import output_left_out
 
-    found = left_out([(made.settled.cluster, made.options)]) if made.settled is not None else None
+    found = output_left_out([(made.settled.cluster, made.options)]) if made.settled is not None else None
     problem, there_is = found if found is not None else ("", "")
     hint = f"{there_is} {hint}".strip()
     return apply_rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)

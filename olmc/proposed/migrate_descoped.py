@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from olmc.diagnostics.rules import proposed as rules
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Source
+from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.operators import Group
-from olmc.proposed.changes import Edit, carried_out
-from olmc.proposed.migration import Migration
-from olmc.proposed.situations import Installed, installs, supports
-from olmc.rules import migrate as rules
+from olmc.proposed.descoped.install_topology import Installed, installs, supports
+from olmc.proposed.migration import Edit, Migration, carried_out
 from olmc.yaml import locate
-from olmc.yaml.edit import EditError
-from olmc.yaml.quoting import one_line
-from olmc.yaml.splice import value_of, with_block, without_document
+from olmc.yaml.edit import EditError, value_of, with_block, without_document
+from olmc.yaml.emitter import one_line
 
 
 class _Plan(NamedTuple):

@@ -6,19 +6,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from olmc.diagnostics.rules import proposed as rules
 from olmc.model.cluster import Cluster, Name
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Source
+from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import KubernetesObject
-from olmc.model.operators import Group
-from olmc.model.proposed import Operator
-from olmc.proposed.adopted_subscriptions import associated
-from olmc.proposed.changes import Edit, carried_out
-from olmc.proposed.migration import Migration
-from olmc.rules import migrate as rules
+from olmc.model.operators import Group, Operator
+from olmc.proposed.migration import Edit, Migration, carried_out
+from olmc.proposed.v2alpha1.operators import associated
 from olmc.yaml import dump_one, locate
-from olmc.yaml.edit import EditError
-from olmc.yaml.splice import document_lines, value_of, with_document, without_document
+from olmc.yaml.edit import EditError, document_lines, value_of, with_document, without_document
 
 # Where the fields of a Subscription's spec go in an Operator's spec.updates.catalogSource.
 _FIELDS = {

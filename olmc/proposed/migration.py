@@ -1,11 +1,67 @@
-"""What a migration comes to."""
+"""Changes to the files of a workspace, and the patch that shows them."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.proposed.changes import Change
+from olmc.model.diagnostics import Diagnostic, Severity, Source
+
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+class Edit(NamedTuple):
+    """A change to one document of a file: `apply` makes the file's new text of the document as it stands by then.
+
+    It may raise EditError.
+    """
+
+    source: Source
+    apply: Callable[[Source], str]
+
+
+class Change(NamedTuple):
+    """A file before and after; `after` is "" when nothing of it is left."""
+
+    path: str
+    before: str
+    after: str
+
+
+def carried_out(edits: Sequence[Edit]) -> tuple[Change, ...]:
+    """What edits make of the files, by path. Raises EditError.
+
+    Each file is edited from its end, so that the numbers of documents stay right when others are taken out.
+    """
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for edit in sorted(edits, key=lambda each: -each.source.document):
+        path = edit.source.path
+        before.setdefault(path, edit.source.text)
+        after[path] = edit.apply(edit.source._replace(text=after.get(path, edit.source.text)))
+    return tuple(Change(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
+
+
+def as_patch(changes: Sequence[Change]) -> str:
+    """The changes as a unified diff that `git apply` and `patch -p1` take."""
+    return "".join(line for change in changes for line in _file_patch(change))
+
+
+def _file_patch(change: Change) -> Iterator[str]:
+    old, new = f"a/{change.path}", f"b/{change.path}"
+    yield f"diff --git {old} {new}\n"
+    if not change.after:
+        yield "deleted file mode 100644\n"
+    before, after = _lines(change.before), _lines(change.after)
+    for line in difflib.unified_diff(before, after, old, new if change.after else "/dev/null", n=3):
+        yield line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as git counts them: only a line feed ends one."""
+    found = text.split("\n")
+    return [f"{line}\n" for line in found[:-1]] + ([found[-1]] if found[-1] else [])
 
 
 class Migration(NamedTuple):

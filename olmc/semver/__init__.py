@@ -2,7 +2,7 @@
 
 Texts go in; `Version` and `Range` come out, or VersionError and RangeError with blang's own messages. Versions are
 strict where OLM is (`parse_strict`: catalogs, CSV names) and tolerant where it is (`parse_tolerant`: `spec.version`,
-the versions that the resolver compares, CEL). `olmc.resolve.upgrade_path` asks a range about many versions at once.
+the versions that the resolver compares, CEL). `olmc.resolver.upgrade_path` asks a range about many versions at once.
 """
 
 from olmc.semver.ranges import Comparator, Range, RangeError, dropped_parts, parse_range, range_or_none, range_problem

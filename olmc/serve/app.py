@@ -12,14 +12,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from olmc.model.cluster import Name
-from olmc.proposed.resources import GROUP, RESOURCES, Resource
-from olmc.serve import discovery, openapi, protobuf
-from olmc.serve.feed import Feed
-from olmc.serve.negotiation import JSON, accepted
-from olmc.serve.query import query_of
-from olmc.serve.reading import icon_for, item_for, page_for
-from olmc.serve.shapes import Form, encoded, form_of, one, whole_list
+from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
+from olmc.serve import discovery, openapi
+from olmc.serve import openapi as protobuf
+from olmc.serve.encoders import JSON, Form, accepted, encoded, form_of, one, whole_list
+from olmc.serve.handlers import icon_for, item_for, page_for, query_of
 from olmc.serve.status import StatusError, no_such_path, not_allowed, not_watched, too_many
+from olmc.serve.store import Feed
 from olmc.serve.watches import BOOKMARK_SECONDS, Watch
 
 MAX_WATCHES = 1000

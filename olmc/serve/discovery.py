@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from olmc.proposed.resources import GROUP, RESOURCES, Resource
-from olmc.serve.negotiation import accepts
+from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
+from olmc.serve.encoders import accepts
 from olmc.version import __version__
 
 AGGREGATED = "apidiscovery.k8s.io"

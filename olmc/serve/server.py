@@ -1,4 +1,4 @@
-"""The server as a process: its socket, its certificate, its beginning and its end."""
+"""HTTP as uvicorn speaks it, with a Status for what is no HTTP, and without patience for those who say nothing."""
 
 from __future__ import annotations
 
@@ -13,21 +13,55 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from olmc.emit.messages import as_text
-from olmc.model.diagnostic import Diagnostic
+from olmc.diagnostics.rules import proposed as rules
+from olmc.model.diagnostics import Diagnostic
 from olmc.model.options import Options
-from olmc.proposed.view import viewing
-from olmc.rules import installed as rules
+from olmc.output.messages import as_text
+from olmc.proposed.installed.view import viewing
 from olmc.serve.app import application
-from olmc.serve.certificates import KeyPair, self_signed
-from olmc.serve.feed import Feed, feed_of
-from olmc.serve.guard import Limits, Say, guarded
-from olmc.serve.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
-from olmc.serve.protocol import Protocol
+from olmc.serve.encoders import encoded
+from olmc.serve.middleware import Limits, Say, guarded
+from olmc.serve.status import status
+from olmc.serve.store import Feed, feed_of
+from olmc.serve.tls import KeyPair, check_kubeconfig, kubeconfig, self_signed, write_kubeconfig
 from olmc.serve.workspace import compiled, follow, state_of
+
+FIRST_REQUEST_SECONDS = 30.0
+
+
+class Protocol(H11Protocol):
+    """A connection: uvicorn's, with two differences that it has no setting for."""
+
+    waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Close the connection when its first request does not come within half a minute."""
+        super().connection_made(transport)
+        self.waiting = self.loop.call_later(FIRST_REQUEST_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what can't be read as a request with a Status instead of a line of text."""
+        body = encoded(status(400, msg), "application/json")
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        for event in (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=body)):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+        self.transport.close()
+
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _PATIENCE_SECONDS = 10

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from olmc.model.objects import KubernetesObject
-from olmc.proposed.resources import GROUP, Resource
+from olmc.proposed.installed.resources import GROUP, Resource
 
 NOT_ALLOWED = "the server does not allow this method on the requested resource"
 

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from olmc.serve.feed import Feed
-from olmc.serve.query import Query, versions_of
-from olmc.serve.shapes import Form, bookmark, encoded, one
-from olmc.serve.snapshots import Event, Snapshot, as_bookmark, changes
+from olmc.serve.encoders import Form, bookmark, encoded, one
+from olmc.serve.handlers import Query, versions_of
 from olmc.serve.status import expired, status
+from olmc.serve.store import Event, Feed, Snapshot, as_bookmark, changes
 
 BOOKMARK_SECONDS = 60.0
 _TOO_OLD = "The resourceVersion for the provided watch is too old."

@@ -12,15 +12,14 @@ from typing import NamedTuple
 from watchfiles import awatch
 
 from olmc.api import compile
-from olmc.emit.messages import as_text, printable
+from olmc.diagnostics.rules import proposed as rules
 from olmc.load.files import scan
-from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
-from olmc.proposed.view import View, view_of, viewing
-from olmc.rules import installed as rules
-from olmc.serve.feed import Feed, updated
-from olmc.serve.guard import Say
-from olmc.serve.snapshots import Snapshot, changes
+from olmc.output.messages import as_text, printable
+from olmc.proposed.installed.view import View, view_of, viewing
+from olmc.serve.middleware import Say
+from olmc.serve.store import Feed, Snapshot, changes, updated
 
 LOOK_AGAIN_SECONDS = 5
 """How often files are looked at although the operating system tells of no change; not every file system does."""

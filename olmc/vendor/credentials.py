@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
 from olmc.model.coerce import mapping
-from olmc.rules import vendor as rules
-from olmc.vendor.errors import VendorError
+from olmc.vendor.sources import VendorError
 
 HELPER_SECONDS = 30
 _DOCKER_HUB = "https://index.docker.io/v1/"

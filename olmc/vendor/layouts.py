@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
-from olmc.rules import vendor as rules
-from olmc.vendor.errors import SourceError, VendorError
-from olmc.vendor.manifests import Descriptor, descriptor
-from olmc.vendor.references import parse
-from olmc.vendor.sources import CHUNK, MAX_MANIFEST_BYTES, Source, Tick, written
+from olmc.vendor.sources import (
+    CHUNK,
+    MAX_MANIFEST_BYTES,
+    Descriptor,
+    Source,
+    SourceError,
+    Tick,
+    VendorError,
+    descriptor,
+    parse,
+    written,
+)
 
 _NAMES = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
 _MAX_INDEX_BYTES = 16 * 1024 * 1024

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.rules import vendor as rules
-from olmc.vendor.errors import VendorError
-from olmc.vendor.references import Reference, parse
+from olmc.diagnostics.rules import vendor as rules
+from olmc.vendor.sources import Reference, VendorError, parse
 
 
 class Location(NamedTuple):

@@ -6,23 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
-from olmc.load.catalogs.content import has_inline_content
+from olmc.catalogs.content import has_inline_content
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.load.vendored import catalog_image
+from olmc.model.catalog import Candidate
 from olmc.model.cluster import CatalogSource, Cluster
-from olmc.model.diagnostic import Report
-from olmc.model.location import Location
-from olmc.model.lock import ImageKind
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
-from olmc.model.resolution import Candidate
-from olmc.model.workspace import Workspace
-from olmc.proposed.content import content_of_image
-from olmc.proposed.outcome import Outcome
-from olmc.proposed.stages import settled_with_installs
-from olmc.proposed.v2alpha1 import followed
-from olmc.resolve.visibility import needed_catalogs
-from olmc.settle.rest import Settled
+from olmc.model.workspace import ImageKind, Workspace
+from olmc.proposed.pipeline_hooks import settled_with_installs
+from olmc.proposed.v2alpha1.approval import Outcome
+from olmc.proposed.v2alpha1.content import content_of_image
+from olmc.proposed.v2alpha1.controller import followed
+from olmc.reconcile.loop import Settled
+from olmc.resolver.snapshot import needed_catalogs
 from olmc.yaml import locate
 
 

@@ -12,13 +12,11 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 from urllib3.exceptions import HTTPError
 
+from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
-from olmc.rules import vendor as rules
 from olmc.vendor.credentials import Credential, credential_for
-from olmc.vendor.errors import SourceError
-from olmc.vendor.manifests import MEDIA_TYPES, Descriptor
 from olmc.vendor.mirrors import Location
-from olmc.vendor.sources import CHUNK, MAX_MANIFEST_BYTES, Source, Tick, written
+from olmc.vendor.sources import CHUNK, MAX_MANIFEST_BYTES, MEDIA_TYPES, Descriptor, Source, SourceError, Tick, written
 from olmc.vendor.transport import (
     FinalError,
     Network,

@@ -1,15 +1,237 @@
-"""Where an image can come from: a registry, a mirror, a layout. All of them look alike from here on."""
+"""What goes wrong with an image, as an exception that carries the finding."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from threading import Event, Lock
+from typing import Any, NamedTuple
 
-from olmc.rules import vendor as rules
-from olmc.vendor.errors import SourceError
-from olmc.vendor.manifests import Descriptor, digest_of
+from olmc.catalogs.properties import pull_spec_problem, split_domain
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import vendor as rules
+from olmc.gojson import unmarshal
+from olmc.model.diagnostics import Cause, Diagnostic
+
+
+class VendorError(Exception):
+    """An image can't be vendored; `diagnostic` says why."""
+
+    def __init__(self, rule: Rule, **values: object) -> None:
+        self.diagnostic: Diagnostic = rule.finding(None, related=(), **values)
+        super().__init__(self.diagnostic.message)
+
+
+class SourceError(VendorError):
+    """One source does not have the image, or not as it should be; another one may."""
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data."""
+        return self.diagnostic.cause
+
+
+class StoppedError(Exception):
+    """Another part of the run has failed, or the user has stopped it."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Images and bytes, those done and those to do; `shown` is called with each change.
+
+    Once `stop` is set, whoever reports progress gets a StoppedError, so that no thread goes on in vain.
+    """
+
+    shown: Callable[[Progress], None] = lambda _: None
+    images: int = 0
+    images_done: int = 0
+    bytes: int = 0
+    bytes_done: int = 0
+    stop: Event = field(default_factory=Event)
+    _lock: Lock = field(default_factory=Lock)
+
+    def expect(self, *, images: int = 0, size: int = 0) -> None:
+        """There are more images, or bytes, to fetch."""
+        with self._lock:
+            self.images += images
+            self.bytes += size
+            self.shown(self)
+
+    def tick(self, size: int) -> None:
+        """So many bytes have arrived; a negative number has to come once more."""
+        if self.stop.is_set():
+            raise StoppedError
+        with self._lock:
+            self.bytes_done += size
+            self.shown(self)
+
+    def __str__(self) -> str:
+        """As `3 of 7 images, 12.5 of 80.0 MB`."""
+        size = f", {self.bytes_done / 1e6:.1f} of {self.bytes / 1e6:.1f} MB" if self.bytes else ""
+        return f"{self.images_done} of {self.images} images{size}"
+
+    def image_done(self) -> None:
+        """An image is complete."""
+        with self._lock:
+            self.images_done += 1
+            self.shown(self)
+
+
+class Reference(NamedTuple):
+    """An image by its registry (host and port), repository, and tag or digest ("" where it has none)."""
+
+    registry: str
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The image without tag and digest."""
+        return f"{self.registry}/{self.repository}"
+
+    @property
+    def selector(self) -> str:
+        """What to ask the registry for: the digest if there is one, else the tag."""
+        return self.digest or self.tag or "latest"
+
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        return f"{self.name}{tag}{f'@{self.digest}' if self.digest else ''}"
+
+
+def parse(image: str) -> Reference:
+    """The reference that a text stands for, with what may be left out filled in; VendorError if it is none."""
+    cause = pull_spec_problem(image)
+    if cause:
+        raise VendorError(rules.BAD_REFERENCE, image=image, cause=cause)
+    registry, rest = split_domain(image)
+    named, _, digest = rest.partition("@")
+    repository, _, tag = named.partition(":")
+    return Reference(registry, repository, tag, digest)
+
+
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
+MEDIA_TYPES = (OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_LIST)
+
+MAX_LAYERS = 256
+MAX_ENTRIES = 1000
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+
+
+class Descriptor(NamedTuple):
+    """Content by its digest: its media type and its size in bytes."""
+
+    media_type: str
+    digest: str
+    size: int
+
+
+class Entry(NamedTuple):
+    """An image of an index: `platform` as os/architecture[/variant], "" where none is told."""
+
+    descriptor: Descriptor
+    platform: str
+
+
+class Manifest(NamedTuple):
+    """An image: its configuration and its layers, the lowest first."""
+
+    config: Descriptor
+    layers: tuple[Descriptor, ...]
+
+
+class Index(NamedTuple):
+    """Several images under one name; attestations and the like are left out."""
+
+    entries: tuple[Entry, ...]
+
+
+def digest_of(data: bytes, like: str = "sha256:") -> str:
+    """The digest of `data`, with the algorithm of the digest `like`."""
+    algorithm = like.partition(":")[0]
+    return f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}"
+
+
+def decoded(data: bytes, media_type: str = "") -> Manifest | Index:
+    """What a manifest says; ValueError with the reason why it can't be used.
+
+    `media_type` is what it was served as, which counts where it does not say itself what it is.
+    """
+    try:
+        value = unmarshal(data)
+    except ValueError as error:
+        raise ValueError(f"it is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError("it is no mapping")
+    if value.get("schemaVersion") == 1 or "fsLayers" in value:
+        raise ValueError("it is of Docker's schema 1")
+    kind = str(value.get("mediaType") or media_type.partition(";")[0].strip())
+    if kind in (OCI_INDEX, DOCKER_LIST) or (kind not in MEDIA_TYPES and "manifests" in value):
+        return Index(tuple(_entries(_items(value, "manifests", MAX_ENTRIES))))
+    if kind in (OCI_MANIFEST, DOCKER_MANIFEST) or "layers" in value:
+        layers = tuple(descriptor(item) for item in _items(value, "layers", MAX_LAYERS))
+        return Manifest(descriptor(value.get("config")), layers)
+    raise ValueError(f"it is of the unknown type {kind}" if kind else "it does not say what it is")
+
+
+def _items(value: Mapping[str, Any], key: str, limit: int) -> list[Any]:
+    items = value.get(key)
+    if not isinstance(items, list):
+        raise ValueError(f"{key} is no list")
+    if len(items) > limit:
+        raise ValueError(f"it has {len(items):,} {key}, more than {limit:,}")
+    return items
+
+
+def _entries(items: list[Any]) -> list[Entry]:
+    entries = []
+    for item in items:
+        named = descriptor(item)
+        annotations = item.get("annotations")
+        platform = _platform(item.get("platform"))
+        attests = isinstance(annotations, dict) and "vnd.docker.reference.type" in annotations
+        if not attests and not platform.startswith("unknown/"):
+            entries.append(Entry(named, platform))
+    return entries
+
+
+def _platform(value: Any) -> str:
+    if not isinstance(value, dict):
+        return ""
+    parts = (value.get("os"), value.get("architecture"), value.get("variant"))
+    return "/".join(part for part in parts if isinstance(part, str) and part)
+
+
+def descriptor(value: Any) -> Descriptor:
+    """A descriptor; ValueError if it has no proper digest and size."""
+    if not isinstance(value, dict):
+        raise ValueError("a descriptor is no mapping")
+    digest, size = value.get("digest"), value.get("size")
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise ValueError(f"{digest!r} is no digest of SHA-256 or SHA-512")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise ValueError(f"{size!r} is no size")
+    return Descriptor(str(value.get("mediaType") or ""), digest, size)
+
+
+def chosen(index: Index, platform: str) -> Entry | None:
+    """The entry for a platform: the exact one, one whose variant is not asked for, or the only one there is."""
+    for entry in index.entries:
+        if entry.platform == platform:
+            return entry
+    for entry in index.entries:
+        if entry.platform.startswith(f"{platform}/"):
+            return entry
+    return index.entries[0] if len(index.entries) == 1 else None
+
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 CHUNK = 64 * 1024

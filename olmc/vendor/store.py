@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from olmc.emit.files import PARTIAL, put, sync_folder
-from olmc.load.lock import LOCK_FILE, lock_text
+from olmc.diagnostics.rules import vendor as rules
+from olmc.load.config import LOCK_FILE, lock_text
 from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact, path_of
-from olmc.model.diagnostic import Report
-from olmc.model.lock import Lock, LockedImage
-from olmc.rules import vendor as rules
-from olmc.vendor.errors import VendorError
+from olmc.model.diagnostics import Report
+from olmc.model.workspace import Lock, LockedImage
+from olmc.output.directory import PARTIAL, put, sync_folder
 from olmc.vendor.layers import FOLDER, Held, Tree
+from olmc.vendor.sources import VendorError
 
 GIT_ATTRIBUTES = f"{MARK}* -text linguist-vendored\n"
 

@@ -24,7 +24,7 @@ from urllib3.exceptions import (
 )
 
 from olmc.vendor.credentials import AuthFile
-from olmc.vendor.progress import StoppedError
+from olmc.vendor.sources import StoppedError
 from olmc.version import __version__
 
 Response = urllib3.BaseHTTPResponse

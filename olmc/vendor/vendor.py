@@ -8,27 +8,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from olmc.diagnostics.rules import vendor as rules
+from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
-from olmc.load.config import indexing_from, options_from, read_config
+from olmc.load.config import indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
-from olmc.load.lock import read_lock
 from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
 from olmc.load.workspace import load
-from olmc.model.diagnostic import Report, Severity
-from olmc.model.lock import LockedImage, LockFile
+from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
-from olmc.model.workspace import Workspace
-from olmc.proposed.stages import settled_with_installs
-from olmc.resolve.locking import lock_of
-from olmc.rules import load as load_rules
-from olmc.rules import vendor as rules
-from olmc.settle.rest import Settled, picks, settle
-from olmc.vendor.errors import VendorError
+from olmc.model.workspace import LockedImage, LockFile, Workspace
+from olmc.proposed.pipeline_hooks import settled_with_installs
+from olmc.reconcile.loop import Settled, picks, settle
+from olmc.resolver.lock import lock_of
 from olmc.vendor.fetch import FetchError, Plan, fetch
 from olmc.vendor.layers import Limits
 from olmc.vendor.needs import Need, needs_of
-from olmc.vendor.progress import Progress
-from olmc.vendor.sources import Source
+from olmc.vendor.sources import Progress, Source, VendorError
 from olmc.vendor.store import check_folder, others, place, remove_others, stage, write_lock
 
 PLATFORM = "linux/amd64"

@@ -1,10 +1,9 @@
 """Kubernetes' YAML: read as go-yaml v2 and sigs.k8s.io/yaml do, written so that all readers agree."""
 
 from olmc.yaml.document import Document
-from olmc.yaml.emitter import dump, dump_one
+from olmc.yaml.emitter import dump, dump_one, plain_is_safe
 from olmc.yaml.events import c_reader_active
 from olmc.yaml.locate import at, locate
-from olmc.yaml.quoting import plain_is_safe
 from olmc.yaml.reader import read
 
 __all__ = ["Document", "at", "c_reader_active", "dump", "dump_one", "locate", "plain_is_safe", "read"]

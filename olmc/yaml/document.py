@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from olmc.model.location import Source
+from olmc.model.diagnostics import Source
 
 MAX_DEPTH = 200
 """How many lists and mappings may stand in each other. The deepest real CRDs have some 60."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from olmc.model.location import Location, Source
+from olmc.model.diagnostics import Location, Source
 
 
 def locate(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> Location:

@@ -11,12 +11,10 @@ from typing import Any
 
 from ruamel.yaml.events import DocumentStartEvent
 
-from olmc.model.diagnostic import Report
-from olmc.model.location import Location, Source
+from olmc.model.diagnostics import Location, Report, Source
+from olmc.yaml.construct import Kind, Node, compose, is_merge
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
-from olmc.yaml.json_nodes import compose_json, place
-from olmc.yaml.json_text import JSONSyntaxError, value_starts
-from olmc.yaml.nodes import Kind, Node, compose, is_merge
+from olmc.yaml.json_text import JSONSyntaxError, compose_json, place, value_starts
 from olmc.yaml.reader import looks_like_json
 from olmc.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged
 

@@ -17,9 +17,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from olmc.model.causes import DecodeFailure
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
 from olmc.yaml.scalars import resolve
@@ -149,8 +147,10 @@ def _construct_plainly(stream: Iterable[Any]) -> list[Any]:
 
 
 def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list[Any]:
-    from olmc.yaml.construct import construct  # most runs meet no such file, and imports take their time
-    from olmc.yaml.nodes import compose
+    from olmc.yaml.construct import (
+        compose,
+        construct,  # most runs meet no such file, and imports take their time
+    )
 
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)

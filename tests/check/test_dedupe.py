@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from olmc.check.check import told_once
-from olmc.model.causes import DecodeFailure, LockFault
-from olmc.model.diagnostic import Diagnostic, Severity, Tag
-from olmc.model.location import Location
+from olmc.model.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, Severity, Tag
 
 PLACE = Location("bundle/manifests/csv.yaml", 6, 1)
 GO = "json: cannot unmarshal string into Go value of type []string"

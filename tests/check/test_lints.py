@@ -10,10 +10,10 @@ import pytest
 from building import write_workspace
 
 import olmc
-from olmc.check.lints.every import lint
-from olmc.check.lints.subject import Subject
+from olmc.check.check import lint
+from olmc.check.lints import Subject
 from olmc.load.config import options_from, read_config
-from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
 
 OLM = "operators.coreos.com"

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from olmc.cli.main import main
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 BROKEN = {"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "b.yaml": "x: [\n"}

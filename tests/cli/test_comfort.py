@@ -17,11 +17,10 @@ from click.testing import CliRunner
 from commands import olmc
 from scenarios import write
 
-from olmc.cli.group import examples_first, variable
-from olmc.cli.main import COMMANDS, main
-from olmc.cli.talk import progress
+from olmc.cli.console import progress
+from olmc.cli.main import MODULES, examples_first, main, variable
 
-NAMES = sorted(COMMANDS)
+NAMES = sorted(MODULES)
 
 
 def command(name: str) -> click.Command:

@@ -15,7 +15,7 @@ import pytest
 from commands import BROKEN, olmc
 from jsonschema import Draft202012Validator
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.resources import schema
 from olmc.yaml import read
 

@@ -58,7 +58,7 @@ def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int,
 
 
 @pytest.mark.parametrize("argument", ["olmc", "-m", "/usr/local/bin/olmc"])
-@pytest.mark.parametrize("module", ["olmc.settle.rest", "olmc.cli.main", "click", "olmc.cli.version"])
+@pytest.mark.parametrize("module", ["olmc.reconcile.loop", "olmc.cli.main", "click", "olmc.cli.reference"])
 def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
     """Most of a short run: it ends by the signal, with nothing to read; 1 would mean findings."""
     code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module])
@@ -68,7 +68,7 @@ def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
 def test_ctrl_c_while_a_program_imports_olmc() -> None:
     """That is for the program to handle."""
     program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc")
-    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.settle.rest"])
+    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.reconcile.loop"])
     assert code == -signal.SIGINT
     assert told.endswith("KeyboardInterrupt\n")
 

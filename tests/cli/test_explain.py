@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
-from olmc.rulebook import spec_rules
-from olmc.rules.catalogue import all_rules
-from olmc.rules.validation import CRD
+from olmc.diagnostics.catalogue import all_rules
+from olmc.diagnostics.rulebook import spec_rules
+from olmc.diagnostics.rules.validation import CRD
 
 
 def explained(code: str) -> tuple[int, str]:
@@ -77,7 +77,7 @@ def test_a_rule_of_olm(rule_id: str) -> None:
     assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
     page, modules = text.splitlines()[-2:]
     assert page == "Page: docs/spec/deployments.md"
-    assert modules.startswith("Named in: olmc/generate/deployments.py, ")
+    assert modules.startswith("Named in: olmc/render/deployments.py, ")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import write
 
-from olmc.model.file_headers import GENERATED, SCAFFOLDED
+from olmc.model.workspace import GENERATED, SCAFFOLDED
 from olmc.resources import schema
 
 Files = dict[str, str]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import names, olmc
 
-from olmc.profiles.data import UnknownVersionError, canonical
+from olmc.olm.profiles.data import UnknownVersionError, canonical
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  olmVersion: {version}\n"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

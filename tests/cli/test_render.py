@@ -10,7 +10,7 @@ import pytest
 from commands import BROKEN, identities, kinds, names, olmc
 from scenarios import write
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 

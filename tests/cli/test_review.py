@@ -14,8 +14,8 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import workspace, write
 
+from olmc.diagnostics.rulebook import rule_url
 from olmc.resources import schema
-from olmc.rulebook import rule_url
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "review" / "answers.yaml").read_text(encoding="utf-8"))
 FIXTURES = sorted(

@@ -22,7 +22,7 @@ from olmc.api import compile
 from olmc.diff.compare import compare
 from olmc.diff.html import as_html, beside
 from olmc.diff.sides import Side
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, which is not installed")

@@ -12,9 +12,9 @@ from kit import HERE, lines
 from olmc.diff.compare import compare
 from olmc.diff.sides import Settings, Side
 from olmc.load.suppressions import Suppression
-from olmc.model.left_out import LeftObject, LeftOut, Reason
-from olmc.model.location import Location
+from olmc.model.diagnostics import Location
 from olmc.model.objects import Identity
+from olmc.model.workspace import LeftObject, LeftOut, Reason
 
 DATA = yaml.safe_load((HERE / "settings.yaml").read_text(encoding="utf-8"))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from olmc.emit.github import as_github
-from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.model.location import Location
+from olmc.model.diagnostics import Diagnostic, Location, Severity
+from olmc.output.ci_reports import as_github
 
 PLACE = Location("a/b.yaml", 12, 5)
 

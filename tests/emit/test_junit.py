@@ -7,9 +7,8 @@ from xml.etree import ElementTree as Xml
 
 import xmlschema
 
-from olmc.emit.junit import as_junit
-from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.model.location import Location
+from olmc.model.diagnostics import Diagnostic, Location, Severity
+from olmc.output.ci_reports import as_junit
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).with_name("junit.xsd"))
 PLACE = Location("a/b.yaml", 12, 5)

@@ -6,13 +6,10 @@ import io
 import json
 from xml.etree import ElementTree as Xml
 
-from olmc.emit.github import as_github
-from olmc.emit.junit import as_junit
-from olmc.emit.messages import as_json, as_text
-from olmc.emit.names import ESCAPED, json_text, legible, register
-from olmc.emit.sarif import Tool, as_sarif
-from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.model.location import Location
+from olmc.model.diagnostics import Diagnostic, Location, Severity
+from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
+from olmc.output.messages import as_json, as_text
+from olmc.output.unicode import ESCAPED, json_text, legible, register
 
 NAME = b"gr\xfcn/\xe2\x98\x83.yaml".decode("utf-8", "surrogateescape")
 SHOWN = r"gr\xfcn/☃.yaml"

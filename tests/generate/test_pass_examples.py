@@ -14,8 +14,8 @@ import yaml
 from building import write_workspace
 
 import olmc
-from olmc.generate.passes import PASSES
-from olmc.generate.world import Pass, world
+from olmc.render.context import Pass, world
+from olmc.render.passes import PASSES
 
 MODES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -9,11 +9,11 @@ import pytest
 from scenarios import write
 
 import olmc
-from olmc.check.validators.removed_apis import noticed
+from olmc.check.validators.community import noticed
 from olmc.kube import builtin_kinds
 from olmc.kube.builtin_kinds import is_native, removal_of
-from olmc.model.gvk import GVK, split_api_version
-from olmc.model.kube_version import full_kube_version
+from olmc.model.objects import GVK, split_api_version
+from olmc.model.options import full_kube_version
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 BUDGET = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: pdb, namespace: harbour}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.golang.formats import conforms, supports
+from olmc.kube.formats import conforms, supports
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.golang.duration import duration_problem
+from olmc.kube.formats import duration_problem
 
 
 @pytest.mark.parametrize(

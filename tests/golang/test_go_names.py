@@ -5,18 +5,11 @@ from __future__ import annotations
 import pytest
 
 from olmc.gojson import encode
-from olmc.golang import (
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
+from olmc.olm.hashing import content_hash, content_hash_rules, deep_hash, fnv64a_hex, h62
+from olmc.olm.naming import (
     cluster_role_name,
     component_label_key,
-    content_hash,
-    content_hash_rules,
-    deep_hash,
-    fnv64a_hex,
-    h62,
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_label_value,
-    is_qualified_name,
     operator_group_role_name,
     random_suffix,
     rbac_name,
@@ -24,7 +17,7 @@ from olmc.golang import (
     stable_group_uid,
     uid_for,
 )
-from olmc.profiles.resolve import profile_of
+from olmc.olm.profiles.data import profile_of
 
 NEWEST = profile_of("0.46")
 

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from olmc.gojson import decode
-from olmc.golang import cluster_role_name, content_hash_rules, deep_hash, default_csv, list_map_conflicts, role_name
-from olmc.model.diagnostic import Report
-from olmc.profiles.resolve import profile_of
+from olmc.model.diagnostics import Report
+from olmc.olm.csv_schema import default_csv, list_map_conflicts
+from olmc.olm.hashing import content_hash_rules, deep_hash
+from olmc.olm.naming import cluster_role_name, role_name
+from olmc.olm.profiles.data import profile_of
 from olmc.yaml import read
 
 NEWEST = profile_of("0.46")

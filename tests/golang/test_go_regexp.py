@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.golang.regexp import found, problem
+from olmc.kube.formats import found, problem
 
 WRONG = {
     "(": "missing closing ): `(`",

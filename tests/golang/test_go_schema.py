@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from olmc.gojson import decode
-from olmc.golang import deep_hash, default_csv, list_map_conflicts
+from olmc.olm.csv_schema import default_csv, list_map_conflicts
+from olmc.olm.hashing import deep_hash
 
 
 def csv(**pod: Any) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from olmc.emit.query_errors import QueryError
 from olmc.graph.catalogs import NamedCatalog, catalog_with, catalogs_at
-from olmc.model.diagnostic import Report, Severity
+from olmc.model.diagnostics import Report, Severity
+from olmc.output.messages import QueryError
 
 CSV = "operators.coreos.com/v1alpha1"
 

@@ -17,8 +17,8 @@ from olmc.graph.rails import BOX_HEIGHT
 from olmc.graph.svg import Picture, as_svg, layout, shortened
 from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
-from olmc.model.diagnostic import Report
-from olmc.resolve.upgrade_path import EDGE_KINDS
+from olmc.model.diagnostics import Report
+from olmc.resolver.upgrade_path import EDGE_KINDS
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?[0-9.]+")

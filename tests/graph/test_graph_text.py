@@ -15,7 +15,7 @@ from olmc.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
 from olmc.graph.output import as_dot, as_mermaid, draw_package
 from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.model.catalog import Deprecation, Package
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 
 
 def drawn(made: Package, *, all_ranges: bool = False) -> tuple[ChannelRow, ...]:

@@ -9,17 +9,16 @@ from graph_kit import CATALOGS, EXPECTED, NAMES, package, packages
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
+from olmc.catalogs.content import served_candidates
 from olmc.graph.catalogs import catalogs_at
 from olmc.graph.output import as_json, draw_package
 from olmc.graph.paths import walk
 from olmc.graph.upgrade_graph import ChannelView, Edge, UpgradeGraph, upgrade_graph
-from olmc.load.catalogs.served import served_candidates
-from olmc.model.catalog import Catalog, Deprecation, Package
-from olmc.model.diagnostic import Report
+from olmc.model.catalog import Catalog, Deprecation, Package, Present, Question, VisibleCatalog, Wish
+from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Present, Question, VisibleCatalog, Wish
-from olmc.resolve.channels import ChannelError, offer
-from olmc.resolve.view import item_of_present, view_of
+from olmc.resolver.snapshot import item_of_present, view_of
+from olmc.resolver.upgrade_path import ChannelError, offer
 from olmc.resources import schema
 
 KEY = CatalogKey("cat", "ns")

@@ -20,7 +20,7 @@ from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation import cel_rules
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import FieldError, invalid_text
-from olmc.settle.crds import as_v1
+from olmc.reconcile.crds import as_v1
 
 HERE = Path(__file__).parent
 BASE, *CASES = values_of(HERE / "crd_validation.yaml")[0]

@@ -13,8 +13,8 @@ from olmc.gojson import decode
 from olmc.kube.api_validation.workloads import creation_errors
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
-from olmc.profiles.resolve import profile_of
-from olmc.settle.serving import serving_deployments, with_certificates
+from olmc.olm.profiles.data import profile_of
+from olmc.reconcile.serving import serving_deployments, with_certificates
 
 OBSERVED = 300
 PUBLISHED = 260

@@ -8,7 +8,7 @@ import pytest
 
 from olmc.kube.builtin_kinds import CLUSTER_SCOPED, builtin_kinds, kubernetes_kinds, plural_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds, rest_mapper
-from olmc.model.gvk import GVK, GroupKind, gvk_of
+from olmc.model.objects import GVK, GroupKind, gvk_of
 from olmc.model.rbac import RBAC
 
 TIDES = GroupKind("tides.example.com", "Tide")

@@ -12,9 +12,8 @@ from small_files import bundle, config_map, namespace
 
 import olmc
 from olmc.load.left_out import left_out, objects_of
-from olmc.model.left_out import LeftOut, Reason
 from olmc.model.objects import Identity
-from olmc.model.workspace import Inputs
+from olmc.model.workspace import Inputs, LeftOut, Reason
 
 
 def found_in(root: Path, files: Mapping[str, str], *ignored: str) -> list[LeftOut]:

@@ -10,8 +10,7 @@ import pytest
 
 import olmc
 from olmc.load.suppressions import comments, entries, obeyed
-from olmc.model.diagnostic import Diagnostic, Severity
-from olmc.model.location import Location
+from olmc.model.diagnostics import Diagnostic, Location, Severity
 
 FINDING = Diagnostic("OLMC401", Severity.WARNING, "empty", Location("a/b.yaml", 3, 3))
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.load.lock import lock_text, read_lock
+from olmc.load.config import lock_text, read_lock
 from olmc.load.vendored import catalog_image, content_digest, path_of
-from olmc.model.diagnostic import Report
-from olmc.model.lock import LockedImage
+from olmc.model.diagnostics import Report
+from olmc.model.workspace import LockedImage
 
 DIGEST = "sha256:" + "b" * 64
 

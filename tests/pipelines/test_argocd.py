@@ -18,8 +18,8 @@ from pipeline_workshop import FIXTURES, Object, copied, name_of, run, stream
 from scenarios import write
 
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
-from olmc.kube.last_applied import SYNC_OPTIONS
-from olmc.model.diagnostic import Severity
+from olmc.kube.applied import SYNC_OPTIONS
+from olmc.model.diagnostics import Severity
 from olmc.pipelines.argocd import SYNC_WAVE, announcements, generate
 
 Parameters = Sequence[Mapping[str, Any]]

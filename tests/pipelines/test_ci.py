@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pipeline_workshop import SCRIPTS, copied, run, tool
 
-from olmc.cli.main import COMMANDS
+from olmc.cli.main import MODULES
 from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
 
 VALUES = {"path": "operators", "url": "oci://registry.example.com/a", "name": "operators", "image": "a"}
@@ -305,7 +305,7 @@ def test_the_gitlab_job_without_a_token_or_a_change(repository: Repository) -> N
     assert repository.runs(gitlab_script(), STATUS="3", OLMC_TOKEN="t", NOTES="[]")[0] == 3
 
 
-@pytest.mark.skipif("diff" not in COMMANDS, reason="needs olmc diff, which this olmc does not have")
+@pytest.mark.skipif("diff" not in MODULES, reason="needs olmc diff, which this olmc does not have")
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
 def test_with_the_real_olmc(ci: str, repository: Repository) -> None:
     """Both sides are rendered, and the difference is posted."""
@@ -320,7 +320,7 @@ def test_with_the_real_olmc(ci: str, repository: Repository) -> None:
     assert "beacon-controller" in repository.posted.read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif("diff" not in COMMANDS, reason="needs olmc diff, which this olmc does not have")
+@pytest.mark.skipif("diff" not in MODULES, reason="needs olmc diff, which this olmc does not have")
 def test_the_pull_request_that_brings_the_workspace(repository: Repository) -> None:
     """Its base does not have it."""
     (repository.bin / "olmc").write_text(f'#!/bin/sh\nexec {sys.executable} -m olmc "$@"\n', encoding="utf-8")

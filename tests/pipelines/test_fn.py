@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, name_of, stream
 
 from olmc.cli.main import main
-from olmc.pipelines.flux import SUBSTITUTE
-from olmc.pipelines.function import RENDERED_FROM, run
+from olmc.pipelines.function import RENDERED_FROM, SUBSTITUTE, run
 
 V1 = "config.kubernetes.io/v1"
 WITHOUT_OLM = ["Deployment/harbour/beacon-controller"]

@@ -12,11 +12,19 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.model.profile import Profile
-from olmc.profiles.data import DOCS, UnknownVersionError, canonical, eras, formats, known_versions, newest
-from olmc.profiles.page import page
-from olmc.profiles.resolve import field_of, profile_of
-from olmc.profiles.table import gaps_text
+from olmc.model.options import Profile
+from olmc.olm.profiles.data import (
+    DOCS,
+    UnknownVersionError,
+    canonical,
+    eras,
+    field_of,
+    formats,
+    known_versions,
+    newest,
+    profile_of,
+)
+from olmc.olm.profiles.page import gaps_text, page
 
 KNOWN = (*formats()["versions"], *formats()["named"])
 ABOUT_THE_PROFILE = {"name", "gaps"}
@@ -187,7 +195,7 @@ def test_what_users_may_ask_for() -> None:
 
 
 def test_the_page_is_current(project: Path) -> None:
-    """docs/olm-versions.md is what `python -m olmc.profiles.page` prints."""
+    """docs/olm-versions.md is what `python -m olmc.olm.profiles.page` prints."""
     assert (project / "docs" / "olm-versions.md").read_text(encoding="utf-8") == page()
 
 

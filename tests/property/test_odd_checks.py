@@ -10,12 +10,10 @@ from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
 from olmc.check.check import Compiled, checked, named, reader
-from olmc.check.validators.settings import Settings
-from olmc.emit.github import as_github
-from olmc.emit.junit import as_junit
-from olmc.emit.messages import as_text
-from olmc.emit.sarif import Tool, as_sarif
-from olmc.model.diagnostic import Severity
+from olmc.check.validators.findings import Settings
+from olmc.model.diagnostics import Severity
+from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
+from olmc.output.messages import as_text
 
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.model.objects import Identity, Provenance, Rendered
 from olmc.model.operators import Csv
-from olmc.settle.install import strategy_failure
+from olmc.reconcile.install_strategy import strategy_failure
 
 Rule = Mapping[str, Any]
 

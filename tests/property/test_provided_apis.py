@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.gvk import GVK
+from olmc.model.objects import GVK
 from olmc.model.operators import Group
-from olmc.settle.groups import format_apis, intersects, parse_apis, target_set
+from olmc.reconcile.operator_groups import format_apis, intersects, parse_apis, target_set
 
 NAMESPACES = ("a", "b", "c", "d")
 

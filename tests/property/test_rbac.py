@@ -24,8 +24,8 @@ from olmc.kube.rbac import (
 from olmc.kube.rbac_access import Access, access, escalation_refusal, with_groups
 from olmc.model.objects import Provenance, Rendered
 from olmc.model.rbac import PolicyRule, Request, Subject
-from olmc.review.permissions import permissions
-from olmc.review.risks import RISKS, level_of, risks_of
+from olmc.rbac_report.permissions import permissions
+from olmc.rbac_report.risks import RISKS, level_of, risks_of
 
 RBAC = "rbac.authorization.k8s.io"
 

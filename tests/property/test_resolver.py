@@ -9,11 +9,10 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Property
+from olmc.model.catalog import Candidate, Present, Property, Question, VisibleCatalog, Wish
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate, Present, Question, VisibleCatalog, Wish
-from olmc.resolve.explain import derivation, reasons
-from olmc.resolve.resolve import answer
+from olmc.resolver.explain import derivation, reasons
+from olmc.resolver.resolve import answer
 
 T = TypeVar("T")
 KINDS = st.sampled_from("ABCD")

@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from olmc.model.diagnostic import Report, Severity
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Severity, Source
 from olmc.yaml import dump, dump_one, locate, plain_is_safe, read
 from olmc.yaml.json_text import read_json
 

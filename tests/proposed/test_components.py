@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Property
+from olmc.model.catalog import Candidate, Property, Question, VisibleCatalog, Wish
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate, Question, VisibleCatalog, Wish
-from olmc.resolve.clusterwide import components
+from olmc.resolver.cluster_wide import components
 
 CATALOG = CatalogKey("cat", "olm")
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from olmc.kube.restmapper import BUILTIN
-from olmc.model.location import Source
+from olmc.model.diagnostics import Source
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest
-from olmc.profiles.resolve import profile_of
-from olmc.proposed.content import namespaces_of, placed_steps
-from olmc.resolve.steps import Content
+from olmc.olm.profiles.data import profile_of
+from olmc.proposed.v2alpha1.content import namespaces_of, placed_steps
+from olmc.resolver.steps import Content
 
 SOURCE = Source("a.yaml", "")
 

@@ -12,10 +12,8 @@ from building import write_workspace
 from rule_cases import options, subset, unequal
 
 import olmc
-from olmc.proposed.asked import Answer, Asked, answer
-from olmc.proposed.resources import INSTALLED, as_list
-from olmc.proposed.texts import as_text
-from olmc.proposed.view import View, items_in, list_version, view_of
+from olmc.proposed.installed.resources import INSTALLED, as_list
+from olmc.proposed.installed.view import Answer, Asked, View, answer, as_text, items_in, list_version, view_of
 
 CASES = list(yaml.safe_load_all((Path(__file__).parent / "installed_cases.yaml").read_text(encoding="utf-8")))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from olmc.model.objects import Identity
-from olmc.proposed.divergence import diverging
-from olmc.proposed.labels import abnormal
+from olmc.proposed.v2alpha1.components import abnormal, diverging
 
 
 def test_an_object_whose_name_is_no_text_is_in_no_cluster() -> None:

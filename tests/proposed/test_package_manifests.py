@@ -11,11 +11,9 @@ import pytest
 import olmc
 from olmc.model.cluster import Name
 from olmc.model.options import Options
-from olmc.proposed.asked import Asked, answer
-from olmc.proposed.package_manifests import icon_of
-from olmc.proposed.resources import PACKAGE_MANIFESTS
-from olmc.proposed.texts import as_text
-from olmc.proposed.view import View, item_called, items_in, view_of
+from olmc.proposed.installed.package_manifests import icon_of
+from olmc.proposed.installed.resources import PACKAGE_MANIFESTS
+from olmc.proposed.installed.view import Asked, View, answer, as_text, item_called, items_in, view_of
 
 WORKSPACE = Path(__file__).parent / "packages"
 ICON = {"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}

@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from olmc.model.catalog import Property
-from olmc.model.location import Location
+from olmc.model.catalog import Answer, Candidate, Pick, Present, Property, Question, VisibleCatalog, Wish
+from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Answer, Candidate, Pick, Present, Question, VisibleCatalog, Wish
 
 FOLDER = Path(__file__).parent / "cases"
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Property
-from olmc.model.diagnostic import Report
+from olmc.model.catalog import Candidate, Property, Question, VisibleCatalog, Wish
+from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate, Question, VisibleCatalog, Wish
-from olmc.resolve import cel
-from olmc.resolve.cel import CelError, CelMissingError, compile_rule, printed
-from olmc.resolve.resolve import answer
+from olmc.resolver import cel
+from olmc.resolver.cel import CelError, CelMissingError, compile_rule, printed
+from olmc.resolver.resolve import answer
 
 PROPERTIES: list[tuple[str, Any]] = [
     ("olm.package", {"packageName": "p", "version": "4.12.0"}),
@@ -126,7 +125,7 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
     def missing(_rule: str) -> None:
         raise CelMissingError("No module named 'cel_expr_python'")
 
-    monkeypatch.setattr("olmc.resolve.constraints.compile_rule", missing)
+    monkeypatch.setattr("olmc.resolver.predicates.compile_rule", missing)
     report = Report()
     given = answer(question(), report)
     assert (given.picks, given.reason) == ((), "ErrorPreventedResolution")
@@ -134,7 +133,7 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
 
 
 def test_the_libraries_are_not_imported_before_they_are_needed() -> None:
-    code = "import sys, olmc.resolve.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
+    code = "import sys, olmc.resolver.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

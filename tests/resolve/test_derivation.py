@@ -9,12 +9,11 @@ from scenarios import write
 from scenes import Scene, api, scenes, tea_workspace
 
 import olmc
-from olmc.model.catalog import Property
-from olmc.model.location import Location
+from olmc.model.catalog import Property, Question
+from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Question
-from olmc.resolve.explain import Line, derivation, reasons
-from olmc.resolve.resolve import answer
+from olmc.resolver.explain import Line, derivation, reasons
+from olmc.resolver.resolve import answer
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 

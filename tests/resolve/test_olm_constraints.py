@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Property
+from olmc.model.catalog import Candidate, Present, Property
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate, Present
-from olmc.resolve.constraints import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
-from olmc.resolve.view import Item, item_of_candidate, item_of_present
+from olmc.resolver.predicates import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
+from olmc.resolver.snapshot import Item, item_of_candidate, item_of_present
 
 GVK = {"group": "g", "version": "v1", "kind": "K"}
 

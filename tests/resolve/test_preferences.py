@@ -8,10 +8,9 @@ from collections import deque
 
 import pytest
 
-from olmc.resolve import solver
-from olmc.resolve.conflict import conflict
-from olmc.resolve.sat import Oracle, indispensable
-from olmc.resolve.solver import Applied, Kind, Problem, applied, select
+from olmc.resolver import solver
+from olmc.resolver.solver import Applied, Kind, Problem, applied, select
+from olmc.resolver.unsat import Oracle, conflict, indispensable
 
 
 def holds(one: Applied, true: frozenset[str]) -> bool:

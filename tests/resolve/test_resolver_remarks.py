@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from scenes import Scene, scenes
 
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.model.location import Location
+from olmc.model.catalog import Candidate, Question, VisibleCatalog, Wish
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate, Question, VisibleCatalog, Wish
-from olmc.resolve.explain import derivation
-from olmc.resolve.resolve import answer
+from olmc.resolver.explain import derivation
+from olmc.resolver.resolve import answer
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 

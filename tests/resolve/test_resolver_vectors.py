@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Property
+from olmc.model.catalog import Answer, Candidate, Present, Property, Question, VisibleCatalog, Wish
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Answer, Candidate, Present, Question, VisibleCatalog, Wish
-from olmc.resolve.explain import derivation
-from olmc.resolve.resolve import answer
+from olmc.resolver.explain import derivation
+from olmc.resolver.resolve import answer
 
 
 @pytest.fixture(scope="module")

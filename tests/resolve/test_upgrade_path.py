@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.catalog import ChannelEntry
-from olmc.resolve.upgrade_path import EDGE_KINDS, as_set, edge_kind, members, precedence, scale_of, sources
+from olmc.resolver.upgrade_path import EDGE_KINDS, as_set, edge_kind, members, precedence, scale_of, sources
 from olmc.semver import parse_range, parse_strict
 
 IDENTIFIERS = st.sampled_from(["0", "1", "2", "10", "a", "b", "rc", "rc1", "0a", "-", "A"])

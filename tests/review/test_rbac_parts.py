@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from olmc.emit.query_errors import QueryError
-from olmc.emit.tables import aligned, paragraph
 from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.model.rbac import PolicyRule
-from olmc.review.holders import chosen, holders
-from olmc.review.permissions import Permissions, permissions
-from olmc.review.rbac_text import as_text, in_words
-from olmc.review.risks import RISKS, Level, level_of, risks_of
-from olmc.review.who_can import asked, who
+from olmc.output.messages import QueryError
+from olmc.output.text import aligned, paragraph
+from olmc.rbac_report.permissions import Permissions, permissions
+from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
+from olmc.rbac_report.subjects import chosen, holders
+from olmc.rbac_report.text import as_text, in_words
+from olmc.rbac_report.who_can import asked, who
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())

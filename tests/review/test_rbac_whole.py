@@ -21,10 +21,9 @@ from olmc.kube.rbac import decode_rules, normalized, uncovered
 from olmc.kube.rbac_access import access, with_groups
 from olmc.model.cluster import Member
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
-from olmc.review.holders import gainers, holders
-from olmc.review.permissions import Grant, permissions
-from olmc.review.rbac_text import as_text
-from olmc.review.rule_places import finder
+from olmc.rbac_report.permissions import Grant, permissions
+from olmc.rbac_report.subjects import finder, gainers, holders
+from olmc.rbac_report.text import as_text
 
 RULE_CASES = [case for folder in ("settle", "generate") for case in cases(Path(__file__).parents[1] / folder / "cases")]
 

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from patching import patched, values_of
 
 from olmc.cli.main import main
-from olmc.rules.catalogue import all_rules
-from olmc.rules.example import REMOVED, Example, as_text, example_of, parts
+from olmc.diagnostics.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
 from olmc.yaml import dump_one
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from test_examples import CODES, written
 
 from olmc.cli.main import main
-from olmc.model.diagnostic import Diagnostic
-from olmc.rules.example import RUN, Example, example_of
-from olmc.rules.rule import Rule
+from olmc.diagnostics.catalogue import RUN, Example, example_of
+from olmc.diagnostics.rule import Rule
+from olmc.model.diagnostics import Diagnostic
 
 FINDING = Rule.finding
 ANOTHER = "RULE"

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from string import Formatter
 
-from olmc.model.diagnostic import Severity
-from olmc.rules import catalogs, validation
-from olmc.rules.catalogue import all_rules, chapters, hint_of, message_of
-from olmc.rules.page import page
-from olmc.rules.rule import Rule
+from olmc.diagnostics.catalogue import all_rules, chapters, hint_of, message_of
+from olmc.diagnostics.page import page
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import catalogs, validation
+from olmc.model.diagnostics import Severity
 
 
 def test_codes_are_unique() -> None:
@@ -46,7 +46,7 @@ def test_templates_are_shown_with_plain_names() -> None:
 
 
 def test_the_page_is_current(project: Path) -> None:
-    """docs/rules.md is what `python -m olmc.rules.page` prints."""
+    """docs/rules.md is what `python -m olmc.diagnostics.page` prints."""
     assert (project / "docs" / "rules.md").read_text(encoding="utf-8") == page()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.proposed.installed import TRACKED, Installation, Installations
-from olmc.proposed.view import View
-from olmc.serve.feed import Feed, feed_of, updated
+from olmc.proposed.installed.installed import TRACKED, Installation, Installations
+from olmc.proposed.installed.view import View
+from olmc.serve.store import Feed, feed_of, updated
 
 
 def operator(

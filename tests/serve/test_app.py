@@ -14,12 +14,12 @@ from serve_states import advance, feed, operator, view
 
 import olmc
 from olmc.model.options import Options
-from olmc.proposed.resources import INSTALLED, PACKAGE_MANIFESTS, RESOURCES, Resource
-from olmc.proposed.view import view_of
+from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, RESOURCES, Resource
+from olmc.proposed.installed.view import view_of
 from olmc.resources import schema
 from olmc.serve.app import application
-from olmc.serve.feed import Feed, feed_of
-from olmc.serve.reading import NO_ICON
+from olmc.serve.handlers import NO_ICON
+from olmc.serve.store import Feed, feed_of
 
 V2, V1 = f"/apis/{INSTALLED.api_version}", f"/apis/{PACKAGE_MANIFESTS.api_version}"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from olmc.model.options import Options
-from olmc.proposed.view import viewing
+from olmc.proposed.installed.view import viewing
 from olmc.serve import workspace
-from olmc.serve.feed import Feed, feed_of
+from olmc.serve.store import Feed, feed_of
 from olmc.serve.workspace import compiled, follow, is_of_interest, state_of
 
 

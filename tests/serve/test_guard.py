@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from serve_states import feed, operator, view
 from starlette.types import ASGIApp
 
-from olmc.proposed.resources import RESOURCES
+from olmc.proposed.installed.resources import RESOURCES
 from olmc.serve.app import application
-from olmc.serve.guard import Limits, guarded
+from olmc.serve.middleware import Limits, guarded
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 

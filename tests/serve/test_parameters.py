@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.proposed.resources import INSTALLED, Listed
-from olmc.serve.negotiation import JSON, YAML, Accepted, accepted, accepts
-from olmc.serve.pages import Place, page_of, place_of, token_for
-from olmc.serve.query import WATCH_SECONDS, query_of, versions_of
+from olmc.proposed.installed.resources import INSTALLED, Listed
+from olmc.serve.encoders import JSON, YAML, Accepted, accepted, accepts
+from olmc.serve.handlers import WATCH_SECONDS, Place, page_of, place_of, query_of, token_for, versions_of
 from olmc.serve.status import StatusError
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.proposed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
-from olmc.serve.query import selection
+from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
+from olmc.serve.handlers import selection
 from olmc.serve.status import StatusError
 
 

@@ -25,9 +25,8 @@ from hypothesis import strategies as st
 from serve_processes import PATIENCE, Served, serving, until
 
 from olmc.cli.main import main
-from olmc.serve.certificates import self_signed
-from olmc.serve.kubeconfig import MARK
-from olmc.serve.protocol import Protocol
+from olmc.serve.server import Protocol
+from olmc.serve.tls import MARK, self_signed
 
 LIST = "/apis/packages.operators.coreos.com/v2alpha1/installed"
 
@@ -161,7 +160,7 @@ def test_the_folder_may_go_and_come_back(workspace: Path, tmp_path: Path) -> Non
 
 def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a request is closed; one with a request is not."""
-    monkeypatch.setattr("olmc.serve.protocol.FIRST_REQUEST_SECONDS", 0.4)
+    monkeypatch.setattr("olmc.serve.server.FIRST_REQUEST_SECONDS", 0.4)
 
     async def answer(_: object, __: object, send: Any) -> None:
         await asyncio.sleep(0.6)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from serve_states import operator, view
 
 from olmc.model.cluster import Name
-from olmc.proposed.installed import TRACKED
-from olmc.proposed.resources import Listed
-from olmc.proposed.view import View
-from olmc.serve.query import versions_of
-from olmc.serve.snapshots import Snapshot, changes, first_snapshot, next_snapshot
+from olmc.proposed.installed.installed import TRACKED
+from olmc.proposed.installed.resources import Listed
+from olmc.proposed.installed.view import View
+from olmc.serve.handlers import versions_of
+from olmc.serve.store import Snapshot, changes, first_snapshot, next_snapshot
 
 NAMES, NAMESPACES = ["kettle.v1", "stove.v1"], ["a", "b", "c"]
 

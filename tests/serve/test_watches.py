@@ -11,9 +11,9 @@ import pytest
 from asgi_client import Reply, ask, request, until_all_wait
 from serve_states import advance, feed, operator, view
 
-from olmc.proposed.resources import INSTALLED
+from olmc.proposed.installed.resources import INSTALLED
 from olmc.serve.app import application
-from olmc.serve.feed import HISTORY, Feed
+from olmc.serve.store import HISTORY, Feed
 
 LIST = f"/apis/{INSTALLED.api_version}/installed"
 WATCH = f"{LIST}?watch=1"

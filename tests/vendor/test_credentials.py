@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from olmc.vendor.credentials import Credential, credential_for, read_auth_files, usual_files
-from olmc.vendor.errors import VendorError
+from olmc.vendor.sources import VendorError
 
 
 def basic(text: str) -> dict[str, str]:

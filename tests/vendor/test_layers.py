@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_kit import member, packed, tar
 
-from olmc.vendor.errors import VendorError
 from olmc.vendor.layers import Limits, Tree, add_layer
+from olmc.vendor.sources import VendorError
 from olmc.vendor.store import write_tree
 
 NAMES = st.sampled_from("abc")

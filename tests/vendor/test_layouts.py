@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from image_kit import Image, as_archive, image, packed, tar, write_layout
 
-from olmc.vendor.errors import SourceError, VendorError
 from olmc.vendor.layouts import layout_sources, read_layout
-from olmc.vendor.manifests import Descriptor
-from olmc.vendor.sources import checked_blob, checked_manifest
+from olmc.vendor.sources import Descriptor, SourceError, VendorError, checked_blob, checked_manifest
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from image_kit import image, index, packed, tar
 
-from olmc.vendor.manifests import Index, Manifest, chosen, decoded
+from olmc.vendor.sources import Index, Manifest, chosen, decoded
 
 DIGEST = "sha256:" + "0" * 64
 LAYER = {"mediaType": "x", "digest": DIGEST, "size": 3}

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from olmc.vendor.errors import VendorError
 from olmc.vendor.mirrors import from_config, locations, read_rewrites, usual_files
-from olmc.vendor.references import Reference, parse
+from olmc.vendor.sources import Reference, VendorError, parse
 
 DIGEST = "sha256:" + "a" * 64
 CONF = """

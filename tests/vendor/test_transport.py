@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from olmc.vendor.progress import StoppedError
+from olmc.vendor.sources import StoppedError
 from olmc.vendor.transport import FinalError, Network, TransientError, exchange, is_loopback, read_body, with_retries
 
 

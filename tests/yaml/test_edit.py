@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Source
 from olmc.yaml import read
 from olmc.yaml.edit import EditError, set_text
 

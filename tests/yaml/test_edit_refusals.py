@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from olmc.model.location import Source
+from olmc.model.diagnostics import Source
 from olmc.yaml.edit import EditError, set_text
 
 KEY = ("spec", "startingCSV")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
-from olmc.yaml.heads import Head, documents_in, head_of, plain_keys
+from olmc.yaml.events import Head, documents_in, head_of, plain_keys
 
 PLAIN = """\
 apiVersion: v1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 from olmc.yaml.json_text import read_json
 

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Source
 from olmc.yaml import read
-from olmc.yaml.edit import EditError
-from olmc.yaml.splice import with_block, with_document, without_document
+from olmc.yaml.edit import EditError, with_block, with_document, without_document
 
 FIRST, SECOND, THIRD = "# one\na: 1\n", "# two\nb:\n- x  # why\n- y\nc: 3\n", "d: |\n  text\n  ---- no mark\n"
 

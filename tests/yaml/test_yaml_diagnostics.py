@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from olmc.model.diagnostic import Diagnostic, Report, Severity
-from olmc.rules import yaml as rules
-from olmc.rules.rule import Rule
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import yaml as rules
+from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.yaml import read
 
 REFUSED = sorted((Path(__file__).parent / "refused").glob("*.yaml"))

@@ -13,7 +13,7 @@ import pytest
 import yaml as pyyaml
 from ruamel.yaml import YAML
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import dump, dump_one, plain_is_safe, read
 
 HERE = Path(__file__).parent

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Source
 from olmc.yaml import locate, read
 
 BLOCK = """\

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 HERE = Path(__file__).parent

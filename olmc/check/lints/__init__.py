@@ -1,1 +1,32 @@
 """What compiles and still looks wrong; `every` lists the lints, functions from a `Subject` to diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from olmc.model.options import Options
+from olmc.model.workspace import Manifest, Workspace
+from olmc.reconcile.loop import Settled
+
+
+class Subject(NamedTuple):
+    """A workspace as it was read, the cluster that it comes to rest in (None where an error stopped the compilation),
+    and the options that hold for it."""
+
+    workspace: Workspace
+    settled: Settled | None
+    options: Options
+
+
+def of_kind(subject: Subject, *kinds: str) -> Iterator[Manifest]:
+    """The manifests of OLM's own kinds with one of these names."""
+    for manifest in subject.workspace.manifests:
+        if manifest.object["kind"] in kinds and manifest.object["apiVersion"].startswith("operators.coreos.com/"):
+            yield manifest
+
+
+def full_name(obj: dict[str, Any]) -> str:
+    """The namespace and name of an object, or its name alone."""
+    metadata = obj["metadata"]
+    return "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))

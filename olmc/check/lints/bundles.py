@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from olmc.check.lints.subject import Subject, of_kind
+from olmc.check.lints import Subject, of_kind
+from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.coerce import mapping, mappings
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Source
+from olmc.model.diagnostics import Diagnostic, Location, Source
 from olmc.model.objects import KubernetesObject, identity, labels_of, spec_of
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.suggestions import closest, did_you_mean
-from olmc.profiles.kinds import CORE_KINDS, TYPED_KINDS
-from olmc.profiles.resolve import profile_of
-from olmc.review.risks import Level, Risk, risks_of
-from olmc.rules import lints as rules
-from olmc.settle.groups import account_exists
-from olmc.settle.unknown_fields import DroppedField, dropped_fields
+from olmc.olm.core_kinds import CORE_KINDS, TYPED_KINDS
+from olmc.olm.profiles.data import profile_of
+from olmc.rbac_report.risks import Level, Risk, risks_of
+from olmc.reconcile.misspelling import DroppedField, dropped_fields
+from olmc.reconcile.operator_groups import account_exists
 from olmc.yaml import at, locate
 
 # Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.

@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from olmc.check.lints.subject import Subject
+from olmc.check.lints import Subject
 from olmc.check.validators.manifests import SUPPORTED
+from olmc.diagnostics.rules import lints as rules
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
-from olmc.kube.last_applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.model.causes import OversizedAnnotations
-from olmc.model.diagnostic import Diagnostic
-from olmc.model.location import Location, Source
+from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
+from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source
 from olmc.model.objects import KubernetesObject, identity
 from olmc.model.workspace import Bundle, Manifest
-from olmc.profiles.resolve import profile_of
-from olmc.rules import lints as rules
+from olmc.olm.profiles.data import profile_of
 from olmc.yaml import at, locate
 from olmc.yaml.events import LINE_BREAK
 

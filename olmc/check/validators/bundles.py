@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmc.catalogs.properties import pull_spec_problem
+from olmc.catalogs.rendering import loose, release_of
 from olmc.check.validators.findings import Finding, containers, csv_of, result_text
 from olmc.check.validators.folders import MAX_SIZE, BundleFolder
 from olmc.check.validators.manifests import CRD_KIND, CRD_V1, CRD_V1BETA1
+from olmc.diagnostics.rules import validation as rules
 from olmc.kube.crd import Crd
-from olmc.load.catalogs.image_references import pull_spec_problem
-from olmc.load.catalogs.rendering import loose, release_of
 from olmc.model.coerce import mappings, text
-from olmc.model.gvk import GVK
-from olmc.model.location import Place
-from olmc.model.objects import metadata_of
+from olmc.model.diagnostics import Place
+from olmc.model.objects import GVK, metadata_of
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle, BundleFile
-from olmc.rules import validation as rules
 from olmc.semver import tolerant_or_none
 from olmc.strconv import quoted
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.check.validators.findings import Finding, about, result_text
+from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import encode_plain, mismatch_text, unmarshal
 from olmc.model.coerce import text
-from olmc.model.gvk import GVK, gvk_of
-from olmc.model.location import Place
+from olmc.model.diagnostics import Place
+from olmc.model.objects import GVK, gvk_of
 from olmc.model.operators import Csv
-from olmc.rules import validation as rules
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING_PART = re.compile(rb'[^"\\\x00-\x1f]*')

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.check.validators.findings import Finding
-from olmc.load.annotations import (
+from olmc.diagnostics.rules import validation as rules
+from olmc.load.bundles import (
     ANNOTATIONS_FILE,
     CHANNELS,
     DEFAULT_CHANNEL,
@@ -19,16 +20,14 @@ from olmc.load.annotations import (
     PACKAGE,
     PREFIX,
     annotation_texts,
+    is_bundle,
+    says_csv,
     unfit_annotations,
 )
-from olmc.load.bundles import is_bundle, says_csv
 from olmc.load.files import Folder, read_text
-from olmc.model.causes import Cause, Missing
-from olmc.model.diagnostic import Report, Severity
-from olmc.model.location import Location, Place, Source
+from olmc.model.diagnostics import Cause, Location, Missing, Place, Report, Severity, Source
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle
-from olmc.rules import validation as rules
 from olmc.strconv import quoted
 from olmc.yaml import Document, read
 

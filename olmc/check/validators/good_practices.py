@@ -9,15 +9,23 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.check.validators.findings import Finding, Keys, ascii_list, containers, csv_of, policy_rules, result_text
-from olmc.check.validators.settings import Settings
+from olmc.check.validators.findings import (
+    Finding,
+    Keys,
+    Settings,
+    ascii_list,
+    containers,
+    csv_of,
+    policy_rules,
+    result_text,
+)
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import validation as rules
 from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.location import Place
+from olmc.model.diagnostics import Place
 from olmc.model.objects import KubernetesObject, spec_of
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
-from olmc.rules import validation as rules
-from olmc.rules.rule import Rule
 from olmc.semver import VersionError, parse_strict
 from olmc.strconv import SPACES, quoted
 

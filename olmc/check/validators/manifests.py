@@ -11,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from olmc.catalogs.csv_graphs import SUBSTITUTES_FOR
 from olmc.check.validators.findings import Finding
 from olmc.check.validators.folders import HELM, REGISTRY, BundleFolder, FolderFile, media_type
+from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode_error, decode_failure, decode_hint
 from olmc.kube.api_validation.field import aggregated
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.crd import Crd
 from olmc.load.bundles import is_almost_csv
-from olmc.load.catalogs.csv_edges import SUBSTITUTES_FOR
-from olmc.model.causes import Missing
 from olmc.model.coerce import text
-from olmc.model.location import Location, Place, Source
+from olmc.model.diagnostics import Location, Missing, Place, Source
 from olmc.model.objects import KubernetesObject, metadata_of
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.suggestions import did_you_mean
-from olmc.rules import validation as rules
 from olmc.strconv import quoted
 
 CRD_KIND = "CustomResourceDefinition"

@@ -10,12 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.check.validators.findings import Container, Finding, containers, csv_of, quoted_list, result_text
-from olmc.check.validators.settings import Platform, Settings
+from olmc.check.validators.findings import (
+    Container,
+    Finding,
+    Platform,
+    Settings,
+    containers,
+    csv_of,
+    quoted_list,
+    result_text,
+)
+from olmc.diagnostics.rules import validation as rules
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
-from olmc.rules import validation as rules
 from olmc.strconv import quoted
 
 ARCH_LABEL, OS_LABEL = "operatorframework.io/arch.", "operatorframework.io/os."

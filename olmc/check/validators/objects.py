@@ -25,18 +25,18 @@ from olmc.check.validators.findings import (
     subdomain_problems,
 )
 from olmc.check.validators.manifests import CRD_V1, CRD_V1BETA1
-from olmc.golang import is_label_value
+from olmc.diagnostics.rules import validation as rules
 from olmc.kube.api_validation.crd_internal import defaulted_names
 from olmc.kube.api_validation.crds import group_errors, name_errors, preserve_errors, scope_errors
 from olmc.kube.api_validation.field import FieldError, Path
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
+from olmc.kube.names import is_label_value
 from olmc.model.coerce import mapping, mappings, text
-from olmc.model.location import Place
+from olmc.model.diagnostics import Place
 from olmc.model.objects import KubernetesObject, annotations_of, metadata_of, spec_of
 from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
-from olmc.rules import validation as rules
 from olmc.semver import VersionError, parse_strict
 from olmc.strconv import SPACES, quoted
 

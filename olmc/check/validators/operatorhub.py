@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.check.validators.findings import Finding, about, csv_of, result_text
+from olmc.check.validators.community import removed_api_findings
+from olmc.check.validators.findings import Finding, Settings, about, csv_of, result_text
 from olmc.check.validators.objects import min_kube_version_findings
-from olmc.check.validators.removed_apis import removed_api_findings
-from olmc.check.validators.settings import Settings
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import validation as rules
 from olmc.model.coerce import mapping, mappings, text
 from olmc.model.workspace import Bundle
-from olmc.rules import validation as rules
-from olmc.rules.rule import Rule
 from olmc.semver import tolerant_or_none
 from olmc.strconv import SPACES, quoted
 

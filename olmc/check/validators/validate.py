@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from olmc.check.validators.bundles import bundle_findings, size_findings
-from olmc.check.validators.community import community_findings
-from olmc.check.validators.dependencies import dependency_findings
-from olmc.check.validators.findings import Finding, tell
+from olmc.check.validators.community import community_findings, removed_api_findings
+from olmc.check.validators.dependencies import dependency_findings, package_findings
+from olmc.check.validators.findings import Finding, Settings, tell
 from olmc.check.validators.folders import (
     BundleFolder,
     annotation_findings,
@@ -29,15 +29,12 @@ from olmc.check.validators.operatorhub import (
     operatorhub_findings,
     operatorhub_v2_findings,
 )
-from olmc.check.validators.packages import package_findings
-from olmc.check.validators.removed_apis import removed_api_findings
-from olmc.check.validators.settings import Settings
 from olmc.gojson import decode_error
 from olmc.load.bundles import is_bundle
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest, Workspace
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from olmc.golang import is_dns1123_label
 from olmc.kube.api_validation.field import FieldError, Path, Struct, typed
-from olmc.kube.api_validation.names import (
+from olmc.kube.api_validation.metadata import (
     backstep_problems,
     descending_path_problems,
     header_problems,
@@ -22,6 +21,7 @@ from olmc.kube.api_validation.projections import env_errors, env_from_errors
 from olmc.kube.api_validation.scheduling import container_resource_errors
 from olmc.kube.api_validation.security import container_security_errors
 from olmc.kube.api_validation.volumes import PULL_POLICIES
+from olmc.kube.names import is_dns1123_label
 
 DEFAULT_GRACE = 30
 

@@ -15,10 +15,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.gojson import mismatch_text
-from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
 from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct, between
-from olmc.kube.api_validation.metadata import label_errors, metadata_errors
-from olmc.kube.api_validation.names import config_key_problems, ip_problems, port_errors, port_number_problems, size
+from olmc.kube.api_validation.metadata import (
+    config_key_problems,
+    ip_problems,
+    label_errors,
+    metadata_errors,
+    port_errors,
+    port_number_problems,
+    size,
+)
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
 from olmc.model.coerce import text
 
 _LIMIT = 1024 * 1024

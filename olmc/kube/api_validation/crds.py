@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang import is_dns1035_label, is_dns1123_subdomain
 from olmc.kube.api_validation.crd_internal import Crd, Version, any_schema, internal, printed_versions, stored_versions
 from olmc.kube.api_validation.crd_versions import CrdRules, part_errors, rules_for_update
 from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct
-from olmc.kube.api_validation.metadata import content_errors, metadata_errors
-from olmc.kube.api_validation.names import kind_problems
+from olmc.kube.api_validation.metadata import content_errors, kind_problems, metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
+from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
 from olmc.model.coerce import mapping, text
 
 _APPROVAL = "api-approved.kubernetes.io"

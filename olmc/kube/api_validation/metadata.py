@@ -1,18 +1,170 @@
-"""What all objects have as Kubernetes judges it: metadata (R-CAT-207), labels, annotations and label selectors.
+"""Kubernetes' rules for names of ports, keys, headers, paths and addresses: each gives what is wrong with a text.
 
-Not covered: managedFields and the deletion fields, which no manifest has. Kubernetes goes through maps in an order that
-changes; here it is that of the keys.
+Names of objects and labels are olmc.golang's, which says the same in the same way.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from olmc.golang import is_dns1123_label, is_label_value, is_qualified_name
-from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, typed
-from olmc.kube.api_validation.names import size
+from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, between, integer, typed
+from olmc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.model.coerce import mapping, text
+
+MAX_ID = 2**32 - 1
+MAX_INT32 = 2**31 - 1
+
+_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORED = rf"{_LABEL}(\.{_LABEL})*"
+_UNDERSCORED_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+    "and must start and end with an alphanumeric character "
+    f"(e.g. 'example.com', regex used for validation is '{_UNDERSCORED}')"
+)
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_CONFIG_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
+    f"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_CONFIG_KEY}')"
+)
+_HEADER = "[-A-Za-z0-9]+"
+_HEADER_RULE = (
+    "a valid HTTP header must consist of alphanumeric characters or '-' "
+    f"(e.g. 'X-Header-Name', regex used for validation is '{_HEADER}')"
+)
+_PERCENT_RULE = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+_ENV_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+
+
+def size(value: str) -> int:
+    """The bytes of a text, as which Go counts its length."""
+    return len(value.encode("utf-8", "surrogatepass"))
+
+
+def generated_name_problems(name: str) -> list[str]:
+    """The beginning of an object's name: a dash at its end is none of it."""
+    return is_dns1123_subdomain(name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name)
+
+
+def kind_problems(kind: str) -> list[str]:
+    """A kind, which is a DNS label but for its case, in one sentence."""
+    problems = is_dns1035_label(kind.lower())
+    return [f"may have mixed case, but should otherwise match: {','.join(problems)}"] if problems else []
+
+
+def search_domain_errors(value: str, path: Path) -> list[FieldError]:
+    """A domain to search: a DNS subdomain that may have underscores, or the root."""
+    domain = value.removesuffix(".")
+    details = [] if size(domain) <= 253 else ["must be no more than 253 characters"]
+    if not re.fullmatch(_UNDERSCORED, domain):
+        details.append(_UNDERSCORED_RULE)
+    return [] if value == "." else path.all_invalid(domain, details)
+
+
+def port_name_problems(name: str) -> list[str]:
+    """The name of a port."""
+    checks: tuple[tuple[Callable[[str], object], str], ...] = (
+        (lambda text: size(text) <= 15, "must be no more than 15 characters"),
+        (
+            lambda text: re.fullmatch("[-a-z0-9]+", text),
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+        ),
+        (lambda text: re.search("[a-z]", text), "must contain at least one letter (a-z)"),
+        (lambda text: "--" not in text, "must not contain consecutive hyphens"),
+        (lambda text: text == text.strip("-"), "must not begin or end with a hyphen"),
+    )
+    return [detail for is_right, detail in checks if not is_right(name)]
+
+
+def port_number_problems(port: int) -> list[str]:
+    """The number of a port."""
+    return [] if 1 <= port <= 65535 else [between(1, 65535)]
+
+
+def port_errors(port: object, path: Path) -> list[FieldError]:
+    """A port by number or name."""
+    if isinstance(port, str):
+        return path.all_invalid(port, port_name_problems(port))
+    number = integer(port) or 0
+    return path.all_invalid(number, port_number_problems(number))
+
+
+def env_name_problems(name: str) -> list[str]:
+    """The name of an environment variable: Kubernetes takes nearly any since 1.34."""
+    return [] if all(" " <= char <= "~" and char != "=" for char in name) else [_ENV_RULE]
+
+
+def config_key_problems(key: str) -> list[str]:
+    """A key of a ConfigMap or Secret."""
+    problems = ["must be no more than 253 characters"] if size(key) > 253 else []
+    if not re.fullmatch(_CONFIG_KEY, key):
+        problems.append(_CONFIG_KEY_RULE)
+    if key in (".", ".."):
+        problems.append(f"must not be '{key}'")
+    elif key.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems
+
+
+def header_problems(name: str) -> list[str]:
+    """The name of an HTTP header."""
+    return [] if re.fullmatch(_HEADER, name) else [_HEADER_RULE]
+
+
+def percent_problems(value: str) -> list[str]:
+    """A percentage."""
+    return [] if re.fullmatch("[0-9]+%", value) else [_PERCENT_RULE]
+
+
+def descending_path_problems(path: str) -> list[str]:
+    """A path that must lead down from where it begins."""
+    return [*(["must be a relative path"] if path.startswith("/") else []), *backstep_problems(path)]
+
+
+def backstep_problems(path: str) -> list[str]:
+    """A path that must not lead up."""
+    return ["must not contain '..'"] if ".." in path.split("/") else []
+
+
+def file_path_problems(path: str) -> list[str]:
+    """The path of a file in a volume that Kubernetes writes."""
+    begins_with_dots = path.startswith("..") and not path.startswith("../")
+    return [*descending_path_problems(path), *(["must not start with '..'"] if begins_with_dots else [])]
+
+
+def path_segment_problems(name: str) -> list[str]:
+    """A name as a part of a URL's path, which every name becomes; RBAC asks for no more."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{char}'" for char in "/%" if char in name]
+
+
+def ip_problems(address: str) -> list[str]:
+    """An IP address as Kubernetes takes it since 1.36: octets without leading zeros, IPv4 not written as IPv6."""
+    if ":" not in address:
+        if not _is_ipv4(re.sub(r"(^|\.)0+(?=[0-9])", r"\1", address)):
+            return [_NO_ADDRESS]
+        return [] if _is_ipv4(address) else ["must not have leading 0s"]
+    from ipaddress import AddressValueError, IPv6Address  # hardly any pod has addresses, and imports take their time
+
+    try:
+        parsed = IPv6Address(address)
+    except AddressValueError:
+        return [_NO_ADDRESS]
+    if parsed.scope_id is not None:
+        return [_NO_ADDRESS]
+    return [] if parsed.ipv4_mapped is None else ["must not be an IPv4-mapped IPv6 address"]
+
+
+def _is_ipv4(value: str) -> bool:
+    octets = value.split(".")
+    return len(octets) == 4 and all(re.fullmatch("0|[1-9][0-9]{0,2}", one) and int(one) <= 255 for one in octets)
+
 
 ANNOTATIONS_LIMIT = 256 * 1024
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.metadata import metadata_errors
+from olmc.kube.names import is_dns1123_subdomain
 from olmc.model.coerce import mapping
 from olmc.model.rbac import RBAC
 

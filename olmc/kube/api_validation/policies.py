@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct
-from olmc.kube.api_validation.metadata import metadata_errors, selector_errors
-from olmc.kube.api_validation.names import path_segment_problems, percent_problems, port_errors
+from olmc.kube.api_validation.metadata import (
+    metadata_errors,
+    path_segment_problems,
+    percent_problems,
+    port_errors,
+    selector_errors,
+)
+from olmc.kube.names import is_dns1123_subdomain
 from olmc.model.coerce import text
 from olmc.model.rbac import RBAC
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.gojson.quantity import quantity
-from olmc.golang import is_dns1123_subdomain, is_qualified_name
 from olmc.kube.api_validation.field import FieldError, Path, Struct
-from olmc.kube.api_validation.names import (
+from olmc.kube.api_validation.metadata import (
     config_key_problems,
     env_name_problems,
     file_path_problems,
     generated_name_problems,
 )
+from olmc.kube.names import is_dns1123_subdomain, is_qualified_name
 
 _ENV_FIELDS = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from olmc.gojson.quantity import thousandths
-from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, typed
 from olmc.kube.api_validation.metadata import expression_errors, selector_errors
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.model.coerce import text
 
 _OBJECT_COUNTS = frozenset(

@@ -11,8 +11,7 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
-from olmc.kube.api_validation.metadata import metadata_errors
-from olmc.kube.api_validation.names import kind_problems, path_segment_problems
+from olmc.kube.api_validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_plain
 from olmc.model.coerce import mapping, text

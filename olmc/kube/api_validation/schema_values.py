@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import encode_plain
-from olmc.golang import regexp
+from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.model.coerce import mapping
 from olmc.strconv import number_text, quoted
@@ -137,7 +137,7 @@ def _is_checked(name: str) -> bool:
     """Whether texts of a format are checked."""
     if not name:
         return False
-    from olmc.golang.formats import supports  # few fields have a format, and imports take their time
+    from olmc.kube.formats import supports  # few fields have a format, and imports take their time
 
     return supports(name)
 
@@ -180,7 +180,7 @@ def _text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
 
 
 def _format_of_text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
-    from olmc.golang.formats import conforms
+    from olmc.kube.formats import conforms
 
     name = _format(schema, at)
     if conforms(name, value):

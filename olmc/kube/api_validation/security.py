@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.golang import is_dns1123_subdomain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct, between, integer, typed
-from olmc.kube.api_validation.names import MAX_ID, descending_path_problems, size
+from olmc.kube.api_validation.metadata import MAX_ID, descending_path_problems, size
+from olmc.kube.names import is_dns1123_subdomain
 from olmc.model.coerce import text
 from olmc.strconv import quoted
 

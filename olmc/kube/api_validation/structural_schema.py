@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.golang import regexp
+from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, Path
 from olmc.model.coerce import mapping, mappings, text
 

@@ -6,11 +6,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from olmc.gojson.quantity import thousandths
-from olmc.golang import is_dns1123_label, is_dns1123_subdomain
 from olmc.kube.api_validation.field import FieldError, JsonText, Struct, between, typed
-from olmc.kube.api_validation.metadata import annotation_errors, label_errors, selector_errors
-from olmc.kube.api_validation.names import backstep_problems, descending_path_problems, size
+from olmc.kube.api_validation.metadata import (
+    annotation_errors,
+    backstep_problems,
+    descending_path_problems,
+    label_errors,
+    selector_errors,
+    size,
+)
 from olmc.kube.api_validation.projections import downward_file_errors, item_errors, mode_errors, projection_errors
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 
 _Check = Callable[[Struct], Iterator[FieldError]]
 

@@ -13,10 +13,9 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.golang import is_dns1035_label, is_dns1123_subdomain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
-from olmc.kube.api_validation.metadata import selector_errors
-from olmc.kube.api_validation.names import port_number_problems
+from olmc.kube.api_validation.metadata import port_number_problems, selector_errors
+from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
 from olmc.model.coerce import text
 
 REVIEW_VERSIONS = ("v1", "v1beta1")

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.golang import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
 from olmc.kube.api_validation.containers import (
     DEFAULT_GRACE,
     Surrounding,
@@ -23,8 +22,16 @@ from olmc.kube.api_validation.containers import (
     init_containers_errors,
 )
 from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct, integer, typed
-from olmc.kube.api_validation.metadata import annotation_errors, label_errors, metadata_errors, selector_errors
-from olmc.kube.api_validation.names import MAX_INT32, ip_problems, percent_problems, search_domain_errors
+from olmc.kube.api_validation.metadata import (
+    MAX_INT32,
+    annotation_errors,
+    ip_problems,
+    label_errors,
+    metadata_errors,
+    percent_problems,
+    search_domain_errors,
+    selector_errors,
+)
 from olmc.kube.api_validation.scheduling import (
     affinity_errors,
     overhead_errors,
@@ -40,6 +47,7 @@ from olmc.kube.api_validation.security import (
     profile_annotation_errors,
 )
 from olmc.kube.api_validation.volumes import volume_errors
+from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
 from olmc.kube.selectors import is_empty, matches
 from olmc.model.coerce import mapping, text
 

@@ -11,10 +11,10 @@ import pytest
 from patching import patched, values_of
 
 from olmc.api import load
-from olmc.check.validators.settings import Categories, Platform, Settings
+from olmc.check.validators.findings import Categories, Platform, Settings
 from olmc.check.validators.validate import validate
-from olmc.model.diagnostic import Diagnostic, Report
-from olmc.resolve.cel import CelError, compile_rule
+from olmc.model.diagnostics import Diagnostic, Report
+from olmc.resolver.cel import CelError, compile_rule
 from olmc.yaml import dump_one
 
 HERE = Path(__file__).parent

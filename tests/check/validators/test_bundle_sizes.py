@@ -13,7 +13,7 @@ from bundle_workshop import findings, patched_bundle, settings_of
 from olmc.check.validators.bundles import readable, size_findings
 from olmc.check.validators.folders import BundleFolder, Sizes, read_folder
 from olmc.load.files import scan
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 
 
 def told(whole: int, compressed: int) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from bundle_workshop import GOOD, HERE, cases, findings, patched_bundle, place, settings_of
 
-from olmc.check.validators.settings import OPTIONAL
-from olmc.rules import validation as rules
-from olmc.rules.rule import Rule
+from olmc.check.validators.findings import OPTIONAL
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import validation as rules
 
 RULES = {value.code: value for value in vars(rules).values() if isinstance(value, Rule)}
 

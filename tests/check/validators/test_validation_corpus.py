@@ -7,9 +7,9 @@ from pathlib import Path
 from bundle_workshop import settings_of
 
 from olmc.api import load
-from olmc.check.validators.settings import OPTIONAL
+from olmc.check.validators.findings import OPTIONAL
 from olmc.check.validators.validate import validate
-from olmc.model.diagnostic import Report, Severity
+from olmc.model.diagnostics import Report, Severity
 
 SAMPLE = 60
 

@@ -15,16 +15,14 @@ from hypothesis import strategies as st
 
 from olmc.api import load
 from olmc.check.validators.examples import invalid_offset
-from olmc.check.validators.findings import result_text
+from olmc.check.validators.findings import OPTIONAL, SUITES, Categories, Settings, chosen, result_text
 from olmc.check.validators.folders import read_folder
 from olmc.check.validators.objects import csv_findings
 from olmc.check.validators.operatorhub import link_problem, mail_problem
-from olmc.check.validators.settings import OPTIONAL, SUITES, Categories, Settings, chosen
 from olmc.check.validators.validate import OPTIONAL_VALIDATORS, subject_findings, subject_of, validate
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT, metadata_errors
 from olmc.load.files import scan
-from olmc.model.diagnostic import Report
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Source
 from olmc.model.workspace import Manifest
 
 

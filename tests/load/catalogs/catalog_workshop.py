@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.rendering import LooseBundle
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.rendering import LooseBundle
 from olmc.model.catalog import Catalog
-from olmc.model.diagnostic import Diagnostic, Report
+from olmc.model.diagnostics import Diagnostic, Report
 from olmc.yaml import read
 
 DATA = Path(__file__).parent / "data"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from catalog_workshop import bundle
 
-from olmc.load.catalogs.bundle_lists import catalog_from_bundles
-from olmc.load.catalogs.rendering import LooseBundle
+from olmc.catalogs.bundle_lists import catalog_from_bundles
+from olmc.catalogs.rendering import LooseBundle
 from olmc.model.catalog import Catalog, Channel
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.model.options import Indexing
 
 

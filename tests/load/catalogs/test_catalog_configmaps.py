@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from catalog_workshop import value
 
-from olmc.load.catalogs.configmaps import catalog_from_configmap
-from olmc.load.catalogs.content import inline_objects
-from olmc.load.catalogs.served import served_candidates
+from olmc.catalogs.configmaps import catalog_from_configmap
+from olmc.catalogs.content import inline_objects, served_candidates
 from olmc.model.catalog import Catalog
-from olmc.model.diagnostic import Report, Severity
-from olmc.model.location import Source
+from olmc.model.diagnostics import Report, Severity, Source
 from olmc.model.objects import CatalogKey
 
 CRDS = """\

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.served import served_candidates
-from olmc.model.diagnostic import Report
+from olmc.catalogs.content import served_candidates
+from olmc.catalogs.loading import load_catalog
+from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.yaml import c_reader_active
 

@@ -6,9 +6,9 @@ from textwrap import dedent
 
 from catalog_workshop import loaded, place
 
-from olmc.load.catalogs.loading import looks_like_catalog
-from olmc.load.catalogs.troubles import location_of
-from olmc.model.diagnostic import Severity
+from olmc.catalogs.catalog_errors import location_of
+from olmc.catalogs.loading import looks_like_catalog
+from olmc.model.diagnostics import Severity
 
 PACKAGE = """\
 schema: olm.package

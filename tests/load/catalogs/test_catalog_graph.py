@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.load.catalogs.graph import graph_problem, heads
+from olmc.catalogs.model_checks import graph_problem, heads
 from olmc.model.catalog import ChannelEntry
 
 

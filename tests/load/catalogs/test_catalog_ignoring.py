@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.load.catalogs.ignoring import kept_files
+from olmc.catalogs.fbc import kept_files
 
 FILES = ["a.md", "a.yaml", "b/a.md", "b/c/a.yaml", "b/c/d.yaml", "docs/x.yaml", "src/docs/x.yaml"]
 

@@ -8,10 +8,9 @@ from textwrap import dedent
 import pytest
 from catalog_workshop import loaded, place
 
-from olmc.load.catalogs.content import inline_objects
-from olmc.load.catalogs.served import served_candidates
+from olmc.catalogs.content import inline_objects, served_candidates
 from olmc.model.catalog import Catalog, Channel
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 
 PACKAGE = """\

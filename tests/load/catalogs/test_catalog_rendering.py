@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from catalog_workshop import bundle, crd
 
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.rendering import LooseBundle, bundle_properties, related_images
-from olmc.load.catalogs.served import served_properties
-from olmc.model.diagnostic import Report
+from olmc.catalogs.content import served_properties
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.rendering import LooseBundle, bundle_properties, related_images
+from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
 GROUP = "things.example.com"

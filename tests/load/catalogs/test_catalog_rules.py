@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from olmc.rules import catalogs
-from olmc.rules.rule import Rule
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import catalogs
 
 RULES = [each for each in vars(catalogs).values() if isinstance(each, Rule)]
 

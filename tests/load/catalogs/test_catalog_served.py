@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 from catalog_workshop import loaded
 
-from olmc.load.catalogs.content import has_inline_content
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.properties import properties_text
-from olmc.load.catalogs.served import served_candidates, served_properties
-from olmc.model.catalog import Catalog, CatalogBundle, Property
-from olmc.model.diagnostic import Report
+from olmc.catalogs.content import has_inline_content, served_candidates, served_properties
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.properties import properties_text
+from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Property
+from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
-from olmc.model.resolution import Candidate
 
 KEY = CatalogKey("cat", "olm")
 

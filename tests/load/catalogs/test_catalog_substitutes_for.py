@@ -10,12 +10,12 @@ from catalog_workshop import ROOT, bundle, cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.load.catalogs.bundle_lists import catalog_from_bundles
-from olmc.load.catalogs.csv_edges import edges_of
-from olmc.load.catalogs.loading import load_catalog
-from olmc.load.catalogs.rendering import LooseBundle
+from olmc.catalogs.bundle_lists import catalog_from_bundles
+from olmc.catalogs.csv_graphs import edges_of
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.rendering import LooseBundle
 from olmc.model.catalog import Catalog
-from olmc.model.diagnostic import Report
+from olmc.model.diagnostics import Report
 from olmc.model.options import Indexing
 from olmc.yaml import dump_one
 

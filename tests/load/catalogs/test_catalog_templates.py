@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from catalog_workshop import bundle, cases, loaded, place
 
-from olmc.load.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import LooseBundle
 from olmc.model.catalog import Channel
 
 

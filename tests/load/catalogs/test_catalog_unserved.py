@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from catalog_workshop import cases, loaded, place
 
-from olmc.model.diagnostic import Severity
+from olmc.model.diagnostics import Severity
 
 
 @pytest.mark.parametrize("case", cases("fbc.yaml"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from olmc.catalogs.properties import decode_value, field_texts
 from olmc.gojson import DecodeError, match_keys
-from olmc.load.catalogs.properties import decode_value, field_texts
 
 PACKAGE, CHANNEL, METADATA = "olm.package", "olm.channel", "olm.csv.metadata"
 

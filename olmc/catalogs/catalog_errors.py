@@ -1,0 +1,64 @@
+"""What is wrong with a catalog: found all at once, told with places, the first one in OLM's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from olmc.diagnostics.rule import Rule
+from olmc.gojson import DecodeError, decode_failure
+from olmc.model.catalog import Catalog
+from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity, Source
+from olmc.yaml import locate
+
+Keys = tuple[str | int, ...]
+
+
+class Trouble(NamedTuple):
+    """One thing wrong: the rule broken, where, and the values that fill the rule's message."""
+
+    rule: Rule
+    place: Place | None
+    values: Mapping[str, object] = MappingProxyType({})
+
+    @property
+    def stops(self) -> bool:
+        """Whether it keeps the catalog from being served."""
+        return self.rule.severity >= Severity.FAILURE
+
+    @property
+    def text(self) -> str:
+        """The message, which for what stops OLM is OLM's text."""
+        return self.rule.message.format(**self.values)
+
+    @property
+    def cause(self) -> DecodeFailure | None:
+        """What does not fit the type that it has in Go, if that is the trouble."""
+        found = self.values.get("cause")
+        return decode_failure(found) if isinstance(found, DecodeError) else None
+
+
+def below(place: Place | None, *keys: str | int) -> Place | None:
+    """The place to which `keys` lead from `place`, None for none."""
+    return Place(place.source, (*place.keys, *keys)) if place is not None else None
+
+
+def location_of(place: Place | None) -> Location | None:
+    """The line and column of a place."""
+    if place is None:
+        return None
+    source = place.source
+    return locate(Source(source.path, source.text, source.document), (*source.prefix, *place.keys))
+
+
+def tell(troubles: Iterable[Trouble], report: Report) -> None:
+    """Report the troubles where they stand."""
+    for trouble in troubles:
+        found = trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values)
+        report.add(found.caused_by(trouble.cause))
+
+
+def unavailable(problem: str, place: Place | None = None) -> Catalog:
+    """The catalog that can't be served because of `problem`."""
+    return Catalog({}, problem, place)

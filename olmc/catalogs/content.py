@@ -1,0 +1,202 @@
+"""What is inside of a catalog's bundles: their objects, and the CSV for PackageManifests (R-CAT-122, R-CAT-123)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.catalogs import properties as props
+from olmc.catalogs.apis import required_apis
+from olmc.catalogs.catalog_errors import Trouble, below, tell
+from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
+from olmc.diagnostics.rules import catalogs as rules
+from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
+from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property
+from olmc.model.diagnostics import Location, Place, Report, Severity
+from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.strconv import quoted
+from olmc.yaml import locate, read
+
+# The fields of olm.csv.metadata and where they stand in a CSV's spec.
+_METADATA_FIELDS = {
+    "apiServiceDefinitions": "apiservicedefinitions",
+    "crdDescriptions": "customresourcedefinitions",
+    "description": "description",
+    "displayName": "displayName",
+    "installModes": "installModes",
+    "keywords": "keywords",
+    "links": "links",
+    "maintainers": "maintainers",
+    "maturity": "maturity",
+    "minKubeVersion": "minKubeVersion",
+    "nativeAPIs": "nativeAPIs",
+    "provider": "provider",
+}
+_METADATA_NAMES = frozenset({*_METADATA_FIELDS, "annotations", "labels"})
+
+
+def has_inline_content(bundle: CatalogBundle) -> bool:
+    """Whether a bundle brings its objects along."""
+    return bool(bundle.objects) or any(each.type == BUNDLE_OBJECT for each in bundle.properties)
+
+
+def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObject, ...]:
+    """The objects inside of a bundle, () when it has none; those that can't be decoded are reported and left out."""
+    if bundle.objects:
+        return bundle.objects
+    found: list[KubernetesObject] = []
+    for index, value in _encoded(bundle):
+        try:
+            found.append(_decode(value, index))
+        except ValueError as error:
+            tell([_bad_object(bundle, index, str(error))], report)
+    return tuple(found)
+
+
+def check_content(catalog: Catalog, report: Report) -> None:
+    """Decode every inline object of a catalog and look for the CSV of each bundle, as OLM does when it loads one, and
+    report what can't be decoded or told."""
+    for package in catalog.packages.values():
+        for bundle in package.bundles.values():
+            csv_of(package, bundle, report)
+
+
+def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
+    return ((index, each.value) for index, each in enumerate(bundle.properties) if each.type == BUNDLE_OBJECT)
+
+
+def _decode(value: Any, index: int) -> KubernetesObject:
+    """The object in the value of an `olm.bundle.object`; ValueError with OLM's text when there is none."""
+    data = decode("property.BundleObject", value)["data"]
+    try:
+        octets = b64decode(canonical_base64(data))
+    except ValueError as error:
+        raise ValueError(f"parse property at index {index} as bundle object: {error}") from None
+    found = Report()
+    documents = read("", octets.decode("utf-8", "replace"), found)
+    decoded = documents[0].value if documents else None
+    problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
+    if not problem and isinstance(decoded, dict):
+        return decoded
+    cause = problem or mismatch_text(decoded, "map[string]interface {}")
+    raise ValueError(f"convert bundle object property at index {index} to JSON: {cause}")
+
+
+def _bad_object(bundle: CatalogBundle, index: int, problem: str) -> Trouble:
+    place = below(bundle.location, "properties", index, "value")
+    values = {"package": quoted(bundle.package), "bundle": quoted(bundle.name), "cause": problem}
+    return Trouble(rules.BAD_OBJECT, place, values)
+
+
+def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> KubernetesObject | None:
+    """The CSV that a catalog shows of a bundle: the inline one, or one made of `olm.csv.metadata` (R-CAT-123).
+
+    The latter is good for PackageManifests, not for installing. None when the catalog holds neither.
+    """
+    for obj in inline_objects(bundle, report):
+        if obj.get("kind") == "ClusterServiceVersion":
+            return obj
+    found = [(index, each.value) for index, each in enumerate(bundle.properties) if each.type == CSV_METADATA]
+    if len(found) > 1:
+        place = below(bundle.location, "properties", found[1][0])
+        tell([Trouble(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
+        return None
+    return _made_csv(package, bundle, match_keys(found[0][1] or {}, _METADATA_NAMES)) if found else None
+
+
+def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:
+    metadata: dict[str, Any] = {"name": bundle.name}
+    metadata.update({key: fields[key] for key in ("annotations", "labels") if fields.get(key)})
+    spec: dict[str, Any] = {
+        target: fields[name] for name, target in _METADATA_FIELDS.items() if fields.get(name) is not None
+    }
+    if not spec.get("description"):
+        spec["description"] = package.description
+    spec["version"] = bundle.version
+    if package.icon:
+        spec["icon"] = [dict(package.icon)]
+    spec["relatedImages"] = [{"name": "", "image": image} for image in bundle.related_images]
+    spec["install"] = {"strategy": "deployment", "spec": {}}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def served_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
+    """The properties that the registry shows: all but those that carry content (R-CAT-129)."""
+    return tuple([each for each in bundle.properties if each.type not in props.CONTENT])
+
+
+def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...]:
+    """The entries of a catalog by package, channel name and place in the channel (R-CAT-303).
+
+    An entry whose bundle the catalog doesn't have is not served (R-CAT-143). The location is that of the document
+    that holds the entry: a line each would cost more than all the rest.
+    """
+    found: list[Candidate] = []
+    places: dict[int, Location] = {}
+    for _, package in sorted(catalog.packages.items()):
+        effective = {name: _effective(bundle) for name, bundle in package.bundles.items()}
+        for _, channel in sorted(package.channels.items()):
+            is_default = channel.name == package.default_channel
+            for entry in channel.entries:
+                bundle = package.bundles.get(entry.name)
+                if bundle is None:
+                    continue
+                found.append(
+                    Candidate(
+                        entry.name,
+                        package.name,
+                        channel.name,
+                        key,
+                        bundle.version,
+                        effective[entry.name],
+                        is_default,
+                        entry.replaces,
+                        entry.skips,
+                        entry.skip_range,
+                        bundle.image,
+                        _document(entry.location or bundle.location, places),
+                        bundle=bundle.location,
+                    )
+                )
+    return tuple(found)
+
+
+def _document(place: Place | None, known: dict[int, Location]) -> Location | None:
+    """The place of a whole document; `known` holds those found already."""
+    if place is None:
+        return None
+    found = known.get(id(place.source))
+    if found is None:
+        found = known[id(place.source)] = locate(place.source, ())
+    return found
+
+
+def _effective(bundle: CatalogBundle) -> tuple[Property, ...]:
+    """The properties that count in resolution: those served and the requirements derived from them once more."""
+    served = served_properties(bundle)
+    derived = [_again(each) for each in served if each.type in (props.GVK_REQUIRED, props.PACKAGE_REQUIRED)]
+    if not derived and bundle.objects:
+        # Not from a file-based catalog: there the required APIs of the CSV are served beside the properties.
+        apis = sorted(required_apis(bundle.objects), key=lambda api: (api.group, api.version, api.kind))
+        derived = [_gvk_required(api.group, api.version, api.kind) for api in apis]
+    package: tuple[Property, ...] = ()
+    if all(each.type != props.PACKAGE for each in served):
+        package = (Property(props.PACKAGE, {"packageName": bundle.package, "version": bundle.version}),)
+    return (*served, *derived, *package)
+
+
+def _again(each: Property) -> Property:
+    if each.type == props.GVK_REQUIRED:
+        return _gvk_required(*props.field_texts(each.type, each.value, "group", "version", "kind"))
+    name, versions = props.field_texts(each.type, each.value, "packageName", "versionRange")
+    return Property(props.PACKAGE_REQUIRED, {"packageName": name, "versionRange": versions})
+
+
+def _gvk_required(group: str, version: str, kind: str) -> Property:
+    return Property(props.GVK_REQUIRED, {"group": group, "version": version, "kind": kind})

@@ -1,0 +1,260 @@
+"""Blobs become packages, with the checks that OLM makes on the way (R-CAT-124).
+
+OLM stops at the first error. All of them are found here, in OLM's order, so that the first one is OLM's; what only
+follows from an error already found is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from olmc.catalogs import properties as props
+from olmc.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
+from olmc.catalogs.catalog_errors import Keys, Trouble
+from olmc.catalogs.properties import pull_spec_problem
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import catalogs as rules
+from olmc.gojson import DecodeError
+from olmc.kube.names import is_dns1123_label
+from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package, Property
+from olmc.model.diagnostics import Place, Source
+from olmc.semver import parse_release, parse_strict
+from olmc.strconv import quoted
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A package while its parts are put together."""
+
+    blob: PackageBlob
+    channels: dict[str, Channel] = field(default_factory=dict)
+    bundles: dict[str, CatalogBundle] = field(default_factory=dict)
+    deprecations: DeprecationsBlob | None = None
+    entries: set[str] = field(default_factory=set)
+
+
+def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[Trouble]]:
+    """The packages that the blobs describe, and what OLM refuses about them, in the order in which it looks."""
+    drafts: dict[str, _Draft] = {}
+    troubles = list(_add_packages(blobs, drafts))
+    for channel in blobs.channels:
+        troubles += _add_channel(channel, drafts)
+    for bundle in blobs.bundles:
+        troubles += _add_bundle(bundle, drafts)
+    for name, draft in sorted(drafts.items()):
+        troubles += _missing_bundles(name, draft)
+    for index, deprecations in enumerate(blobs.deprecations):
+        troubles += _add_deprecations(index, deprecations, drafts)
+    return {name: _package(draft) for name, draft in drafts.items()}, troubles
+
+
+def _trouble(rule: Rule, source: Source, *keys: str | int, **values: object) -> Trouble:
+    return Trouble(rule, Place(source, keys), values)
+
+
+def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[Trouble]:
+    for blob in blobs.packages:
+        if not blob.name:
+            yield _trouble(rules.PACKAGE_WITHOUT_NAME, blob.source)
+            continue
+        if blob.name in drafts:
+            yield _trouble(rules.SAME_PACKAGE, blob.source, "name", package=quoted(blob.name))
+            continue
+        drafts[blob.name] = _Draft(blob)
+        problems = is_dns1123_label(blob.name)
+        if problems:
+            cause = " ".join(problems)
+            yield _trouble(rules.BAD_PACKAGE_NAME, blob.source, "name", package=quoted(blob.name), cause=cause)
+
+
+def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+    draft = drafts.get(blob.package)
+    names = {"package": quoted(blob.package), "channel": quoted(blob.name)}
+    if draft is None:
+        yield _trouble(rules.CHANNEL_OF_UNKNOWN_PACKAGE, blob.source, "package", **names)
+        return
+    if not blob.name:
+        yield _trouble(rules.CHANNEL_WITHOUT_NAME, blob.source, **names)
+        return
+    if blob.name in draft.channels:
+        yield _trouble(rules.SAME_CHANNEL, blob.source, "name", **names)
+        return
+    found = {entry.name for entry in blob.entries}
+    if len(found) < len(blob.entries):
+        seen: set[str] = set()
+        for index, entry in enumerate(blob.entries):
+            if entry.name in seen:
+                yield _trouble(rules.SAME_ENTRY, blob.source, "entries", index, **names, entry=quoted(entry.name))
+            seen.add(entry.name)
+    draft.entries |= found
+    draft.channels[blob.name] = Channel(blob.name, blob.package, blob.entries, Place(blob.source))
+
+
+def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+    if not blob.package:
+        yield _trouble(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
+        return
+    draft = drafts.get(blob.package)
+    if draft is None:
+        yield _trouble(rules.BUNDLE_OF_UNKNOWN_PACKAGE, blob.source, "package", **_names(blob))
+        return
+    if blob.name in draft.bundles:
+        yield _trouble(rules.SAME_BUNDLE, blob.source, "name", **_names(blob))
+        return
+    found: list[tuple[int, str, str, str]] = []
+    yield from _property_troubles(blob, found)
+    yield from _image_troubles(blob)
+    version = found[0][2] if found else ""
+    if found:
+        yield from _version_troubles(blob, *found[0])
+    if blob.name not in draft.entries:
+        yield _trouble(rules.BUNDLE_IN_NO_CHANNEL, blob.source, "name", **_names(blob))
+    draft.bundles[blob.name] = CatalogBundle(
+        blob.name,
+        blob.package,
+        blob.image,
+        version,
+        tuple([_property(kind, value) for kind, value in blob.properties if value is not ABSENT]),
+        blob.objects,
+        blob.related_images,
+        Place(blob.source),
+    )
+
+
+def _names(blob: BundleBlob) -> dict[str, object]:
+    return {"package": quoted(blob.package), "bundle": quoted(blob.name)}
+
+
+def _property(kind: str, value: object) -> Property:
+    # The content of a bundle is never shown again as JSON, so the order of its keys says nothing.
+    return Property(kind, value if kind in props.CONTENT else props.canonical(value))
+
+
+def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]]) -> Iterator[Trouble]:
+    """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
+    apis: set[tuple[str, ...]] = set()
+    for index, (kind, value) in enumerate(blob.properties):
+        keys: Keys = ("properties", index)
+        if value is ABSENT:
+            cause = props.parse_problem(index, kind, "unexpected end of JSON input")
+            yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
+            continue
+        try:
+            fields = props.decode_value(kind, value)
+        except DecodeError as error:
+            keys, cause = (*keys, "value", *error.path), props.parse_problem(index, kind, error)
+            yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
+            continue
+        if kind == props.GVK:
+            api = (fields["group"], fields["version"], fields["kind"])
+            if api in apis:
+                written = "{}/{}, Kind={}".format(*api)
+                yield _trouble(rules.SAME_GVK, blob.source, "properties", index, **_names(blob), api=written)
+            apis.add(api)
+        elif kind == props.PACKAGE:
+            found.append((index, fields["packageName"], fields["version"], fields["release"]))
+    if len(found) != 1:
+        index = found[1][0] if found else 0
+        keys = ("properties", index) if found else ()
+        yield _trouble(rules.PACKAGE_PROPERTIES, blob.source, *keys, **_names(blob), count=len(found))
+    elif found[0][1] != blob.package:
+        keys = ("properties", found[0][0], "value")
+        yield _trouble(rules.OTHER_PACKAGE, blob.source, *keys, **_names(blob), other=quoted(found[0][1]))
+
+
+def _image_troubles(blob: BundleBlob) -> Iterator[Trouble]:
+    for index, image in enumerate((blob.image, *blob.related_images), start=-1):
+        problem = pull_spec_problem(image) if image else ""
+        if problem:
+            where = "image" if index < 0 else f"relatedImages[{index}].image"
+            keys: Keys = ("image",) if index < 0 else ("relatedImages", index, "image")
+            values = {**_names(blob), "where": where, "image": quoted(image), "cause": problem}
+            yield _trouble(rules.BAD_PULL_SPEC, blob.source, *keys, **values)
+
+
+def _version_troubles(blob: BundleBlob, index: int, _: str, version: str, release: str) -> Iterator[Trouble]:
+    keys: Keys = ("properties", index, "value")
+    try:
+        parse_strict(version)
+    except ValueError as error:
+        values = {**_names(blob), "version": quoted(version), "cause": error}
+        yield _trouble(rules.BAD_VERSION, blob.source, *keys, "version", **values)
+    try:
+        parse_release(release)
+    except ValueError as error:
+        values = {**_names(blob), "release": quoted(release), "cause": error}
+        yield _trouble(rules.BAD_RELEASE, blob.source, *keys, "release", **values)
+
+
+def _missing_bundles(name: str, draft: _Draft) -> Iterator[Trouble]:
+    """Entries of any channel without a bundle (D6)."""
+    missing = sorted(draft.entries - draft.bundles.keys())
+    if missing:
+        entries = (entry for channel in draft.channels.values() for entry in channel.entries)
+        place = next(entry.location for entry in entries if entry.name == missing[0])
+        values = {"package": quoted(name), "entries": " ".join(missing)}
+        yield Trouble(rules.ENTRIES_WITHOUT_BUNDLE, place, values)
+
+
+def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+    if not blob.package:
+        yield _trouble(rules.DEPRECATION_WITHOUT_PACKAGE, blob.source, index=index)
+        return
+    package = quoted(blob.package)
+    draft = drafts.get(blob.package)
+    if draft is None:
+        yield _trouble(rules.DEPRECATION_OF_UNKNOWN_PACKAGE, blob.source, "package", package=package)
+        return
+    if draft.deprecations is not None:
+        yield _trouble(rules.SECOND_DEPRECATIONS, blob.source, package=package)
+        return
+    draft.deprecations = blob
+    seen: set[tuple[str, str]] = set()
+    for number, entry in enumerate(blob.entries):
+        values = {"package": package, "index": number, "name": quoted(entry.name), "reference": _reference(entry)}
+        rule = _deprecation_rule(entry, draft, seen)
+        if rule is not None:
+            yield _trouble(rule, blob.source, "entries", number, **values)
+        seen.add((entry.schema, entry.name))
+
+
+def _deprecation_rule(entry: Deprecation, draft: _Draft, seen: set[tuple[str, str]]) -> Rule | None:
+    """The rule that an entry of `olm.deprecations` breaks."""
+    if not entry.schema:
+        return rules.DEPRECATION_WITHOUT_SCHEMA
+    if (entry.schema, entry.name) in seen:
+        return rules.SAME_DEPRECATION
+    match entry.schema:
+        case "olm.bundle":
+            return None if entry.name in draft.bundles else rules.DEPRECATED_BUNDLE_UNKNOWN
+        case "olm.channel":
+            known = draft.channels.keys() | {draft.blob.default_channel}
+            return None if entry.name in known else rules.DEPRECATED_CHANNEL_UNKNOWN
+        case "olm.package":
+            return rules.DEPRECATED_PACKAGE_NAMED if entry.name else None
+        case _:
+            return rules.DEPRECATED_SCHEMA_UNKNOWN
+
+
+def _reference(entry: Deprecation) -> str:
+    return f"declcfg.PackageScopedReference{{Schema:{quoted(entry.schema)}, Name:{quoted(entry.name)}}}"
+
+
+def _package(draft: _Draft) -> Package:
+    blob = draft.blob
+    channels = dict(draft.channels)
+    if blob.default_channel and blob.default_channel not in channels:
+        # OLM adds it, to complain later that it is empty.
+        place = Place(blob.source, ("defaultChannel",))
+        channels[blob.default_channel] = Channel(blob.default_channel, blob.name, (), place)
+    return Package(
+        blob.name,
+        blob.default_channel,
+        channels,
+        draft.bundles,
+        draft.deprecations.entries if draft.deprecations else (),
+        blob.description,
+        blob.icon,
+        Place(blob.source),
+    )

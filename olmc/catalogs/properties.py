@@ -1,0 +1,140 @@
+"""The grammar of image pull specs, as the registry checks it before it serves a catalog (R-CAT-124)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from olmc.gojson import decode, encode_plain
+from olmc.model.catalog import Property
+from olmc.strconv import quoted
+
+DEFAULT_DOMAIN = "docker.io"
+_LEGACY_DOMAIN = "index.docker.io"
+_PATH_LIMIT = 255
+
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_TAG = r"[\w][\w.-]{0,127}"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = re.compile(
+    rf"(?:{_DOMAIN}/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*)(?::{_TAG})?(?:@(?P<digest>{_DIGEST}))?", re.ASCII
+)
+_IDENTIFIER = re.compile(r"[a-f0-9]{64}")
+_ANY_DIGEST = re.compile(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
+_DIGEST_SIZES = {"sha256": 64, "sha384": 96, "sha512": 128}
+
+
+def pull_spec_problem(spec: str) -> str:
+    """Why `spec` names no image, in the words of Go's docker reference package; "" when it does."""
+    if _IDENTIFIER.fullmatch(spec):
+        return f"invalid repository name ({spec}), cannot specify 64-byte hexadecimal strings"
+    domain, rest = split_domain(spec)
+    name = rest.partition(":")[0]
+    if name.lower() != name:
+        return f"invalid reference format: repository name ({name}) must be lowercase"
+    whole = f"{domain}/{rest}"
+    match = _REFERENCE.fullmatch(whole)
+    if match is None:
+        if _REFERENCE.fullmatch(whole.lower()):
+            return "repository name must be lowercase"
+        return "invalid reference format"
+    if len(match["path"]) > _PATH_LIMIT:
+        return f"repository name must not be more than {_PATH_LIMIT} characters"
+    return _digest_problem(match["digest"]) if match["digest"] else ""
+
+
+def split_domain(spec: str) -> tuple[str, str]:
+    """The registry and the rest, with what Docker leaves out filled in."""
+    first, slash, rest = spec.partition("/")
+    is_domain = slash and (first == "localhost" or "." in first or ":" in first or first.lower() != first)
+    domain, rest = (first, rest) if is_domain else (DEFAULT_DOMAIN, spec)
+    if domain == _LEGACY_DOMAIN:
+        domain = DEFAULT_DOMAIN
+    if domain == DEFAULT_DOMAIN and "/" not in rest:
+        rest = f"library/{rest}"
+    return domain, rest
+
+
+def _digest_problem(digest: str) -> str:
+    algorithm, _, value = digest.partition(":")
+    size = _DIGEST_SIZES.get(algorithm)
+    if size is None:
+        return "unsupported digest algorithm" if _ANY_DIGEST.fullmatch(digest) else "invalid checksum digest format"
+    if len(value) != size:
+        return "invalid checksum digest length"
+    return "" if re.fullmatch("[a-f0-9]+", value) else "invalid checksum digest format"
+
+
+PACKAGE = "olm.package"
+PACKAGE_REQUIRED = "olm.package.required"
+GVK = "olm.gvk"
+GVK_REQUIRED = "olm.gvk.required"
+BUNDLE_OBJECT = "olm.bundle.object"
+CSV_METADATA = "olm.csv.metadata"
+LABEL = "olm.label"
+CONTENT = frozenset({BUNDLE_OBJECT, CSV_METADATA})
+"""The types that carry a bundle's content and are never shown to the resolver (R-CAT-129)."""
+
+_GO_TYPES: Mapping[str, str] = {
+    PACKAGE: "property.Package",
+    PACKAGE_REQUIRED: "property.PackageRequired",
+    GVK: "property.GVK",
+    GVK_REQUIRED: "property.GVKRequired",
+    # Whether the data are base 64 is seen when they are decoded, which costs more than the rest of a catalog.
+    BUNDLE_OBJECT: "property.BundleObject",
+    CSV_METADATA: "property.CSVMetadata",
+    "olm.channel": "property.Channel",
+}
+LIST = "[]property.Property"
+"""The Go type of a list of properties, by its name in the tables."""
+
+
+def decode_value(kind: str, value: Any) -> dict[str, Any]:
+    """The fields in the value of a property of type `kind`, none if that is not known here. Raises DecodeError."""
+    return decode(_GO_TYPES[kind], value) if kind in _GO_TYPES else {}
+
+
+def parse_problem(index: int, kind: str, cause: object) -> str:
+    """OLM's text for a property that can't be read (R-CAT-125)."""
+    return f"parse property[{index}] of type {quoted(kind)}: {cause}"
+
+
+def field_texts(kind: str, value: Any, *names: str) -> tuple[str, ...]:
+    """The texts of `names` in a sound value of the known type `kind`, "" for what is not there."""
+    fields = decode_value(kind, value)
+    return tuple([fields[name] for name in names])
+
+
+def canonical(value: Any) -> Any:
+    """A JSON value as a catalog serves it: keys sorted at every depth, whatever the file had (R-CAT-301)."""
+    if value.__class__ is dict:
+        return {key: canonical(value[key]) for key in sorted(value)}
+    if value.__class__ is list:
+        return [canonical(item) for item in value]
+    return value
+
+
+def raw(value: Any) -> str:
+    """A property's value as compact JSON without HTML escaping (R-CAT-301)."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def properties_text(properties: Iterable[Property]) -> str:
+    """The text of the annotation `operatorframework.io/properties`: compact JSON, `{}` for none (R-CAT-621)."""
+    items = [f'{{"type":{_go_json(each.type)},"value":{_in_given_order(each.value)}}}' for each in properties]
+    return '{"properties":[' + ",".join(items) + "]}" if items else "{}"
+
+
+def _in_given_order(value: Any) -> str:
+    """Go's JSON of a value whose uppermost keys keep their order; deeper ones are sorted in every catalog."""
+    if not isinstance(value, dict):
+        return _go_json(value)
+    return "{" + ",".join(f"{_go_json(key)}:{_go_json(item)}" for key, item in value.items()) + "}"
+
+
+def _go_json(value: Any) -> str:
+    return encode_plain(value).decode()

@@ -1,0 +1,240 @@
+"""`olmc get`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmc.cli.console import tell, writing
+from olmc.cli.options import (
+    GivenPath,
+    approve_option,
+    compile_options,
+    given_fields,
+    given_version,
+    kube_version_option,
+    olm_version_option,
+    output_option,
+    proposed_options,
+    with_proposed,
+)
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+
+
+@click.command()
+@click.argument("resource")
+@click.argument("name", default="")
+@click.option(
+    "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
+)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
+@output_option(
+    ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
+)
+@click.option(
+    "-C",
+    "--workspace",
+    type=GivenPath(path_type=Path),
+    default=Path(),
+    metavar="DIR",
+    help="The workspace; the current directory by default.",
+)
+@click.option("--icons", is_flag=True, help="Show the icons of packages.")
+@compile_options
+@click.pass_context
+def get(
+    ctx: click.Context, /, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
+    icons: bool, approve: tuple[str, ...], olm_version: str, **proposed: Any,
+) -> None:  # fmt: skip
+    """Show the operators or packages of a namespace.
+
+    That is which operators watch it, or which packages it can install.
+
+    RESOURCE is `installed` (the operators that are installed and configured to watch the namespace) or
+    `packagemanifests` (the packages of the catalogs). NAME shows one of them.
+
+    \b
+    Examples:
+      olmc get installed -n harbour                    the operators that watch a namespace
+      olmc get installed -A                            and those of all namespaces
+      olmc get installed beacon.v1.0.0 -n harbour -o yaml
+      olmc get packagemanifests -o wide -C fixtures/upgrade
+
+    Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage,
+    3 input that can't be compiled.
+    """
+    from olmc.proposed.installed.resources import RESOURCES, resource_called
+
+    found = resource_called(resource)
+    if found is None:
+        raise click.BadParameter(f"choose one of {', '.join(each.plural for each in RESOURCES)}", param_hint="RESOURCE")
+    if name and all_namespaces:
+        raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
+    from olmc.cli.common import compiled
+    from olmc.cli.console import tell
+    from olmc.model.diagnostics import Severity
+    from olmc.model.options import Options
+    from olmc.proposed.installed.view import Asked, answer, as_text, elsewhere, list_version, view_of, viewing
+
+    given, options = given_fields(ctx, proposed), Options(kube_version=proposed["kube_version"])
+    done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
+    view = view_of(settled, done.objects, done.workspace, viewing(workspace, options, given), icons=icons)
+    asked = Asked(found, None if all_namespaces else namespace, name)
+    got = answer(view, asked)
+    tell(got.findings)
+    click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
+    others = elsewhere(view, asked) if not got.items else ""
+    if others:
+        click.echo(f"olmc: there are some in {others}; choose with -n, or take all with -A", err=True)
+    missing = bool(name) and not got.items
+    ctx.exit(FINDINGS if done.findings or missing else DONE)
+
+
+@click.command()
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="The address to serve on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=5443,
+    show_default=True,
+    metavar="PORT",
+    help="The port; 0 takes any that is free.",
+)
+@click.option(
+    "--kubeconfig",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a kubeconfig for the server to FILE.",
+)
+@click.option(
+    "--tls-cert-file",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The certificate, as PEM; without it the server makes its own.",
+)
+@click.option(
+    "--tls-private-key-file",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The key of the certificate, as PEM.",
+)
+@click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
+@approve_option
+@click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
+@kube_version_option
+@olm_version_option
+@proposed_options
+@click.pass_context
+def serve(
+    ctx: click.Context,
+    /,
+    path: Path,
+    host: str,
+    port: int,
+    kubeconfig: Path | None,
+    tls_cert_file: Path | None,
+    tls_private_key_file: Path | None,
+    http: bool,
+    approve: tuple[str, ...],
+    print_csv: bool,
+    olm_version: str,
+    **proposed: Any,
+) -> None:
+    """Serve a workspace to kubectl, with watches.
+
+    An extension API server for packages.operators.coreos.com, with Installed and PackageManifests. It answers GET, LIST
+    and WATCH, refuses every write, and looks at the files of the workspace: what changes there is told to those who
+    watch. Needs pip install 'olmc[serve]'.
+
+    \b
+    Examples:
+      olmc serve --kubeconfig /tmp/olmc.yaml           this workspace
+      kubectl --kubeconfig /tmp/olmc.yaml get installed -A --watch
+      kubectl --kubeconfig /tmp/olmc.yaml get packagemanifests
+      olmc serve fixtures/installed --http --port 8001
+
+    Exit codes: 0 stopped by a signal, 2 wrong usage, 3 a workspace that can't be compiled, or an address, a certificate
+    or a kubeconfig that can't be used.
+    """
+    if (tls_cert_file is None) != (tls_private_key_file is None):
+        raise click.UsageError("--tls-cert-file and --tls-private-key-file go together.")
+    if http and tls_cert_file is not None:
+        raise click.UsageError("--http has no use for a certificate.")
+    if http and host not in ("127.0.0.1", "::1", "localhost"):
+        raise click.UsageError("--http is only for the local machine (--host 127.0.0.1).")
+    if print_csv:
+        from olmc.proposed.installed.resources import fragment
+        from olmc.yaml import dump_one
+
+        click.echo(dump_one(fragment()), nl=False)
+        return
+    from olmc.cli.common import Given, tell_idle
+    from olmc.cli.console import tell
+    from olmc.diagnostics.rules.proposed import NO_SERVER
+    from olmc.load.config import options_from, read_config
+    from olmc.model.diagnostics import Report
+    from olmc.model.options import Options
+
+    try:
+        from olmc.serve.server import Place, RefusedError, serve
+    except ModuleNotFoundError as error:
+        tell([NO_SERVER.finding(None, cause=error)])
+        ctx.exit(BAD_INPUT)
+    place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    given = given_version(ctx) | given_fields(ctx, proposed)
+    tell_idle(ctx, [Given(options_from(read_config(path, Report()), options, given))])
+    try:
+        serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given)
+    except RefusedError as error:
+        tell(error.diagnostics)
+        ctx.exit(BAD_INPUT)
+
+
+@click.command()
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1"]), help="What to migrate to.")
+@click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
+@click.pass_context
+def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
+    """Change a workspace so that it fits the proposed APIs.
+
+    descoped: operators that can watch all namespaces get an OperatorGroup for all of them, and several instances of one
+    version become one. v2alpha1: Subscriptions become Operators, and OperatorGroups that nobody needs any more go.
+    Comments are kept. What needs a decision is left alone and named.
+
+    \b
+    Examples:
+      olmc migrate --to descoped --dry-run              what would change, as a patch
+      olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
+      olmc migrate fleet --to v2alpha1                  change the files
+
+    Exit codes: 0 done, 1 something is left to people, 2 wrong usage, 3 input that can't be compiled.
+    """
+    from olmc.api import migrate as migrated
+    from olmc.proposed.migration import as_patch
+
+    done = migrated(path, given["to"])
+    tell(done.remarks)
+    if done.failed:
+        ctx.exit(BAD_INPUT)
+    if given["dry_run"]:
+        click.echo(as_patch(done.changes), nl=False)
+    else:
+        _write({path / change.path: change.after for change in done.changes})
+    ctx.exit(FINDINGS if done.remarks else DONE)
+
+
+def _write(texts: dict[Path, str]) -> None:
+    from olmc.output.directory import rewrite
+
+    empty = [path for path, text in texts.items() if not text]
+    with writing(*texts):
+        rewrite({path: text for path, text in texts.items() if text})
+        for path in empty:
+            path.unlink()
+    for path in texts:
+        click.echo(f"{path}: {'removed, nothing is left in it' if path in empty else 'changed'}", err=True)

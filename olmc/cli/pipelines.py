@@ -1,0 +1,222 @@
+"""`olmc init`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmc.cli.console import tell, writing
+from olmc.cli.options import GivenPath
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+
+
+@click.group()
+def init() -> None:
+    """Write the files that a pipeline needs to run olmc.
+
+    Existing files are never overwritten, unless --force is given.
+
+    \b
+    Examples:
+      olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
+      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
+      olmc init github --path operators                        comments on pull requests
+      olmc init gitlab                                         notes on merge requests
+    """
+
+
+def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The argument and the options that all scaffolds have."""
+    options = (
+        click.argument("folder", type=GivenPath(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
+        click.option("--force", is_flag=True, help="Overwrite files that are there already."),
+        click.option("--dry-run", is_flag=True, help="Only say what would be written."),
+        click.pass_context,
+    )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@init.command("argocd")
+@_scaffold("argocd")
+@click.option(
+    "--image",
+    default="registry.example.com/olmc-argocd:latest",
+    show_default=True,
+    metavar="IMAGE",
+    help="What the image of the sidecar is called.",
+)
+def argocd_plugin(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: str) -> None:
+    """A config management plugin for Argo CD.
+
+    Writes plugin.yaml, a Containerfile for the sidecar's image and the patch that adds it to Argo CD's repo server to
+    DIR (by default argocd/).
+    """
+    _write(ctx, "argocd", folder, {"image": image}, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--url", required=True, metavar="oci://…", help="The repository that the manifests are pushed to.")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+@click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of Flux' objects.")
+@click.option(
+    "--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="Where the job runs."
+)
+def flux(ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str) -> None:
+    """A CI job that renders for Flux, and what Flux needs.
+
+    No plugin runs in Flux, so a job renders the workspace and pushes the manifests to a registry. Writes the job,
+    flux/ocirepository.yaml and flux/sync.yaml below DIR (by default the current directory).
+    """
+    if not url.startswith("oci://"):
+        raise click.BadParameter("it begins with oci://", param_hint="--url")
+    values = {"url": url, "path": path, "name": name}
+    _write(ctx, f"flux-{ci}", folder, values, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+def github(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+    """A GitHub action that comments on pull requests.
+
+    Writes .github/actions/olmc/action.yml and a workflow that uses it below DIR (by default the current directory).
+    """
+    _write(ctx, "github", folder, {"path": path}, force=force, dry_run=dry_run)
+
+
+@init.command()
+@_scaffold(".")
+@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+    """A GitLab job that comments on merge requests.
+
+    Writes the template .gitlab/olmc.yml below DIR (by default the current directory).
+    """
+    _write(ctx, "gitlab", folder, {"path": path}, force=force, dry_run=dry_run)
+
+
+def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
+    from olmc.pipelines.scaffolds import SCAFFOLDS, State, files_of, states, write
+
+    files = files_of(name, values)
+    with writing(folder):
+        found = states(folder, files)
+    in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
+    listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
+    if in_the_way and not force:
+        click.echo(listed, nl=False)
+        click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
+        click.echo("  Give another DIR, or --force to overwrite it.", err=True)
+        ctx.exit(FINDINGS)
+    if dry_run:
+        click.echo(listed, nl=False)
+        ctx.exit(DONE)
+    with writing(folder):
+        write(folder, files)
+    click.echo(f"{listed}\nNext:\n{SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)}")
+
+
+@click.group()
+def argocd() -> None:
+    """Work as a config management plugin of Argo CD.
+
+    Argo CD runs these commands in the directory of an Application's source, as the plugin.yaml that olmc init argocd
+    writes tells it to.
+
+    \b
+    Try out what Argo CD would get:
+      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
+      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
+    """
+
+
+@argocd.command()
+@click.pass_context
+def generate(ctx: click.Context) -> None:
+    """Print the objects of an Application.
+
+    Renders the current directory for apply. Options come from the Application's parameters (ARGOCD_APP_PARAMETERS),
+    from its env (OLMC_CERTS there is ARGOCD_ENV_OLMC_CERTS here), from what Argo CD says of the application and the
+    cluster (ARGOCD_APP_NAMESPACE, KUBE_VERSION, KUBE_API_VERSIONS), and from olmc.yaml, in this order.
+
+    Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
+    0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
+    """
+    from olmc.model.diagnostics import Severity
+    from olmc.output.text import as_yaml
+    from olmc.pipelines.argocd import generate as generated
+
+    made = generated(Path(), os.environ)
+    tell(made.diagnostics)
+    if made.refused:
+        failed = any(diagnostic.severity is Severity.ERROR for diagnostic in made.diagnostics)
+        ctx.exit(BAD_INPUT if failed else FINDINGS)
+    sys.stdout.write(as_yaml(made.objects))
+    ctx.exit(DONE)
+
+
+@argocd.command()
+def parameters() -> None:
+    """Announce the parameters that an Application can set.
+
+    Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
+    Argo CD shows them and does not send them back, and olmc argocd generate applies them itself.
+    """
+    from olmc.pipelines.argocd import parameters as announced
+
+    text, diagnostics = announced(Path())
+    tell(diagnostics)
+    sys.stdout.write(text)
+
+
+@click.command()
+@click.pass_context
+def fn(ctx: click.Context) -> None:
+    """Render as a KRM function: what kustomize and kpt run.
+
+    Reads a ResourceList (config.kubernetes.io/v1) from stdin and writes one to stdout. Its functionConfig has the
+    options of olmc render; with spec.path the workspace there is rendered, without it the items are the workspace.
+
+    \b
+    apiVersion: olmc.dev/v1alpha1
+    kind: Render
+    metadata:
+      name: operators
+      annotations:
+        config.kubernetes.io/function: |
+          exec: {path: ./olmc-fn}     # a script: exec olmc fn
+    spec:
+      path: workspace                 # relative to the working directory
+      for: apply
+
+    \b
+    Examples:
+      kustomize build --enable-alpha-plugins --enable-exec .
+      kpt fn eval --exec "olmc fn" . -- path=workspace for=apply
+
+    Exit codes: 0 done, 1 findings (an operator would fail, and keepGoing is not set), 3 input that can't be compiled.
+    The ResourceList is valid in any case and says what was found in its results. For apply it has the items as they
+    came after 1 and 3.
+    """
+    from olmc.model.diagnostics import Severity
+    from olmc.pipelines.function import run
+
+    if sys.stdin.isatty():
+        raise click.UsageError("a ResourceList is to come from stdin, which is a terminal here.")
+    outcome = run(sys.stdin.buffer.read().decode("utf-8", errors="replace"))
+    tell(outcome.diagnostics, least=Severity.INFO)
+    sys.stdout.write(outcome.text)
+    worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
+    ctx.exit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)

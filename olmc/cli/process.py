@@ -1,0 +1,58 @@
+"""The exit codes of all commands, in one place."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+from olmc.output.unicode import ESCAPED, register
+
+DONE = 0
+FINDINGS = 1  # an operator would fail, or a check differs
+USAGE = 2  # wrong usage; click's own
+BAD_INPUT = 3  # input that can't be compiled
+INTERRUPTED = 130  # Ctrl-C; as shells count what SIGINT ended
+UNREAD = 141  # whoever read the output has gone; as shells count what SIGPIPE ended
+
+
+def is_command() -> bool:
+    """Whether this process is for the command line, asked before the module that runs it is imported."""
+    return Path(sys.argv[0] if sys.argv else "").stem in ("olmc", "-m")
+
+
+def interrupted() -> NoReturn:
+    """End as programs end by Ctrl-C: by the signal itself, so that a loop of the shell ends as well."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGINT)
+    raise SystemExit(INTERRUPTED)  # where a signal does not end a process
+
+
+def prepare() -> None:
+    """Have all three streams, and what is written depend neither on the locale nor on the system.
+
+    What a process lacks is opened in this order, so that each gets its own number and no file that is written later is
+    taken for it: an empty stdin, a stdout that can't be written, which is found out when there is something to say,
+    and a stderr that nobody reads.
+    """
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    register()
+    for stream, newline in ((sys.stdout, "\n"), (sys.stderr, None)):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=ESCAPED, newline=newline)
+
+
+def give_up(stream: TextIO) -> None:
+    """Forget what is left in a stream that can't be written: Python would try once more at its end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,226 @@
+"""Images: what `olmc vendor` brings, and what is missing without it."""
+
+from __future__ import annotations
+
+from olmc.diagnostics.rule import FoundBy, Rule
+from olmc.model.diagnostics import Severity, SourceFault
+
+MISSING_CATALOG = Rule(
+    "OLMC620",
+    Severity.FAILURE,
+    "The content of a catalog is not in the workspace",
+    "the content of CatalogSource {namespace}/{name} is not in the workspace: {image}",
+    "Run `olmc vendor`, or put its file-based catalog into catalogs/{name}/.",
+    "A CatalogSource names an image; only `olmc vendor` reads a registry, so what it serves must lie in the workspace. "
+    "A namespace that sees a catalog which can't be read resolves nothing (R-CAT-163, R-CAT-512).",
+)
+CHANGED = Rule(
+    "OLMC621",
+    Severity.ERROR,
+    "Vendored content was changed",
+    "{path} is not what was taken out of {image}: its files don't have the digest that olmc.lock says",
+    "Run `olmc vendor` to bring it again. To change a bundle, copy it out of vendor/: a bundle of the workspace goes "
+    "before a vendored one.",
+    "What is in vendor/ stands for an image, digest by digest; an edit there would pass as the publisher's work. Git "
+    "changes line ends on some machines, which vendor/.gitattributes prevents: commit it too.",
+)
+FOREIGN_FOLDER = Rule(
+    "OLMC622",
+    Severity.ERROR,
+    "The folder vendor/ is not olmc's",
+    "{path} is there already and olmc did not write it",
+    "Move it away, or make the workspace a folder of its own.",
+    "`olmc vendor` removes from vendor/ what it no longer needs, so it takes no folder that holds something else, such "
+    "as Go's modules.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_REFERENCE = Rule(
+    "OLMC623",
+    Severity.ERROR,
+    "Not an image reference",
+    "{image!r} names no image: {cause}",
+    "Write it as REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@sha256:DIGEST.",
+    "Without a registry the image is looked for at docker.io, as a cluster does.",
+    found_by=FoundBy.OTHERS,
+)
+NOT_REACHED = Rule(
+    "OLMC624",
+    Severity.ERROR,
+    "An image can't be fetched",
+    "{image} can't be fetched from {place}: {cause}",
+    "Try again; or name a mirror in olmc.yaml, or a copy of the image with --from.",
+    "The registry does not answer, answers with an error, or stops half-way. olmc has tried several times, waiting "
+    "longer each time.",
+    found_by=FoundBy.OTHERS,
+)
+NOT_FOUND = Rule(
+    "OLMC625",
+    Severity.ERROR,
+    "An image does not exist",
+    "{image} is not in {place}: {cause}",
+    "Correct the reference, or log in: some registries hide what one may not read.",
+    "The registry answers, and knows neither the repository nor the tag or digest.",
+    found_by=FoundBy.OTHERS,
+    cause=SourceFault.NOT_FOUND,
+)
+DENIED = Rule(
+    "OLMC626",
+    Severity.ERROR,
+    "A registry refuses access",
+    "{image} may not be read from {place}: {cause}; {sent}",
+    "Log in with `podman login {host}` or `docker login {host}`, or give the file with the credentials as --authfile.",
+    "olmc uses the credentials that podman and docker keep, credential helpers included.",
+    found_by=FoundBy.OTHERS,
+    cause=SourceFault.DENIED,
+)
+WRONG_DIGEST = Rule(
+    "OLMC627",
+    Severity.ERROR,
+    "Content with the wrong digest",
+    "{what} of {image} from {place} is not what its digest says: {expected} was asked for, {found} came",
+    "Don't use it: the registry, a mirror or something between is broken or lies. Try another one.",
+    "Every manifest and every layer is named by the digest of its bytes, and olmc checks each while it arrives.",
+    found_by=FoundBy.OTHERS,
+    cause=SourceFault.WRONG_DIGEST,
+)
+SQLITE = Rule(
+    "OLMC628",
+    Severity.ERROR,
+    "A catalog in the old database format",
+    "{image} holds a SQLite database ({path}), not a file-based catalog",
+    "Use the file-based catalog that replaced it, or convert it with `opm migrate` and put the outcome into "
+    "catalogs/NAME/.",
+    "Catalogs used to be databases; opm has deprecated them, and publishers serve file-based catalogs since 2022.",
+    found_by=FoundBy.OTHERS,
+)
+OTHER_KIND = Rule(
+    "OLMC629",
+    Severity.ERROR,
+    "An image that holds something else",
+    "{image} is no {wanted}: {cause}",
+    "Look at the place where it is named: is it the image of the operator itself, or of something else?",
+    "Images of catalogs and bundles say by their labels where in them the content lies "
+    "(operators.operatorframework.io.index.configs.v1, operators.operatorframework.io.bundle.manifests.v1).",
+    found_by=FoundBy.OTHERS,
+)
+NO_PLATFORM = Rule(
+    "OLMC630",
+    Severity.ERROR,
+    "No image for the platform",
+    "{image} has no image for {platform}; it has {found}",
+    "Choose one with --platform, or in olmc.yaml.",
+    "One reference can name images for several platforms. Bundles and catalogs are the same for all of them, but olmc "
+    "takes no other than the one it was told, so that the outcome is the same everywhere.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_LAYER = Rule(
+    "OLMC631",
+    Severity.ERROR,
+    "A layer that can't be read",
+    "layer {layer} of {image} can't be read: {cause}",
+    "The image is broken; tell its publisher. Unpacked by hand, its content can be put into the workspace.",
+    "Layers are tar archives, plain or compressed with gzip or zstd. This one has the right digest, so it was made "
+    "this way.",
+    found_by=FoundBy.OTHERS,
+)
+UNSAFE_LAYER = Rule(
+    "OLMC632",
+    Severity.ERROR,
+    "An image that is not safe to unpack",
+    "{image} is not unpacked: {name}: {cause}",
+    "Don't trust this image before its publisher has explained it.",
+    "An image is a stranger's archive. olmc takes only regular files out of the folders with the content, follows no "
+    "link that leaves them, and refuses paths that climb out of the image.",
+    found_by=FoundBy.OTHERS,
+)
+TOO_MUCH = Rule(
+    "OLMC633",
+    Severity.ERROR,
+    "An image that is too large",
+    "{image} is not unpacked: {what} is more than {limit}",
+    "If the image is what it should be, unpack it yourself and put the content into the workspace.",
+    "The limits protect the machine from an archive made to fill it; they are far above what operators ship.",
+    found_by=FoundBy.OTHERS,
+)
+OFFLINE = Rule(
+    "OLMC634",
+    Severity.ERROR,
+    "An image that would have to be fetched",
+    "{image} is not vendored, and --offline forbids the network",
+    "Run `olmc vendor` without --offline, or give a copy of the image with --from.",
+    "With --offline, olmc takes images only from vendor/ and from the layouts and archives that it is given.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_LAYOUT = Rule(
+    "OLMC635",
+    Severity.ERROR,
+    "Not an OCI layout",
+    "{path} is no OCI layout: {cause}",
+    "Make one with `skopeo copy docker://IMAGE oci:FOLDER:TAG` or `podman save --format oci-archive`.",
+    "An OCI layout is a folder, or a tar archive of it, with oci-layout, index.json and blobs/.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_AUTH_FILE = Rule(
+    "OLMC636",
+    Severity.ERROR,
+    "Credentials that can't be read",
+    "the credentials for {host} can't be read: {path}: {cause}",
+    "Log in anew, or give another file with --authfile.",
+    "Credentials come from the files of podman and docker, or from the credential helpers that these name.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_MIRRORS = Rule(
+    "OLMC637",
+    Severity.ERROR,
+    "A registries.conf that can't be read",
+    "{path}: {cause}",
+    "Correct the file, or give another one with --registries-conf.",
+    "The file says which mirrors stand for a registry; see containers-registries.conf(5).",
+    found_by=FoundBy.OTHERS,
+)
+UNRESOLVED = Rule(
+    "OLMC638",
+    Severity.WARNING,
+    "Nothing to vendor for a namespace",
+    "namespace {namespace} does not resolve, so the bundles for it are not known: {text}",
+    "`olmc resolve` explains it.",
+    "Which bundles are needed follows from the resolution: a namespace that can't be resolved needs none yet.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_MANIFEST = Rule(
+    "OLMC639",
+    Severity.ERROR,
+    "A manifest that can't be used",
+    "the manifest of {image} from {place} can't be used: {cause}",
+    "Rebuild or copy the image with a current tool.",
+    "olmc reads OCI manifests and indexes, and Docker's of schema 2. Schema 1 is no longer served by registries.",
+    found_by=FoundBy.OTHERS,
+    cause=SourceFault.BAD_MANIFEST,
+)
+NOT_WRITTEN = Rule(
+    "OLMC640",
+    Severity.ERROR,
+    "The workspace can't be written",
+    "{path} can't be written: {cause}",
+    "Make room, or make the workspace writable.",
+    "Nothing was changed: content is written beside its place and renamed into it.",
+    found_by=FoundBy.OTHERS,
+)
+BLOCKED = Rule(
+    "OLMC641",
+    Severity.ERROR,
+    "A registry that is blocked",
+    "{image} is not fetched: {path} blocks {prefix}",
+    "Use another registry, or change the file.",
+    "A registries.conf can forbid registries for everybody on a machine; olmc obeys it.",
+    found_by=FoundBy.OTHERS,
+)
+NO_CLIENT = Rule(
+    "OLMC642",
+    Severity.ERROR,
+    "The libraries of olmc vendor are missing",
+    "olmc vendor needs {module}, which is not installed",
+    "Install it with pip install 'olmc[vendor]'.",
+    "Talking to registries and unpacking images takes libraries that no other command needs.",
+    found_by=FoundBy.OTHERS,
+)

@@ -1,0 +1,134 @@
+"""Names and identifiers that OLM and the API server make up (R-SA-2 … 6, R-OG-16, R-COMP-2, D3, D4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from olmc.gojson import decode, encode, encode_plain
+from olmc.model.options import Profile
+from olmc.model.rbac import RBAC_V1
+from olmc.olm.hashing import fnv32a, h62
+
+_SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_BASE = 58
+_UIDS = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
+_RULE_FIELDS = (
+    ("Verbs", "verbs"),
+    ("APIGroups", "apiGroups"),
+    ("Resources", "resources"),
+    ("ResourceNames", "resourceNames"),
+    ("NonResourceURLs", "nonResourceURLs"),
+)
+
+
+def rbac_name(profile: Profile, base: str, data: bytes, discriminator: str) -> str:
+    """`base` and what the profile ends names of RBAC in: a hash of `data`, or what stands for random characters.
+
+    A long base is cut; the result has at most 63 bytes, or 64 where base and hash together have exactly 63 (R-SA-6).
+    `discriminator` says what else the random characters depend on (D3).
+    """
+    if profile.rbac_name_algorithm == "random":
+        return f"{_cut(base, _GENERATED_BASE)}-{random_suffix(f'{RBAC_V1}|{discriminator}|{base}-|{data.decode()}')}"
+    suffix = h62(data) if profile.rbac_name_algorithm == "sha224" else safe_encoded(str(fnv32a(data)))
+    if len(base.encode()) + len(suffix) > 63:
+        base = _cut(base, 63 - len(suffix) - 1)
+    return f"{base}-{suffix}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text.encode("utf-8")[:length].decode("utf-8", "replace")
+
+
+def role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
+    """The name of the Role for an entry of `permissions` (R-SA-2). Raises DecodeError."""
+    account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
+    base = profile.rbac_name_base["Role"].format(csv=csv, sa=account)
+    return rbac_name(profile, base, _hashed(profile, permission, csv), f"Role|{namespace}")
+
+
+def cluster_role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
+    """As `role_name` for an entry of `clusterPermissions`, the namespace hashed as well (R-SA-4)."""
+    account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
+    base = profile.rbac_name_base["ClusterRole"].format(csv=csv, sa=account)
+    return rbac_name(profile, base, _hashed(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
+
+
+def binding_name(profile: Profile, kind: str, role: str, namespace: str, account: str) -> str:
+    """The name of the RoleBinding or ClusterRoleBinding, as `kind` says, for the role of that name."""
+    base = profile.rbac_name_base["binding"].format(role=role, sa=account)
+    return role if base == role else rbac_name(profile, base, role.encode(), f"{kind}|{namespace}")
+
+
+def _hashed(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
+    """What the name of a role is a hash of; of the JSON, empty names are left out."""
+    if profile.rbac_name_hashinput == "spew":
+        return permission_print([csv] if namespace is None else [csv, namespace], permission).encode()
+    names = ((b"name", csv), (b"namespace", namespace))
+    written = b"".join(b'"' + key + b'":' + encode_plain(name) + b"," for key, name in names if name)
+    return b"{" + written + b'"permission":' + encode("StrategyDeploymentPermissions", permission) + b"}\n"
+
+
+def permission_print(names: Sequence[str], permission: Mapping[str, Any]) -> str:
+    """What OLM took its hashes of until v0.26: Go values as a debug printer prints them (`%#v` of spew).
+
+    A list of untyped values: `names` (of the CSV, of its namespace), then an entry of `permissions`.
+
+    An absent list prints as `<nil>`, an empty one as `[]`, and so does one that holds only an empty string.
+    """
+    listed = " ".join(f"(string){name}" for name in names)
+    account = permission.get("serviceAccountName") or ""
+    rules = permission.get("rules")
+    shown = "<nil>" if rules is None else "[" + " ".join(map(_rule, rules)) + "]"
+    entry = f"{{ServiceAccountName:(string){account} Rules:([]v1.PolicyRule){shown}}}"
+    return f"([]interface {{}})[{listed} (v1alpha1.StrategyDeploymentPermissions){entry}]"
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    return "{" + " ".join(f"{name}:([]string){_strings(rule.get(key))}" for name, key in _RULE_FIELDS) + "}"
+
+
+def _strings(values: Sequence[str] | None) -> str:
+    return "<nil>" if values is None else "[" + " ".join(values) + "]"
+
+
+def operator_group_role_name(profile: Profile, namespace: str, group: str, suffix: str) -> str:
+    """The name of an OperatorGroup's ClusterRole; `suffix` is admin, edit or view (R-OG-16)."""
+    template = profile.og_clusterrole_name.get(group) or profile.og_clusterrole_name["*"]
+    if "{hash}" not in template:
+        return template.format(og=group, suffix=suffix)
+    digest = h62(f"{namespace}/{group}/{suffix}".encode())
+    limit = 253 - len(template.format(og="", suffix=suffix, hash=digest))
+    shown = group if len(group.encode()) < limit else _cut(group, limit)
+    return template.format(og=shown, suffix=suffix, hash=digest)
+
+
+def component_label_key(package: str, namespace: str) -> str:
+    """The label key of all that belongs to the operator of a package and a namespace (R-COMP-2)."""
+    name = f"{package}.{namespace}".removesuffix(".").encode()
+    shown = name if len(name) <= 63 else name[:63].rstrip(b"._-")
+    return "operators.coreos.com/" + shown.decode("utf-8", "replace")
+
+
+def random_suffix(discriminator: str) -> str:
+    """Five characters in the place of those that the API server would pick (D3)."""
+    digest = sha256(discriminator.encode("utf-8")).digest()
+    return "".join(_SUFFIX_ALPHABET[octet % len(_SUFFIX_ALPHABET)] for octet in digest[:5])
+
+
+def safe_encoded(text: str) -> str:
+    """Each byte of a text as a character that spells no words."""
+    return "".join(_SUFFIX_ALPHABET[octet % len(_SUFFIX_ALPHABET)] for octet in text.encode("utf-8"))
+
+
+def uid_for(api_version: str, kind: str, namespace: str, name: str) -> str:
+    """A UID in the place of the API server's: the same for the same object; `namespace` "" for none (D4)."""
+    from uuid import UUID, uuid5  # few runs need it, and imports take their time
+
+    return str(uuid5(UUID(_UIDS), f"{api_version}/{kind}/{namespace}/{name}"))
+
+
+def stable_group_uid(namespace: str, name: str) -> str:
+    """The UID of an OperatorGroup, which stands in label keys and selectors (U-2)."""
+    return uid_for("operators.coreos.com/v1", "OperatorGroup", namespace, name)

@@ -1,0 +1,129 @@
+"""The formats of all known OLM versions, as `formats.json` beside this module has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from olmc.model.options import Profile
+from olmc.model.suggestions import closest, did_you_mean
+
+Era = Mapping[str, Any]
+
+DOCS = "docs"
+"""The profile of what the documents of OLM say, to the letter."""
+
+
+class UnknownVersionError(ValueError):
+    """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"olmc knows no OLM version {version}")
+        known, shipped = known_versions(), list(formats()["named"])[:-1]
+        known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+        self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
+
+
+_OPENSHIFT = re.compile(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_NUMBERS = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
+
+
+def _closest(version: str) -> str:
+    """The version that was probably meant, "" for none: OpenShift's without its prefix, the minor of a release that
+    there is not, or a slip of the keyboard. A number that is near another one is no slip."""
+    known = known_versions()
+    openshift = _OPENSHIFT.search(version)
+    if openshift and f"ocp-{openshift[1]}" in known:
+        return f"ocp-{openshift[1]}"
+    if _NUMBERS.fullmatch(version):
+        minor = ".".join(version.lstrip("vV").split(".")[:2])
+        return minor if minor in known else ""
+    return closest(version, known)
+
+
+@cache
+def formats() -> dict[str, Any]:
+    """The file's content: `versions` in order, those that were `compared` with clusters, `named` blends of them,
+    `features` with their eras, what of them can't be reproduced in some versions (`gaps`) or `never`."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
+    return found
+
+
+def canonical(version: str) -> str:
+    """The name of a profile: a release (`0.25.0`), or a name of `named` (`ocp-4.14`, `docs`).
+
+    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. Raises
+    UnknownVersionError.
+    """
+    releases: list[str] = formats()["versions"]
+    if version in formats()["named"]:
+        return version
+    plain = version.removeprefix("v")
+    if plain in releases:
+        return plain
+    of_minor = [release for release in releases if release.rpartition(".")[0] == plain]
+    if not of_minor:
+        raise UnknownVersionError(version)
+    return of_minor[-1]
+
+
+def newest() -> str:
+    """The newest release."""
+    release: str = formats()["versions"][-1]
+    return release
+
+
+def known_versions() -> tuple[str, ...]:
+    """What users may ask for, oldest first: minor versions, then OpenShift's, then `docs`."""
+    minors = dict.fromkeys(release.rpartition(".")[0] for release in formats()["versions"])
+    return (*minors, *formats()["named"])
+
+
+def eras(name: str) -> Iterator[tuple[str, Era]]:
+    """The id of every feature with the era that holds in a profile; `name` is a canonical one.
+
+    An era has `value`, and it may have `since`, `text` for people and `gap`: what olmc can't reproduce of it.
+    """
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    blend = formats()["named"].get(name) or {"base": name}
+    own, like = blend.get("values") or {}, blend.get("like") or {}
+    for feature, found in formats()["features"].items():
+        place = order[like.get(feature, blend["base"])]
+        past = [era for era in found["eras"] if order[era["since"]] <= place]
+        yield feature, own.get(feature) or past[-1]
+
+
+def gaps(name: str) -> Iterator[tuple[str, str]]:
+    """What olmc can't reproduce of a profile, by the ids of features, then what belongs to no feature; `name` is a
+    canonical one."""
+    yield from ((feature, era["gap"]) for feature, era in eras(name) if "gap" in era)
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    place = order[(formats()["named"].get(name) or {"base": name})["base"]]
+    for what, found in formats()["gaps"].items():
+        if order[found["since"]] <= place <= order[found["until"]]:
+            yield what, found["gap"]
+
+
+@cache
+def profile_of(version: str) -> Profile:
+    """The formats of an OLM version: a release (`0.25.0`, `v0.25`), OpenShift's (`ocp-4.14`), or `docs`.
+
+    Raises UnknownVersionError.
+    """
+    name = canonical(version)
+    values = {field_of(feature): era["value"] for feature, era in eras(name)}
+    return Profile(name, dict(gaps(name)), **values)
+
+
+def field_of(feature: str) -> str:
+    """The field of Profile for a feature: `deploy.label.spec-hash` is `deploy_label_spec_hash`."""
+    return feature.replace(".", "_").replace("-", "_").lower()
+
+
+def filled(template: Mapping[str, str], **values: str) -> dict[str, str]:
+    """Labels, annotations or names as a profile has them, with the values in the place of what stands in braces."""
+    return {key.format_map(values): text.format_map(values) for key, text in template.items()}

@@ -1,0 +1,144 @@
+"""Diagnostics as text for people: place, severity, message, the way out; and as data for machines."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from olmc.model.diagnostics import Diagnostic, Location, Severity
+from olmc.model.suggestions import LIKELY, POSSIBLE, closest, did_you_mean, join_limited
+from olmc.output.unicode import json_text, legible
+
+SHOWN_FROM = Severity.WARNING
+LineOf = Callable[[Location], str | None]
+"""Gives the text of the line that a place is in, None where there is none."""
+
+Paint = Callable[[str, str], str]
+"""Gives a text the style with this name."""
+
+_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32"}
+_WIDEST = 100
+"""How much of a source line is shown; bundles hold lines of many thousand characters."""
+
+
+def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, color: bool = False) -> str:
+    """The diagnostics from severity `least` on, each with its hint and its related places.
+
+    With `color` the text has the escape sequences of terminals, none of them from the files that it is about.
+    """
+    return as_text_with_source(diagnostics, _no_line, least=least, color=color)
+
+
+def as_text_with_source(
+    diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM, color: bool = False
+) -> str:
+    """As `as_text`, with the source line of each diagnostic and a caret under its place."""
+    paint = in_color if color else _plain
+    shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
+    return "".join(f"{line}\n" for diagnostic in shown for line in _one(diagnostic, line_of, paint))
+
+
+def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
+    """The diagnostics as in schemas/findings.schema.json."""
+    records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
+    return json_text({"version": 1, "findings": records}) + "\n"
+
+
+def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
+    """How many there are of each severity, gravest first: `1 failure, 2 warnings`."""
+    found = Counter(diagnostic.severity for diagnostic in diagnostics if diagnostic.severity >= least)
+    counts = [f"{found[each]} {each}{'s' * (found[each] != 1)}" for each in sorted(found, reverse=True)]
+    return ", ".join(counts) or "no findings"
+
+
+def _one(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
+    place = diagnostic.location
+    prefix = f"{paint(printable(str(place)), 'bold')}: " if place else ""
+    first, *more = map(printable, diagnostic.message.split("\n"))
+    lines = [f"{prefix}{paint(str(diagnostic.severity), diagnostic.severity.name)}: {first}", *more]
+    lines[-1] += " " + paint(f"[{diagnostic.code}]", "faint")
+    yield from lines
+    line = line_of(place) if place is not None and place.line else None
+    if place is not None and line is not None:
+        yield from _excerpt(place, line, paint)
+    yield from (printable(f"  {where}: {text}") for text, where in diagnostic.related)
+    yield from (printable(f"  {hint}") for hint in diagnostic.hint.split("\n") if hint)
+
+
+def _no_line(place: Location) -> str | None:  # noqa: ARG001
+    return None
+
+
+def in_color(text: str, style: str) -> str:
+    """A text in the style of a severity, `bold`, `faint` or `caret`, for a terminal."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def _plain(text: str, style: str) -> str:  # noqa: ARG001
+    return text
+
+
+def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
+    """The line of a place with its number, and a caret below; of a long line the part around the place."""
+    column = min(max(place.column - 1, 0), len(line))
+    start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    shown = printable(line[start : start + _WIDEST].rstrip())
+    if not shown.strip():
+        return
+    before = ("…" if start else "") + shown[: column - start]
+    number = str(place.line)
+    yield "  " + paint(f"{number} |", "faint") + f" {'…' if start else ''}{shown}"
+    if place.column:
+        yield "  " + paint(f"{' ' * len(number)} |", "faint") + " " * (_width(before) + 1) + paint("^", "caret")
+
+
+def printable(text: str) -> str:
+    """A text of which nothing moves the cursor or rings a bell: files of strangers are printed to terminals."""
+    return "".join(map(_shown, legible(text))) if not text.isprintable() else text
+
+
+def _shown(char: str) -> str:
+    if char == "\t":
+        return " "
+    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def _record(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        **_placed(diagnostic.location),
+        "hint": diagnostic.hint,
+        "related": [{"message": text, **_placed(place)} for text, place in diagnostic.related],
+    }
+
+
+def _placed(place: Location | None) -> dict[str, Any]:
+    return dict(zip(("path", "line", "column"), place or ("", 0, 0), strict=True))
+
+
+_MOST = 8
+_SHORT = 4
+"""Of so few letters two that changed places are much."""
+
+
+class QueryError(ValueError):
+    """A question that can't be answered as it stands; the message says why, and what would be a better one."""
+
+
+def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> QueryError:
+    """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
+    names = list(dict.fromkeys(known))
+    best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
+    there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
+    return QueryError(printable(f"{problem}. {did_you_mean(best) or there}"))

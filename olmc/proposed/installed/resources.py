@@ -1,0 +1,175 @@
+"""The resources of packages.operators.coreos.com: their names, and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from olmc.model.objects import KubernetesObject
+from olmc.model.operators import CSV_KIND
+from olmc.olm.ownership import CSV_API
+
+GROUP = "packages.operators.coreos.com"
+
+
+class Column(NamedTuple):
+    """A column of a resource's table; those with a `priority` above 0 are for `-o wide`."""
+
+    name: str
+    description: str
+    priority: int = 0
+
+
+class Resource(NamedTuple):
+    """A namespaced, read-only resource: what discovery and clients call it, and how it is shown.
+
+    `verbs` is what can be done with it, `fields` what field selectors may use, `parts` are its sub-resources.
+    """
+
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    description: str
+    columns: tuple[Column, ...]
+    verbs: tuple[str, ...]
+    fields: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        return f"{GROUP}/{self.version}"
+
+    @property
+    def list_kind(self) -> str:
+        return f"{self.kind}List"
+
+    @property
+    def qualified(self) -> str:
+        """The name that messages use: `installed.packages.operators.coreos.com`."""
+        return f"{self.plural}.{GROUP}"
+
+
+class Listed(NamedTuple):
+    """An object of a list and its cells, one for each column of the resource."""
+
+    object: KubernetesObject
+    cells: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.object["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.object["metadata"]["namespace"])
+
+
+INSTALLED = Resource(
+    "v2alpha1",
+    "Installed",
+    "installed",
+    "installed",
+    "Installed is a resource generated from installed operator CSVs and their Subscriptions",
+    (
+        Column("NAME", "The name of the operator's ClusterServiceVersion"),
+        Column("INSTALLATION_NAMESPACE", "The namespace that the operator is installed in"),
+        Column("CHANNEL", "The channel that the Subscription follows"),
+        Column("CURRENT_VERSION", "The version that is installed"),
+        Column("TARGET_VERSION", "The version that the Subscription is going to install"),
+        Column("PHASE", "The phase of the ClusterServiceVersion"),
+        Column("REASON", "Why it is in this phase", 1),
+        Column("SUBSCRIPTION", "The Subscription that the operator is installed by", 1),
+        Column("CATALOG", "The namespace and name of the CatalogSource that it comes from", 1),
+    ),
+    ("get", "list", "watch"),
+    ("metadata.name", "metadata.namespace"),
+)
+PACKAGE_MANIFESTS = Resource(
+    "v1",
+    "PackageManifest",
+    "packagemanifests",
+    "packagemanifest",
+    "A PackageManifest is a resource generated from existing CatalogSources and their ConfigMaps",
+    (
+        Column("Name", "The name of the package"),
+        Column("Catalog", "The display name of the CatalogSource"),
+        Column("Age", "How long the CatalogSource exists"),
+        Column("Default Channel", "The channel that a Subscription without one follows", 1),
+        Column("Current CSV", "The head of the default channel", 1),
+    ),
+    ("get", "list"),
+    ("metadata.name",),
+    ("icon",),
+)
+RESOURCES = (PACKAGE_MANIFESTS, INSTALLED)
+
+
+def resource_called(name: str) -> Resource | None:
+    """The resource that a user means as kubectl takes it: plural, singular, with or without group and version."""
+    for resource in RESOURCES:
+        for short in (resource.plural, resource.singular):
+            if name.lower() in (short, f"{short}.{GROUP}", f"{short}.{resource.version}.{GROUP}"):
+                return resource
+    return None
+
+
+def as_list(resource: Resource, items: Iterable[KubernetesObject], version: str) -> KubernetesObject:
+    """The list object of a resource; `version` is its resourceVersion, "" for none."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.list_kind,
+        "metadata": {"resourceVersion": version},
+        "items": list(items),
+    }
+
+
+PORT = 5443
+_IMAGE = "quay.io/operator-framework/olm:v0.46.0"
+
+
+def fragment() -> KubernetesObject:
+    """The part of the CSV that differs from that of today: owned API services, and a Deployment for each."""
+    return {
+        "apiVersion": CSV_API,
+        "kind": CSV_KIND,
+        "metadata": {"name": "packageserver"},
+        "spec": {
+            "apiservicedefinitions": {"owned": [_described(resource) for resource in RESOURCES]},
+            "install": {
+                "strategy": "deployment",
+                "spec": {"deployments": [_deployment(resource) for resource in RESOURCES]},
+            },
+        },
+    }
+
+
+def deployment_name(resource: Resource) -> str:
+    return f"packageserver.{resource.version}"
+
+
+def _described(resource: Resource) -> dict[str, Any]:
+    return {
+        "group": GROUP,
+        "version": resource.version,
+        "kind": resource.kind,
+        "name": resource.plural,
+        "displayName": resource.kind,
+        "description": resource.description,
+        "deploymentName": deployment_name(resource),
+        "containerPort": PORT,
+    }
+
+
+def _deployment(resource: Resource) -> dict[str, Any]:
+    name = deployment_name(resource)
+    container = {
+        "name": "packageserver",
+        "image": _IMAGE,
+        "command": ["/bin/package-server", "-v=4", "--secure-port", str(PORT), "--global-namespace", "olm"],
+        "ports": [{"containerPort": PORT, "protocol": "TCP"}],
+    }
+    pod = {"serviceAccountName": "olm-operator-serviceaccount", "containers": [container]}
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    return {"name": name, "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}}

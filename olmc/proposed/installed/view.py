@@ -1,0 +1,189 @@
+"""What packages.operators.coreos.com shows of a settled cluster, for commands and the API server alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from olmc.diagnostics.rules import proposed as rules
+from olmc.load.config import options_from, read_config
+from olmc.model.cluster import Name
+from olmc.model.diagnostics import Diagnostic, Report
+from olmc.model.objects import Rendered
+from olmc.model.options import Options
+from olmc.model.suggestions import POSSIBLE, close_matches
+from olmc.model.workspace import Workspace
+from olmc.output.text import as_columns
+from olmc.output.unicode import json_text
+from olmc.proposed.installed.installed import (
+    Installations,
+    aggregate,
+    all_installed,
+    hidden_in,
+    installations,
+    installed_in,
+)
+from olmc.proposed.installed.package_manifests import Offer, first_called, offers, offers_in, with_icons
+from olmc.proposed.installed.resources import INSTALLED, Column, Listed, Resource, as_list
+from olmc.reconcile.loop import Settled
+from olmc.yaml import dump_one
+
+
+class View(NamedTuple):
+    """The operators that are installed, the packages on offer, and the findings about those that are not."""
+
+    installations: Installations
+    offers: tuple[Offer, ...]
+    not_offered: tuple[Diagnostic, ...]
+    global_namespace: str
+
+
+def viewing(root: Path, base: Options, given: frozenset[str] = frozenset()) -> Options:
+    """The options to compile the workspace at `root` with for a view: its own, except for what limits the output.
+
+    `given` are the fields that the command line has set, so that the workspace may not.
+    """
+    mine = base._replace(purpose="review", copied_csvs=True, include=(), exclude=())
+    given |= {"purpose", "copied_csvs", "include", "exclude"}
+    return options_from(read_config(root, Report()), mine, given | ({"approve"} if base.approve else set()))
+
+
+def view_of(
+    settled: Settled, objects: Sequence[Rendered], workspace: Workspace | None, options: Options, *, icons: bool = False
+) -> View:
+    """The view of a compilation with the options of `viewing`; `icons`: whether PackageManifests have theirs."""
+    report = Report()
+    found = offers(settled.cluster, report)
+    shown = tuple(with_icons(offer) for offer in found) if icons else found
+    installed = installations(settled, objects, workspace)
+    return View(installed, shown, tuple(report), options.global_catalog_namespace)
+
+
+def items_in(view: View, resource: Resource, namespace: str | None) -> tuple[Listed, ...]:
+    """The objects of a resource in a namespace, or in all of them (None), by namespace and name."""
+    if resource is INSTALLED:
+        return all_installed(view.installations) if namespace is None else installed_in(view.installations, namespace)
+    return tuple(offer.listed for offer in offers_in(view.offers, namespace, view.global_namespace))
+
+
+def item_called(view: View, resource: Resource, name: Name) -> Listed | None:
+    """The object of a resource with this namespace and name, None when there is none."""
+    if resource is INSTALLED:
+        return next((each for each in installed_in(view.installations, name.namespace) if each.name == name.name), None)
+    offer = first_called(offers_in(view.offers, name.namespace, view.global_namespace), name.name)
+    return offer.listed if offer is not None else None
+
+
+def list_version(view: View, resource: Resource) -> str:
+    """The resourceVersion of a list: aggregated for Installed (R-INST-9), none for PackageManifests."""
+    return aggregate(view.installations.versions) if resource is INSTALLED else ""
+
+
+_SHOWN = 5
+"""How many names a hint lists."""
+_ALIKE = 0.4
+"""How like a name is for it to be listed before all others: the list is short, and better than one in any order."""
+
+
+class Asked(NamedTuple):
+    """What is asked for: `namespace` is None for all of them, `name` "" for the whole list."""
+
+    resource: Resource
+    namespace: str | None
+    name: str = ""
+
+
+class Answer(NamedTuple):
+    """The objects, and the findings about them."""
+
+    items: tuple[Listed, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def answer(view: View, asked: Asked) -> Answer:
+    """The objects of a namespace, or the one with the name that is asked for."""
+    if asked.name and asked.namespace is not None:
+        item = item_called(view, asked.resource, Name(asked.namespace, asked.name))
+        items: tuple[Listed, ...] = (item,) if item is not None else ()
+    else:
+        items = items_in(view, asked.resource, asked.namespace)
+    return Answer(items, tuple(_findings(view, asked, items)))
+
+
+def _findings(view: View, asked: Asked, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
+    known = view.installations.namespaces
+    if asked.namespace is not None and asked.namespace not in known:
+        near = close_matches(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
+        yield rules.NO_NAMESPACE.finding(None, namespace=asked.namespace, names=", ".join(near))
+    if asked.resource is INSTALLED:
+        for namespace in known if asked.namespace is None else (asked.namespace,):
+            for hidden in hidden_in(view.installations, namespace):
+                yield rules.HIDDEN.finding(None, **hidden._asdict())
+    else:
+        yield from view.not_offered
+    if asked.name and not items:
+        hint = _elsewhere(view, asked)
+        yield rules.NOT_FOUND.finding(
+            None, resource=asked.resource.qualified, name=asked.name, namespace=asked.namespace, hint=hint
+        )
+
+
+def _elsewhere(view: View, asked: Asked) -> str:
+    """Where the name that is not found is to be found, or what else there is."""
+    everywhere = items_in(view, asked.resource, None)
+    homes = [each.namespace for each in everywhere if each.name == asked.name]
+    if homes:
+        return f"It is in {_some(homes)}."
+    here = [each.name for each in items_in(view, asked.resource, asked.namespace)]
+    near = close_matches(asked.name, here, _SHOWN, _ALIKE) or here
+    return f"In namespace {asked.namespace} there is {_some(near) if near else 'nothing'}."
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def elsewhere(view: View, asked: Asked) -> str:
+    """For an empty list: in which namespaces there is something, "" if that is nowhere or all were asked for."""
+    if asked.namespace is None or asked.name:
+        return ""
+    namespaces = dict.fromkeys(each.namespace for each in items_in(view, asked.resource, None))
+    return _some(list(namespaces)) if namespaces else ""
+
+
+EMPTY = "No resources found.\n"
+
+
+def as_text(asked: Asked, found: Answer, version: str, output: str) -> str:
+    """The answer in the format `output`: table, wide, yaml, json or name; `version` is that of the list."""
+    if output == "name":
+        return "".join(f"{asked.resource.singular}.{asked.resource.qualified.partition('.')[2]}/{each.name}\n"
+                       for each in found.items)  # fmt: skip
+    if output in ("table", "wide"):
+        return _table(asked, found, wide=output == "wide")
+    objects = [each.object for each in found.items]
+    if asked.name and objects:
+        shown = objects[0]
+    elif asked.name:
+        return ""
+    else:
+        shown = as_list(asked.resource, objects, version)
+    return dump_one(shown) if output == "yaml" else json_text(shown) + "\n"
+
+
+def _table(asked: Asked, found: Answer, *, wide: bool) -> str:
+    """The table of the document (R-INST-7); for all namespaces with theirs in front, as kubectl has it."""
+    if not found.items:
+        return "" if asked.name else EMPTY
+    shown = [index for index, column in enumerate(asked.resource.columns) if wide or not column.priority]
+    header = [_title(asked.resource.columns[index]) for index in shown]
+    rows = [[each.cells[index] for index in shown] for each in found.items]
+    if asked.namespace is None:
+        header = ["NAMESPACE", *header]
+        rows = [[each.namespace, *row] for each, row in zip(found.items, rows, strict=True)]
+    return as_columns(header, rows)
+
+
+def _title(column: Column) -> str:
+    return column.name.upper()

@@ -1,0 +1,68 @@
+"""Where the proposed APIs come into a compilation: before the cluster settles, and before its objects are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from olmc.model.diagnostics import Report
+from olmc.model.objects import Rendered
+from olmc.model.options import Options
+from olmc.model.workspace import Bundle, Workspace
+from olmc.proposed.descoped import rbac as descoped_findings
+from olmc.proposed.descoped.install_topology import with_operators_renamed
+from olmc.proposed.descoped.rbac import descoped_rbac
+from olmc.proposed.v2alpha1.approval import Outcome
+from olmc.proposed.v2alpha1.controller import followed, rewriting
+from olmc.proposed.v2alpha1.installs import Begun, begin
+from olmc.reconcile.loop import Settled, settle
+from olmc.render.context import Pass, World
+from olmc.render.passes import Rewrite
+
+
+class Proposed(NamedTuple):
+    """What the proposed APIs make of a settled cluster, and how they change what is generated from it.
+
+    `operators` is what became of the Operators.
+    """
+
+    settled: Settled
+    operators: tuple[Outcome, ...] = ()
+    further: tuple[Pass, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+
+    def rewrite(self, world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+        """All changes to the objects, one after the other."""
+        for change in self.rewrites:
+            objects = change(world, objects)
+        return objects
+
+
+def settled_with_installs(workspace: Workspace, options: Options, report: Report) -> tuple[Begun, Settled | None]:
+    """The settled cluster of a workspace with what its Installs bring; None if they can't be read."""
+    begun = begin(workspace, options, report)
+    if report.failed:
+        return begun, None
+    return begun, settle(begun.workspace, options, report, direct=begun.steps, installed=begun.installed)
+
+
+def proposed(
+    begun: Begun | None, settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report
+) -> Proposed:
+    """The stages of the APIs that the options switch on; their findings go to `report`."""
+    further: tuple[Pass, ...] = ()
+    rewrites: list[Rewrite] = []
+    operators: tuple[Outcome, ...] = ()
+    if options.descoped:
+        for finding in descoped_findings.findings(settled.cluster, bundles, options):
+            report.add(finding)
+        further = (descoped_rbac,)
+        rewrites.append(with_operators_renamed)
+    if begun is not None:
+        found = followed(begun, settled.cluster, options)
+        for finding in found.diagnostics:
+            report.add(finding)
+        settled = settled._replace(cluster=found.cluster)
+        rewrites.append(rewriting(found, options))
+        operators = found.outcomes
+    return Proposed(settled, operators, further, tuple(rewrites))

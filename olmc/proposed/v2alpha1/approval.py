@@ -1,0 +1,235 @@
+"""Names that the API server would make up for what the proposed APIs generate (D3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.kube.rbac import decode_rules
+from olmc.kube.rbac_access import access, decode_binding, user, with_groups
+from olmc.kube.restmapper import RestMapper
+from olmc.model.objects import (
+    CatalogKey,
+    Identity,
+    KubernetesObject,
+    Rendered,
+    identity,
+    name_of,
+    namespace_of,
+    spec_of,
+)
+from olmc.model.operators import CSV_KIND, Csv, Install, Operator
+from olmc.model.options import Options
+from olmc.model.rbac import ACCOUNT, RBAC, RBAC_V1, Request, Subject
+from olmc.model.workspace import Workspace
+from olmc.olm.naming import random_suffix
+from olmc.proposed.v2alpha1.content import Resolved
+from olmc.proposed.v2alpha1.permission_atoms import Atom, Entry, as_rules, atoms_of, canonical, not_held
+
+
+def named(obj: KubernetesObject, prefix: str) -> KubernetesObject:
+    """The object with `generateName: prefix` and the name that comes of it, at the front of its metadata."""
+    metadata = {"generateName": prefix, **obj["metadata"]}
+    text = json.dumps({**obj, "metadata": metadata}, sort_keys=True, separators=(",", ":"))
+    key = f"{obj['apiVersion']}|{obj['kind']}|{metadata.get('namespace', '')}|{prefix}|{text}"
+    return {**obj, "metadata": {"name": prefix + random_suffix(key), **metadata}}
+
+
+APPLYING = ("get", "list", "create", "update")
+"""What applying an object takes."""
+
+
+class Account(NamedTuple):
+    """The service account that an Install is applied by; `generated` if OLM makes it."""
+
+    namespace: str
+    name: str
+    generated: bool
+
+
+class Judged(NamedTuple):
+    """What became of an Install.
+
+    `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
+    is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
+    predecessors. `missing`: what the approving user lacks, as canonical entries.
+    """
+
+    install: Install
+    content: Resolved
+    account: Account
+    pending: tuple[Entry, ...]
+    approved: bool
+    applied: bool
+    made: tuple[KubernetesObject, ...]
+    approvals: frozenset[Atom]
+    missing: tuple[Entry, ...] = ()
+
+
+class Setting(NamedTuple):
+    """What an Install is judged in: the objects of the cluster, its OperatorGroups, kinds, and the options.
+
+    `inherited` is what was approved for the predecessors of an update; `held`: it waits for somebody whatever it needs;
+    `labels` are put on what is generated.
+    """
+
+    stock: Mapping[Identity, Rendered]
+    groups: Sequence[KubernetesObject]
+    known: RestMapper
+    options: Options
+    labels: Mapping[str, str]
+    inherited: frozenset[Atom] = frozenset()
+    held: bool = False
+
+
+def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
+    """Whether an Install is applied, with which account and grants, or what stands in the way."""
+    options = setting.options
+    by = service_account(install, content, setting)
+    subjects = with_groups(Subject(ACCOUNT, by.namespace, by.name))
+    lacking = not_held(required(content, setting.known), access(setting.stock, aggregated=True), subjects)
+    pending = lacking - setting.inherited
+    missing: frozenset[Atom] = frozenset()
+    asked = install.approved or options.approve_installs
+    somebody = bool(options.user) or options.approve_installs
+    if pending and asked and somebody:
+        missing = _lacked_by_user(pending, setting)
+        if not missing:
+            pending = frozenset()
+    unavailable = bool(content.missing or content.problem)
+    held = setting.held and not asked
+    applied = not (pending or unavailable or held)
+    approvals = setting.inherited | lacking if applied else setting.inherited
+    approved = not pending and (asked or (bool(install.operator) and not held))
+    return Judged(
+        install, content, by, tuple(canonical(pending)), approved, applied,
+        tuple(_made(install, by, lacking, setting)) if applied else tuple(_account(by, setting)),
+        approvals, tuple(canonical(missing)),
+    )  # fmt: skip
+
+
+def service_account(install: Install, content: Resolved, setting: Setting) -> Account:
+    """The account of the only OperatorGroup of the install namespace, else one of the Install's own (R-INSTALL-5)."""
+    groups = [g for g in setting.groups if namespace_of(g) == content.namespace]
+    name = spec_of(groups[0]).get("serviceAccountName") if len(groups) == 1 else None
+    if isinstance(name, str) and name:
+        return Account(content.namespace, name, generated=False)
+    return Account(setting.options.olm_namespace, install.name, generated=True)
+
+
+def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
+    """What applying the content takes, and what it grants: nobody may grant what he lacks himself (R-INSTALL-6)."""
+    bound = _bound(content)
+    for obj in content.objects:
+        kind = known.of(obj)
+        home = str(obj["metadata"].get("namespace") or content.namespace) if kind.namespaced else None
+        yield from (Atom(Request(verb, kind.group, kind.plural), home) for verb in APPLYING)
+        if obj["kind"] == "Role":
+            yield from _granted_by(obj.get("rules"), home)
+        elif obj["kind"] == "ClusterRole":
+            for space in bound.get(name_of(obj), {None}):
+                yield from _granted_by(obj.get("rules"), space)
+        elif obj["kind"] == CSV_KIND:
+            csv = Csv(obj)
+            for entries, space in ((csv.permissions, home), (csv.cluster_permissions, None)):
+                for entry in entries:
+                    yield from _granted_by(entry.rules, space)
+
+
+def _bound(content: Resolved) -> dict[str, set[str | None]]:
+    """Where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
+    found: dict[str, set[str | None]] = {}
+    for obj in content.objects:
+        role = decode_binding(identity(obj), obj).role
+        if obj["kind"].endswith("RoleBinding") and role.kind == "ClusterRole":
+            space = str(obj["metadata"].get("namespace") or content.namespace) if obj["kind"] == "RoleBinding" else None
+            found.setdefault(role.name, set()).add(space)
+    return found
+
+
+def _granted_by(rules: Any, namespace: str | None) -> Iterator[Atom]:
+    for rule in decode_rules(rules):
+        yield from atoms_of(rule, namespace)
+
+
+def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Atom]:
+    """What the approving user lacks of the pending permissions; without a user, somebody omnipotent approves (D46)."""
+    if not setting.options.user:
+        return frozenset()
+    subjects = with_groups(user(setting.options.user), *setting.options.user_groups)
+    return not_held(pending, access(setting.stock, aggregated=True), subjects)
+
+
+def _account(by: Account, setting: Setting) -> Iterator[KubernetesObject]:
+    if by.generated:
+        metadata = {"name": by.name, "namespace": by.namespace, **_labels(setting)}
+        yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+
+
+def _made(install: Install, by: Account, granted: frozenset[Atom], setting: Setting) -> Iterator[KubernetesObject]:
+    """The account and a role with its binding for each namespace, and for the whole cluster (R-INSTALL-10)."""
+    yield from _account(by, setting)
+    subjects = [{"kind": ACCOUNT, "name": by.name, "namespace": by.namespace}]
+    for space in sorted({atom.namespace for atom in granted}, key=lambda name: (name is not None, name or "")):
+        rules = as_rules(canonical(atom for atom in granted if atom.namespace == space))
+        prefix = "Cluster" if space is None else ""
+        metadata = {**({"namespace": space} if space is not None else {}), **_labels(setting)}
+        role = named(_rbac(f"{prefix}Role", metadata, rules=rules), f"{install.name}-")
+        yield role
+        ref = {"apiGroup": RBAC, "kind": role["kind"], "name": role["metadata"]["name"]}
+        yield named(_rbac(f"{prefix}RoleBinding", metadata, subjects=subjects, roleRef=ref), f"{install.name}-")
+
+
+def _rbac(kind: str, metadata: Mapping[str, Any], **body: Any) -> KubernetesObject:
+    return {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, **body}
+
+
+def _labels(setting: Setting) -> dict[str, dict[str, str]]:
+    return {"labels": dict(setting.labels)} if setting.labels else {}
+
+
+def as_json(entries: Sequence[Entry]) -> str:
+    """Entries as one line, for messages."""
+    return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
+
+
+class Outcome(NamedTuple):
+    """What became of an Operator.
+
+    `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
+    `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
+    ResolutionFailed, `missing` the image whose content is not known, `problem` why content could not be applied.
+    """
+
+    operator: Operator
+    package: str = ""
+    channel: str = ""
+    fixed: bool = False
+    installed: str = ""
+    installs: tuple[Judged, ...] = ()
+    failure: tuple[str, str] | None = None
+    missing: str = ""
+    problem: str = ""
+
+    @property
+    def ref(self) -> CatalogKey:
+        return self.operator.catalog.ref if self.operator.catalog else CatalogKey("", "")
+
+    @property
+    def waiting(self) -> Judged | None:
+        """The Install that is not applied."""
+        return next((each for each in self.installs if not each.applied), None)
+
+    @property
+    def approvals(self) -> frozenset[Atom]:
+        """All that was approved for the Operator so far."""
+        return frozenset(atom for each in self.installs if each.applied for atom in each.approvals)
+
+
+class Scene(NamedTuple):
+    """What Operators are resolved in, which does not change: the workspace, Installs that approve, and the options."""
+
+    workspace: Workspace
+    records: Mapping[str, Install]
+    options: Options

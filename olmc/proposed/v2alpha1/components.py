@@ -1,0 +1,228 @@
+"""Which objects are components of which Operator, by labels (R-OPERATOR-4 … R-OPERATOR-6)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.gojson import DecodeError, decode
+from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
+from olmc.model.coerce import mapping, text
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    gvk_of,
+    identity,
+    labels_of,
+    metadata_of,
+    namespace_of,
+    owner_references,
+)
+from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.proposed.v2alpha1.approval import Judged
+
+Labels = Mapping[Identity, frozenset[str]]
+
+
+def projected(
+    cluster: Cluster, keys: frozenset[str], adopted: Mapping[Name, str], installs: Iterable[Judged]
+) -> Labels:
+    """The component keys that objects get, by identity, from Subscriptions, their plans, and Installs.
+
+    `keys` are those of existing Operators; `adopted` are the keys of Subscriptions that became Operators, which
+    `cluster` still has.
+    """
+    found: dict[Identity, set[str]] = defaultdict(set)
+    for name, subscription in cluster.subscriptions.items():
+        mine = keys & set(subscription.labels)
+        mine |= {adopted[name]} if name in adopted else set()
+        if mine:
+            for each in _from_subscription(cluster, subscription):
+                found[each] |= mine
+    for plan in cluster.plans:
+        labels = labels_of(plan.given) if plan.given is not None else {}
+        for each in _from_plan(plan) if keys & set(labels) else ():
+            found[each] |= keys & set(labels)
+    for judged in installs:
+        for each in _from_install(judged):
+            found[each] |= keys & set(labels_of(judged.install.object))
+    return {each: frozenset(mine) for each, mine in found.items()}
+
+
+def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator[Identity]:
+    """The Subscription, those resolved with it, its InstallPlan, and what that has made."""
+    home = subscription.name.namespace
+    yield Identity(OLM_GROUP, "Subscription", home, subscription.name.name)
+    if subscription.installed:
+        yield Identity(OLM_GROUP, CSV_KIND, home, subscription.installed)
+    for plan in cluster.plans:
+        if (plan.namespace, plan.name) == (home, subscription.plan):
+            yield from _from_plan(plan)
+            for name, other in cluster.subscriptions.items():
+                if name.namespace == home and other.generated_by == plan.name:
+                    yield Identity(OLM_GROUP, "Subscription", home, name.name)
+
+
+def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
+    yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
+    for step in plan.steps:
+        name = str(metadata_of(step.object).get("name") or step.name)
+        yield from (Identity(step.gvk.group, step.kind, space, name) for space in (plan.namespace, ""))
+
+
+def _from_install(judged: Judged) -> Iterator[Identity]:
+    for obj in (*judged.made, *(judged.content.objects if judged.applied else ())):
+        key = identity(obj)
+        yield key
+        yield key._replace(namespace="")
+        yield key._replace(namespace=judged.content.namespace)
+
+
+def labelled(objects: Sequence[Rendered], labels: Labels, keys: frozenset[str]) -> list[Rendered]:
+    """The objects with the component keys that they get; Deployments and APIServices have those of their CSV."""
+    csvs = {found.identity: _keys_of(found, labels, keys) for found in objects if found.identity.kind == CSV_KIND}
+    return [_with_keys(found, _keys_of(found, labels, keys) | _from_owner(found, csvs)) for found in objects]
+
+
+def _keys_of(found: Rendered, labels: Labels, keys: frozenset[str]) -> frozenset[str]:
+    return labels.get(found.identity, frozenset()) | (keys & set(labels_of(found.object)))
+
+
+def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
+    """The keys of the CSV that a Deployment or an APIService belongs to."""
+    if found.identity.kind not in ("Deployment", "APIService"):
+        return frozenset()
+    labels = labels_of(found.object)
+    owners = [(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))]
+    owners += [
+        (namespace_of(found.object), text(ref.get("name")))
+        for ref in owner_references(found.object)
+        if ref.get("kind") == CSV_KIND
+    ]
+    none: frozenset[str] = frozenset()
+    return none.union(*(csvs.get(Identity(OLM_GROUP, CSV_KIND, *owner), none) for owner in owners))
+
+
+def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
+    metadata, old = found.object["metadata"], labels_of(found.object)
+    if keys <= old.keys():
+        return found
+    new = dict(sorted({**old, **dict.fromkeys(keys, "")}.items()))
+    kept = {key: value for key, value in metadata.items() if key != "labels"}
+    first = {key: kept[key] for key in ("name", "generateName", "namespace") if key in kept}
+    return found._replace(object={**found.object, "metadata": {**first, "labels": new, **kept}})
+
+
+def references(objects: Iterable[Rendered], key: str) -> list[dict[str, Any]]:
+    """References to the components of an Operator, with what is abnormal about each (R-OPERATOR-4)."""
+    mine = [found.object for found in objects if key in labels_of(found.object)]
+    refs = [_reference(obj) for obj in mine if gvk_of(obj).group_kind != (OLM_GROUP, "Operator")]
+    return sorted(refs, key=lambda ref: (ref["kind"], ref["apiVersion"], ref.get("namespace", ""), ref["name"]))
+
+
+def _reference(obj: KubernetesObject) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    ref: dict[str, Any] = {"kind": obj["kind"]}
+    if metadata.get("namespace"):
+        ref["namespace"] = metadata["namespace"]
+    ref |= {"name": metadata["name"], "uid": as_text(metadata.get("uid")), "apiVersion": obj["apiVersion"]}
+    if metadata.get("resourceVersion"):
+        ref["resourceVersion"] = metadata["resourceVersion"]
+    conditions = abnormal(obj)
+    return {**ref, "conditions": conditions} if conditions else ref
+
+
+_WITH_CONDITIONS = frozenset(
+    "CustomResourceDefinition APIService Deployment Pod ReplicaSet ClusterServiceVersion Subscription InstallPlan "
+    "Install".split()
+)
+_NORMAL_WHEN_TRUE = frozenset(
+    "Available Ready Established NamesAccepted Installed ContainersReady Initialized PodScheduled Progressing".split()
+)
+
+
+def abnormal(obj: KubernetesObject) -> list[dict[str, Any]]:
+    """The conditions of a component that are not as they should be (R-OPERATOR-5, D40)."""
+    status = obj.get("status")
+    if obj["kind"] not in _WITH_CONDITIONS or not isinstance(status, Mapping):
+        return []
+    if obj["kind"] == CSV_KIND:
+        return _abnormal_phase(status)
+    conditions = status.get("conditions")
+    if not isinstance(conditions, list):
+        return []
+    return [dict(each) for each in conditions if isinstance(each, Mapping) and _is_abnormal(each)]
+
+
+def _is_abnormal(condition: Mapping[str, Any]) -> bool:
+    return (text(condition.get("type")) in _NORMAL_WHEN_TRUE) != (condition.get("status") == "True")
+
+
+def _abnormal_phase(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if status.get("phase") in (None, "", "Succeeded"):
+        return []
+    found = {"type": status["phase"], "status": "True"}
+    for key in ("reason", "message", "lastTransitionTime"):
+        if status.get(key):
+            found[key] = status[key]
+    return [found]
+
+
+_OWN = ("olm.", "operators.coreos.com/", "operatorframework.io/properties")
+
+
+def diverging(content: Iterable[KubernetesObject], given: Iterable[KubernetesObject]) -> tuple[Identity, ...]:
+    """The objects of the content that a cluster, given by its objects, lacks or has with other values.
+
+    () if the cluster does not hold a CSV of the content: then nothing was installed yet that could differ.
+    """
+    there = {identity(obj): _typed(obj) for obj in given}
+    wanted = {identity(obj): obj for obj in content}
+    if not any(key.kind == CSV_KIND and key in there for key in wanted):
+        return ()
+    return tuple(sorted(key for key, obj in wanted.items() if key not in there or not _has(there[key], obj)))
+
+
+def _typed(obj: KubernetesObject) -> KubernetesObject:
+    """A CSV as Go's types keep it, which is how the content has it, too; anything else as it is."""
+    if obj.get("kind") != CSV_KIND:
+        return obj
+    try:
+        return {**decode(CSV_KIND, obj), "apiVersion": obj["apiVersion"], "kind": CSV_KIND}
+    except DecodeError:
+        return obj
+
+
+def _has(there: KubernetesObject, wanted: KubernetesObject) -> bool:
+    return all(_contains(there.get(key), value) for key, value in _compared(wanted))
+
+
+def _compared(obj: KubernetesObject) -> Iterator[tuple[str, Any]]:
+    """What of an object counts: everything its author wrote; labels and annotations without those of OLM."""
+    for key, value in obj.items():
+        if key not in ("apiVersion", "kind", "status", "metadata"):
+            yield key, value
+    metadata = metadata_of(obj)
+    fields = {
+        field: {name: text for name, text in mapping(metadata.get(field)).items() if not name.startswith(_OWN)}
+        for field in ("labels", "annotations")
+    }
+    yield "metadata", {field: texts for field, texts in fields.items() if texts}
+
+
+def _contains(there: Any, wanted: Any) -> bool:
+    """Whether everything that is set in `wanted` has that value; what is empty counts as not set."""
+    if wanted is None or wanted == {} or wanted == []:
+        return True
+    if isinstance(wanted, Mapping):
+        return isinstance(there, Mapping) and all(_contains(there.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        return (
+            isinstance(there, list)
+            and len(there) == len(wanted)
+            and all(_contains(one, other) for one, other in zip(there, wanted, strict=True))
+        )
+    return bool(there == wanted) and isinstance(there, bool) == isinstance(wanted, bool)

@@ -1,0 +1,283 @@
+"""What there is to say about Operators and Installs of v2alpha1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.diagnostics.rules import proposed as rules
+from olmc.load.v2alpha1 import V2ALPHA1
+from olmc.model.cluster import Cluster, Name
+from olmc.model.diagnostics import Diagnostic, Place, Source
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Provenance,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    owner_references,
+)
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Operator
+from olmc.model.options import Options
+from olmc.olm.ownership import COPIED_FROM, owner_reference
+from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, as_json
+from olmc.proposed.v2alpha1.components import Labels, diverging, labelled, projected
+from olmc.proposed.v2alpha1.installs import Begun, component_key
+from olmc.proposed.v2alpha1.operators import Association, associated, follow, may_use, without
+from olmc.proposed.v2alpha1.status import operator_object
+from olmc.reconcile.diagnose import without_content
+from olmc.render.context import World
+from olmc.resolver.resolve import NOT_SATISFIABLE
+from olmc.resolver.snapshot import needed_catalogs
+from olmc.yaml import at
+
+
+def findings(
+    outcomes: Sequence[Outcome], installs: Sequence[Judged], refused: Sequence[Operator],
+    differing: Mapping[str, tuple[Identity, ...]], cluster: Cluster, options: Options,
+) -> Iterator[Diagnostic]:  # fmt: skip
+    """What is to say about what became of Operators and Installs, about those that were refused, and about components
+    that are not as they were resolved."""
+    for operator in refused:
+        ref = operator.catalog.ref if operator.catalog else None
+        if ref is not None:
+            place = at(operator.source, "spec", "updates", "catalogSource", "ref")
+            yield rules.CATALOG_DENIED.finding(
+                place, user=options.user, catalog=f"{ref.namespace}/{ref.name}", namespace=ref.namespace
+            )
+    for judged in installs:
+        yield from _about_install(judged, options)
+    failures: dict[tuple[str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.failure:
+            failures.setdefault(outcome.failure, []).append(outcome)
+        if outcome.problem and outcome.operator.catalog is not None:
+            place = at(outcome.operator.source, "metadata", "name")
+            yield rules.NOT_APPLIED.finding(place, name=outcome.operator.name, problem=outcome.problem)
+        if outcome.missing and outcome.operator.catalog is not None:
+            place = at(outcome.operator.source, "spec", "updates")
+            yield rules.NO_CONTENT.finding(place, who=f"Operator {outcome.operator.name}", image=outcome.missing)
+        found = differing.get(outcome.operator.name, ())
+        if found:
+            shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
+            place = at(outcome.operator.source, "metadata", "name")
+            yield rules.DIVERGES.finding(place, operator=outcome.operator.name, count=len(found), components=shown)
+    for (reason, message), failed in failures.items():
+        yield _unresolved(reason, message, failed, cluster)
+
+
+def _unresolved(reason: str, message: str, failed: Sequence[Outcome], cluster: Cluster) -> Diagnostic:
+    hint = "Loosen what the Operators ask for, or remove what stands in the way."
+    if reason != NOT_SATISFIABLE:
+        hint = "Correct the catalog that the message names."
+    elif any(s.package in {outcome.package for outcome in failed} for s in cluster.subscriptions.values()):
+        hint = "A Subscription asks for the same package; --migrate-subscriptions lets the Operator take its place."
+    names = ", ".join(f"Operator {outcome.operator.name}" for outcome in failed)
+    place = at(failed[0].operator.source, "spec", "updates")
+    return rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
+
+
+def _about_install(judged: Judged, options: Options) -> Iterator[Diagnostic]:
+    install = judged.install
+    place = at(install.source, "metadata", "name")
+    if judged.missing:
+        yield rules.APPROVAL_DENIED.finding(
+            place, user=options.user, name=install.name, missing=as_json(judged.missing)
+        )
+    elif judged.pending:
+        count = sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in judged.pending)
+        yield rules.PENDING.finding(place, name=install.name, why=f"{count} permissions are not granted")
+    elif not judged.applied and not (judged.content.missing or judged.content.problem):
+        yield rules.PENDING.finding(place, name=install.name, why="its updates are approved by hand")
+    for image in judged.content.missing:
+        yield rules.NO_CONTENT.finding(place, who=f"Install {install.name}", image=image)
+    if judged.content.problem:
+        yield rules.NOT_APPLIED.finding(place, name=install.name, problem=judged.content.problem)
+    for item in judged.content.items:
+        named = item.get("manifestImage")
+        if named and "@" not in named:
+            yield rules.NOT_PINNED.finding(place, image=named)
+
+
+def unread_catalogs(outcomes: Sequence[Outcome], cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    """Catalogs without content that only Operators are resolved in: those of Subscriptions are told anyway."""
+    if not any(outcome.operator.catalog for outcome in outcomes):
+        return
+    told = {catalog.key for catalog in needed_catalogs(cluster, options)}
+    every = needed_catalogs(cluster, options, clusterwide=True)
+    yield from without_content([catalog for catalog in every if catalog.key not in told], options)
+
+
+class Followed(NamedTuple):
+    """The cluster with what Operators and Installs have made of it.
+
+    `outcomes`: every Operator that the API server accepts; `installs`: all Installs, by name; `labels`: the component
+    keys that objects get; `differing`: by Operator, the components that are not as they were resolved.
+    """
+
+    cluster: Cluster
+    outcomes: tuple[Outcome, ...]
+    installs: tuple[Judged, ...]
+    labels: Labels
+    differing: Mapping[str, tuple[Identity, ...]]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
+    """What Operators do in a settled cluster, in which the Installs of `begun` are applied already."""
+    association = Association(begun.operators, {}, ())
+    if options.migrate_subscriptions:
+        association = associated(cluster, begun.operators)
+    accepted = [operator for operator in association.operators if _is_accepted(operator, cluster, options)]
+    refused = [operator for operator in association.operators if operator not in accepted]
+    names = {operator.name for operator in accepted}
+    migrated = {name: operator for name, operator in association.by_subscription.items() if operator in names}
+    installed = {
+        operator: cluster.subscriptions[name].installed
+        for name, operator in migrated.items()
+        if cluster.subscriptions[name].installed
+    }
+    scene = Scene(begun.workspace, begun.records, options)
+    from_catalogs = [operator for operator in accepted if not operator.image]
+    after, outcomes = follow(scene, without(cluster, migrated), from_catalogs, installed)
+    given = {each.install.operator: each for each in begun.judged if each.install.operator}
+    outcomes = tuple(sorted((*outcomes, *_from_images(accepted, given)), key=lambda each: each.operator.name))
+    resolved = [outcome for outcome in outcomes if not outcome.operator.image]
+    installs = (*begun.judged, *(each for outcome in resolved for each in outcome.installs))
+    keys = frozenset(component_key(name, options) for name in names)
+    adopted = {name: component_key(operator, options) for name, operator in migrated.items()}
+    differing = {outcome.operator.name: found for outcome in outcomes if (found := _differing(outcome, begun.given))}
+    told = (
+        *association.refused,
+        *findings(outcomes, installs, refused, differing, cluster, options),
+        *unread_catalogs(outcomes, after, options),
+    )
+    labels = projected(cluster, keys, adopted, installs)
+    return Followed(after, outcomes, _by_name(installs), labels, differing, told)
+
+
+def _by_name(installs: Iterable[Judged]) -> tuple[Judged, ...]:
+    return tuple(sorted(installs, key=lambda each: each.install.name))
+
+
+def _is_accepted(operator: Operator, cluster: Cluster, options: Options) -> bool:
+    return operator.catalog is None or may_use(cluster, operator.catalog.ref, options)
+
+
+def _from_images(operators: Iterable[Operator], given: Mapping[str, Judged]) -> Iterator[Outcome]:
+    for operator in operators:
+        if operator.image and operator.name in given:
+            done = given[operator.name]
+            missing = operator.image if done.content.missing else ""
+            yield Outcome(operator, installs=(done,), missing=missing, problem=done.content.problem)
+
+
+def _differing(outcome: Outcome, given: Iterable[Any]) -> tuple[Identity, ...]:
+    applied = [each for each in outcome.installs if each.applied]
+    content = applied[-1].content.objects if applied else ()
+    return diverging(content, (manifest.object for manifest in given))
+
+
+def rewriting(found: Followed, options: Options) -> Callable[[World, Sequence[Rendered]], Sequence[Rendered]]:
+    """The function that adds Operators and Installs to the objects of a cluster, with all that they change."""
+
+    def rewrite(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+        # Long names may be cut to the same key: the components are both Operators' then (R-OPERATOR-3).
+        keys = {component_key(outcome.operator.name, options): outcome.operator.name for outcome in found.outcomes}
+        names = {outcome.operator.name for outcome in found.outcomes}
+        left_out = set(_only_for_applying(found.installs)) if options.purpose == "apply" else set()
+        kept = [each for each in objects if not _is_v1_operator(each, names) and each.identity not in left_out]
+        installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
+        mine = labelled([*kept, *installs], found.labels, frozenset(keys))
+        mine = without_copies(mine, keys)
+        operators = [_operator(outcome, mine, world.cluster, found.differing, options) for outcome in found.outcomes]
+        return [*mine, *operators]
+
+    return rewrite
+
+
+def _operator(
+    outcome: Outcome, objects: Sequence[Rendered], cluster: Cluster, differing: Mapping[str, Any], options: Options
+) -> Rendered:
+    name = outcome.operator.name
+    obj = operator_object(outcome, component_key(name, options), objects, cluster, name in differing, options)
+    return _rendered(obj, outcome.operator.source, "R-OPERATOR-1")
+
+
+def _only_for_applying(installs: Iterable[Judged]) -> Iterator[Identity]:
+    """The accounts and grants that exist for OLM to apply Installs: without OLM nobody needs them."""
+    for judged in installs:
+        yield from map(identity, judged.made)
+
+
+def _is_v1_operator(found: Rendered, names: set[str]) -> bool:
+    key = found.identity
+    return (key.group, key.kind) == (OLM_GROUP, "Operator") and key.name in names
+
+
+def _rendered(obj: KubernetesObject, source: Source | None, rule: str) -> Rendered:
+    return Rendered(obj, Provenance(Place(source) if source else None, "v2alpha1", rule))
+
+
+def install_object(judged: Judged) -> KubernetesObject:
+    """An Install with its status (R-INSTALL-1, R-INSTALL-3, R-INSTALL-5, R-INSTALL-8, R-INSTALL-9)."""
+    install = judged.install
+    metadata = {key: value for key, value in install.object["metadata"].items() if key != "namespace"}
+    spec: dict[str, Any] = {}
+    if install.namespaces:
+        spec["namespaces"] = [{"from": old, "to": new} for old, new in install.namespaces]
+    spec["approval"] = "Approved" if judged.approved else "Unapproved"
+    spec["content"] = [item.given for item in install.content]
+    by = judged.account
+    status: dict[str, Any] = {"serviceAccountRef": {"name": by.name, "namespace": by.namespace}}
+    if judged.pending:
+        text = "pending approval of unsatisfied permissions"
+        condition = {"type": "PendingApproval", "status": "True", "reason": "UnsatisfiedPermissions", "message": text}
+        status["conditions"] = [condition]
+    status["resolved"] = list(judged.content.items)
+    if judged.pending:
+        status["pending"] = {"permissions": list(judged.pending)}
+    return {"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
+
+
+def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) -> list[Rendered]:
+    """The objects without copies of CSVs that belong to Operators, which own instead what the copies owned
+    (R-OPERATOR-19). `operators` are the names of the Operators by component key.
+    """
+    owners: dict[Name, str] = {}
+    for found in objects:
+        if found.identity.kind == CSV_KIND:
+            mine = [operators[key] for key in labels_of(found.object) if key in operators]
+            if mine:
+                owners[Name(found.identity.namespace, found.identity.name)] = min(mine)
+    copies = {
+        Name(found.identity.namespace, found.identity.name): owners[home]
+        for found in objects
+        if (home := _original(found)) in owners
+    }
+    kept = (found for found in objects if _copy_name(found) not in copies)
+    return [_owned_by_operator(found, copies) for found in kept]
+
+
+def _original(found: Rendered) -> Name | None:
+    home = labels_of(found.object).get(COPIED_FROM)
+    return Name(home, found.identity.name) if found.identity.kind == CSV_KIND and home else None
+
+
+def _copy_name(found: Rendered) -> Name | None:
+    return Name(found.identity.namespace, found.identity.name) if _original(found) is not None else None
+
+
+def _owned_by_operator(found: Rendered, copies: Mapping[Name, str]) -> Rendered:
+    refs = owner_references(found.object)
+    new = []
+    for ref in refs:
+        owner = copies.get(Name(found.identity.namespace, as_text(ref.get("name"))))
+        if ref.get("kind") == CSV_KIND and owner is not None:
+            ref = owner_reference(V2ALPHA1, "Operator", owner)
+        new.append(ref)
+    if new == refs:
+        return found
+    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": new}})

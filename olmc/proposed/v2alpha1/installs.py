@@ -1,0 +1,258 @@
+"""Installs that say themselves what they install: those that users write, and those of Operators from an image.
+
+They are applied before the cluster settles, so that what they bring is resolved and judged like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.catalogs.properties import properties_text
+from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.load.v2alpha1 import read_v2alpha1
+from olmc.model.catalog import Pick
+from olmc.model.cluster import Cluster, Name, Step
+from olmc.model.diagnostics import Place, Report
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Origin,
+    Provenance,
+    Rendered,
+    as_text,
+    identity,
+    labels_of,
+    namespace_of,
+)
+from olmc.model.operators import CSV_KIND, ContentItem, Install, Operator
+from olmc.model.options import Options
+from olmc.model.workspace import Manifest, Workspace
+from olmc.olm.naming import component_label_key
+from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, Setting, judged
+from olmc.proposed.v2alpha1.content import (
+    Resolved,
+    calling,
+    content_of_image,
+    namespaces_of,
+    objects_of,
+    pinned,
+    placed_steps,
+    resolved,
+    suggested_namespace,
+)
+from olmc.reconcile.apply_step import Target, with_step
+from olmc.resolver.steps import Content
+
+SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
+
+
+class Begun(NamedTuple):
+    """What the proposed APIs make of a workspace before anything settles.
+
+    `workspace` has what the Installs in `judged` bring as objects; `steps` carry out the bundles among it, and
+    `installed` are its CSVs, and those that Operators had installed before. `operators` are left to be resolved.
+    `records` are Installs that approve generated ones, by name; `given` are the manifests as they were.
+    """
+
+    workspace: Workspace
+    given: tuple[Manifest, ...]
+    operators: tuple[Operator, ...]
+    judged: tuple[Judged, ...]
+    records: Mapping[str, Install]
+    steps: tuple[Step, ...]
+    installed: frozenset[Name]
+
+
+def component_key(name: str, options: Options) -> str:
+    """The label key of the components of an Operator (R-OPERATOR-3)."""
+    return SEED_KEY + name if options.component_label == "seed" else component_label_key(name, "")
+
+
+def begin(workspace: Workspace, options: Options, report: Report) -> Begun:
+    """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
+    found = read_v2alpha1(workspace, report)
+    keys = {component_key(operator.name, options) for operator in found.operators}
+    labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}
+    written = [install for install in found.installs if install.name not in labelled]
+    from_images = [
+        _of_image(operator, found.workspace, labelled.get(operator.name), options)
+        for operator in found.operators
+        if operator.image
+    ]
+    there = frozenset(_installed_before(found.workspace, found.operators, options))
+    begun = Begun(found.workspace, workspace.manifests, found.operators, (), labelled, (), there)
+    for install in sorted((*written, *from_images), key=lambda each: each.name):
+        begun = _applied(begun, install, options)
+    return begun
+
+
+def _installed_before(workspace: Workspace, operators: Iterable[Operator], options: Options) -> Iterator[Name]:
+    """The CSVs of a workspace that Operators have installed already: they need no OperatorGroup now either."""
+    keys = {component_key(each.name, options) for each in operators if each.catalog is not None or each.image}
+    for manifest in workspace.manifests:
+        if manifest.object["kind"] == CSV_KIND and keys & set(labels_of(manifest.object)):
+            yield csv_name(manifest.object)
+
+
+def _of_image(operator: Operator, workspace: Workspace, record: Install | None, options: Options) -> Install:
+    """The Install of an Operator from an image (R-OPERATOR-18)."""
+    item = {"type": "ManifestImage", "manifestImage": operator.image}
+    content = content_of_image(workspace, operator.image, options)
+    mapping: tuple[tuple[str, str], ...] = ()
+    if content is not None:
+        known = rest_mapper((*(m.object for m in workspace.manifests), *objects_of(content)))
+        home = suggested_namespace(content)
+        mapping = tuple((name, home) for name in namespaces_of([content], known) if name != home)
+    labels = {component_key(operator.name, options): ""}
+    obj = {"metadata": {"name": operator.name, "labels": labels}}
+    approved = record is not None and record.approved
+    content_items = (ContentItem(item, operator.image),)
+    return Install(operator.name, obj, operator.source, content_items, mapping, approved, operator.name)
+
+
+def _applied(begun: Begun, install: Install, options: Options) -> Begun:
+    content = resolved(install, begun.workspace, options)
+    manifests = begun.workspace.manifests
+    if install.operator and not _exists(manifests, content.namespace):
+        content = content._replace(raw=(namespace_object(content.namespace), *content.raw))
+    setting = Setting(
+        stock=stock_of(manifests),
+        groups=[m.object for m in manifests if m.object["kind"] == "OperatorGroup"],
+        known=rest_mapper((*(m.object for m in manifests), *content.objects)),
+        options=options,
+        labels=component_labels(install.object),
+    )
+    done = judged(install, content, setting)
+    begun = begun._replace(judged=(*begun.judged, done))
+    objects = (*done.made, *(content.raw if done.applied else ()))
+    source = install.source
+    more = tuple(Manifest(obj, source) for obj in objects) if source is not None else ()
+    replaced = {identity(manifest.object) for manifest in more}
+    kept = tuple(m for m in manifests if identity(m.object) not in replaced)
+    begun = begun._replace(workspace=begun.workspace._replace(manifests=(*kept, *more)))
+    if not done.applied:
+        return begun
+    csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
+    return begun._replace(steps=(*begun.steps, *content.steps), installed=begun.installed | csvs)
+
+
+def csv_name(csv: KubernetesObject) -> Name:
+    """The namespace and name of a CSV."""
+    return Name(namespace_of(csv), str(csv["metadata"]["name"]))
+
+
+def component_labels(obj: KubernetesObject) -> dict[str, str]:
+    """The labels of an object that make it a component of something."""
+    labels = labels_of(obj)
+    return {key: value for key, value in labels.items() if key.startswith("operators.coreos.com/")}
+
+
+def namespace_object(name: str) -> KubernetesObject:
+    """The Namespace that an operator is installed in, where there is none (R-OPERATOR-10)."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _exists(manifests: Sequence[Manifest], namespace: str) -> bool:
+    return any(
+        (m.object["kind"], m.object["metadata"]["name"]) == ("Namespace", namespace)
+        or m.object["metadata"].get("namespace") == namespace
+        for m in manifests
+    )
+
+
+def stock_of(manifests: Iterable[Manifest]) -> dict[Identity, Rendered]:
+    """Manifests by identity, as the objects of a cluster."""
+    return dict(_rendered(manifests))
+
+
+def _rendered(manifests: Iterable[Manifest]) -> Iterator[tuple[Identity, Rendered]]:
+    for manifest in manifests:
+        provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
+        yield identity(manifest.object), Rendered(manifest.object, provenance)
+
+
+def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
+    """The kinds that a cluster serves once bundles are installed."""
+    there = (found.object for found in cluster.stock.values())
+    return rest_mapper((*there, *(obj for content in contents for obj in objects_of(content))))
+
+
+def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper) -> Setting:
+    """What an Operator's next Install is judged in."""
+    catalog = outcome.operator.catalog
+    return Setting(
+        stock=cluster.stock,
+        groups=[group.object for group in cluster.groups],
+        known=known,
+        options=scene.options,
+        labels={component_key(outcome.operator.name, scene.options): ""},
+        inherited=outcome.approvals,
+        held=catalog is not None and catalog.manual,
+    )
+
+
+def install_for(
+    scene: Scene, outcome: Outcome, picks: Sequence[Pick], contents: Sequence[Content], home: str, known: RestMapper,
+    cluster: Cluster,
+) -> tuple[Install, Resolved]:  # fmt: skip
+    """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
+    mapping = {each: home for each in namespaces_of(contents, known) if each != home}
+    steps: list[Step] = []
+    items: list[dict[str, Any]] = []
+    for pick, content in zip(picks, contents, strict=True):
+        candidate = pick.candidate
+        text = properties_text(content.served if content.inline else candidate.properties)
+        found = placed_steps(content, home, pick.replaces, text, candidate.catalog, known, cluster.profile)
+        steps += calling(found, mapping)
+        if candidate.image:
+            items.append({"type": "ManifestImage", "manifestImage": candidate.image})
+        else:
+            items += [{"type": "Raw", "raw": obj} for obj in objects_of(content)]
+    raw = () if home in cluster.namespaces else (namespace_object(home),)
+    generated = (*raw, *(_unowned(step.object) for step in steps if step.derived))
+    items += [{"type": "Raw", "raw": obj} for obj in generated]
+    name = picks[0].candidate.name
+    record = scene.records.get(name)
+    labels = {component_key(outcome.operator.name, scene.options): ""}
+    install = Install(
+        name=name,
+        object={"metadata": {"name": name, "labels": labels}},
+        source=outcome.operator.source,
+        content=tuple(ContentItem(item, as_text(item.get("manifestImage"))) for item in items),
+        namespaces=tuple(mapping.items()),
+        approved=record is not None and record.approved,
+        operator=outcome.operator.name,
+    )
+    pinned_items = tuple(pinned(item, scene.workspace, scene.options) for item in items)
+    return install, Resolved(pinned_items, tuple(steps), raw, home)
+
+
+def _unowned(obj: KubernetesObject) -> KubernetesObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "ownerReferences"}
+    return {**obj, "metadata": metadata}
+
+
+def apply(cluster: Cluster, done: Judged, options: Options) -> Cluster:
+    """The cluster after the content of an Install was applied. Raises StepError."""
+    cluster = with_objects(cluster, done, (*done.made, *done.content.raw))
+    for step in done.content.steps:
+        cluster = with_step(cluster, step, Target(done.content.namespace, "", options))
+    csvs = {csv_name(step.object) for step in done.content.steps if step.kind == CSV_KIND}
+    return cluster._replace(installed=cluster.installed | csvs)
+
+
+def with_objects(cluster: Cluster, done: Judged, objects: Sequence[KubernetesObject]) -> Cluster:
+    """The cluster with further objects of an Install, if it lacks any of them; the same one if not."""
+    source = done.install.source
+    place = Place(source) if source is not None else None
+    new = {
+        identity(obj): Rendered(obj, Provenance(place, "installs", "R-INSTALL-10"))
+        for obj in objects
+        if cluster.stock.get(identity(obj)) is None
+    }
+    if not new:
+        return cluster
+    spaces = {key.name: {"kubernetes.io/metadata.name": key.name} for key in new if key.kind == "Namespace"}
+    namespaces = dict(sorted({**cluster.namespaces, **spaces}.items()))
+    return cluster._replace(stock={**cluster.stock, **new}, namespaces=namespaces)

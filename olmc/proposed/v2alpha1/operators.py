@@ -1,0 +1,336 @@
+"""Operators from catalogs: resolved for the whole cluster and installed by generated Installs, until all is at rest.
+
+R-OPERATOR-8 … R-OPERATOR-13, R-INSTALL-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from olmc.diagnostics.rules import proposed as migrate
+from olmc.diagnostics.rules import proposed as rules
+from olmc.kube.rbac import rules_allow
+from olmc.kube.rbac_access import access, user, with_groups
+from olmc.kube.restmapper import RestMapper
+from olmc.load.v2alpha1 import V2ALPHA1
+from olmc.model.catalog import Candidate, Pick, Question, Wish
+from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.diagnostics import Diagnostic
+from olmc.model.objects import CatalogKey, KubernetesObject, labels_of
+from olmc.model.operators import OLM_GROUP, CatalogUpdates, Install, Operator
+from olmc.model.options import Options
+from olmc.model.rbac import Request
+from olmc.olm.naming import component_label_key
+from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, judged, required, service_account
+from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
+from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
+from olmc.reconcile.apply_step import StepError
+from olmc.reconcile.loop import MAX_ROUNDS, at_rest
+from olmc.resolver.cluster_wide import cluster_question, components
+from olmc.resolver.resolve import NOT_SATISFIABLE, answer
+from olmc.resolver.steps import UndecodableCSVError, content_of
+from olmc.semver import tolerant_or_none
+from olmc.yaml import locate
+
+
+def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
+    """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
+    if not options.user:
+        return True
+    subjects = with_groups(user(options.user), *options.user_groups)
+    granted = access(cluster.stock, aggregated=True).rules(catalog.namespace, *subjects)
+    return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
+
+
+def follow(
+    scene: Scene, cluster: Cluster, operators: Sequence[Operator], installed: Mapping[str, str]
+) -> tuple[Cluster, tuple[Outcome, ...]]:
+    """The cluster once nothing can be installed for Operators any more, and what became of each, by name.
+
+    `installed` names the CSVs that Operators have from the start.
+    """
+    state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
+    for _ in range(MAX_ROUNDS):
+        before = cluster
+        for part in components(_question(scene, cluster, state.values())):
+            cluster, state = _round(scene, cluster, state, part)
+        if cluster is before:
+            break
+        cluster = at_rest(cluster, scene.options)
+    else:
+        endless = f"its upgrades don't end (after {MAX_ROUNDS} rounds)"
+        state = {name: outcome._replace(problem=outcome.problem or endless) for name, outcome in state.items()}
+    return cluster, tuple(state[name] for name in sorted(state))
+
+
+def _first(operator: Operator, cluster: Cluster, installed: str, scene: Scene) -> Outcome:
+    """An Operator before anything is resolved: its package and channel looked up, its installed CSV found."""
+    catalog = operator.catalog
+    if catalog is None:
+        return Outcome(operator)
+    outcome = Outcome(operator, catalog.package, catalog.channel, not catalog.package)
+    if not catalog.package:
+        found = entrypoint_of(cluster, catalog)
+        if found is None:
+            text = f"no operators found with name {catalog.entrypoint} in catalog {catalog.ref.name} in namespace "
+            text += f"{catalog.ref.namespace} referenced by operator {operator.name}"
+            return outcome._replace(failure=(NOT_SATISFIABLE, text))
+        outcome = outcome._replace(package=found.package, channel=found.channel)
+    installed = installed or _labelled(cluster, component_key(operator.name, scene.options))
+    if not installed:
+        return outcome
+    outcome = outcome._replace(installed=installed)
+    record = _record(scene, cluster, outcome)
+    return outcome._replace(installs=(record,)) if record is not None else outcome
+
+
+def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None:
+    """The entry of a catalog that an entrypoint names: of the lowest package, in its default channel if it is there."""
+    source = cluster.catalogs.get(catalog.ref)
+    found = [entry for entry in (source.entries if source else ()) if entry.name == catalog.entrypoint]
+    return min(found, key=lambda e: (e.package, not e.default_channel, e.channel), default=None)
+
+
+def _labelled(cluster: Cluster, key: str) -> str:
+    """The name of the newest CSV that carries a component label."""
+    found = [csv for csv in cluster.csvs.values() if key in csv.labels]
+    found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
+    return found[-1].name if found else ""
+
+
+_ZERO = tolerant_or_none("0.0.0")
+
+
+def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
+    """The Install that an installed CSV came by: that of the workspace, else what the catalog still has of it."""
+    given = scene.records.get(outcome.installed)
+    key = component_key(outcome.operator.name, scene.options)
+    if given is not None and key in labels_of(given.object):
+        content = resolved(given, scene.workspace, scene.options)
+        if not (content.missing or content.problem):
+            known = known_kinds(cluster, ())
+            return _approved(given._replace(operator=outcome.operator.name), content, scene, cluster, outcome, known)
+    source = cluster.catalogs.get(outcome.ref)
+    entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
+    entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
+    home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
+    csv = cluster.csvs.get(Name(home, outcome.installed))
+    bundle = content_of(scene.workspace, cluster, entries[0]) if entries else None
+    if csv is None or bundle is None:
+        return None
+    known = known_kinds(cluster, [bundle])
+    try:
+        made = install_for(scene, outcome, [Pick(entries[0], csv.replaces)], [bundle], home, known, cluster)
+    except UndecodableCSVError:
+        return None
+    return _approved(*made, scene, cluster, outcome, known)
+
+
+def _approved(
+    install: Install, content: Resolved, scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper
+) -> Judged:
+    """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
+    by = service_account(install, content, setting_of(scene, cluster, outcome, known))
+    return Judged(install, content, by, (), True, True, (), frozenset(required(content, known)))
+
+
+def _question(scene: Scene, cluster: Cluster, outcomes: Iterable[Outcome]) -> Question:
+    wishes = [
+        Wish(
+            name=outcome.operator.name,
+            package=outcome.package,
+            channel=outcome.channel,
+            catalog=outcome.ref,
+            starting=outcome.operator.catalog.entrypoint,
+            installed=outcome.installed,
+            current=outcome.installed,
+        )
+        for outcome in outcomes
+        if outcome.operator.catalog is not None and outcome.package and not (outcome.fixed and outcome.installed)
+    ]
+    return cluster_question(scene.workspace, cluster, wishes, cluster.subscriptions, scene.options)
+
+
+def _round(
+    scene: Scene, cluster: Cluster, state: Mapping[str, Outcome], part: Question
+) -> tuple[Cluster, dict[str, Outcome]]:
+    """One component: what is picked for its Operators is installed, or waits, or nothing can be said."""
+    after = dict(state)
+    mine = [state[wish.name] for wish in part.wishes]
+    if any(outcome.problem for outcome in mine):
+        return cluster, after
+    found = answer(part)
+    if found.message:
+        for outcome in mine:
+            after[outcome.operator.name] = outcome._replace(failure=(found.reason, found.message))
+        return cluster, after
+    # A CSV that is there already can be picked again, if it does not say of which package it is (R-CAT-310).
+    there = {name.name for name in cluster.csvs}
+    new = [pick for pick in found.picks if pick.candidate.name not in there]
+    for name, picks in _by_operator(mine, new).items():
+        cluster, after[name] = _installed(scene, cluster, after[name]._replace(failure=None), picks)
+    return cluster, after
+
+
+def _by_operator(outcomes: Sequence[Outcome], picks: Iterable[Pick]) -> dict[str, list[Pick]]:
+    """The picks of each Operator, its own first; dependencies that nobody asked for go to the first that has any."""
+    own: dict[str, list[Pick]] = {}
+    others = []
+    for pick in picks:
+        candidate = pick.candidate
+        wanted = (candidate.package, candidate.channel, candidate.catalog)
+        asking = [o.operator.name for o in outcomes if (o.package, o.channel, o.ref) == wanted]
+        if asking:
+            own.setdefault(asking[0], []).append(pick)
+        else:
+            others.append(pick)
+    if others:
+        first = next(iter(own), outcomes[0].operator.name)
+        own.setdefault(first, []).extend(others)
+    return own
+
+
+def _installed(scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence[Pick]) -> tuple[Cluster, Outcome]:
+    contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
+    for pick, content in zip(picks, contents, strict=True):
+        if content is None:
+            return cluster, outcome._replace(missing=pick.candidate.image or pick.candidate.name)
+    there = [content for content in contents if content is not None]
+    known = known_kinds(cluster, there)
+    home = _home(cluster, outcome) or suggested_namespace(there[0])
+    try:
+        install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
+    except UndecodableCSVError as error:
+        return cluster, outcome._replace(problem=str(error))
+    done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
+    applied = tuple(each for each in outcome.installs if each.applied)
+    outcome = outcome._replace(installs=(*applied, done))
+    if not done.applied:
+        return with_objects(cluster, done, done.made), outcome
+    try:
+        cluster = apply(cluster, done, scene.options)
+    except StepError as error:
+        return cluster, outcome._replace(problem=str(error))
+    return cluster, outcome._replace(installed=picks[0].candidate.name)
+
+
+def _home(cluster: Cluster, outcome: Outcome) -> str:
+    """Where the CSV is that an update replaces."""
+    return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
+
+
+class Association(NamedTuple):
+    """Subscriptions and their Operators: `operators` are all there are now, `by_subscription` their names.
+
+    `refused` are findings about Subscriptions that stay as they are.
+    """
+
+    operators: tuple[Operator, ...]
+    by_subscription: Mapping[Name, str]
+    refused: tuple[Diagnostic, ...]
+
+
+def associated(cluster: Cluster, operators: Sequence[Operator]) -> Association:
+    """Every Subscription with the Operator of the same package, channel and catalog; one is made if there is none."""
+    followed = {_followed(cluster, operator): operator.name for operator in operators if operator.catalog is not None}
+    every = list(operators)
+    found: dict[Name, str] = {}
+    refused = []
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if subscription.spec.get("config"):
+            place = locate(subscription.source, ("spec", "config")) if subscription.source else None
+            refused.append(rules.CONFIG_LOST.finding(place, namespace=name.namespace, name=name.name))
+            continue
+        key = (subscription.package, channel_of(cluster, subscription), subscription.catalog)
+        if key not in followed:
+            names = _names(cluster, subscription)
+            free = next((each for each in names if each not in {operator.name for operator in every}), "")
+            if not free:
+                refused.append(_name_taken(subscription, names[-1]))
+                continue
+            followed[key] = free
+            every.append(operator_for(cluster, subscription, free))
+        found[name] = followed[key]
+    return Association(tuple(sorted(every, key=lambda each: each.name)), found, tuple(refused))
+
+
+def _followed(cluster: Cluster, operator: Operator) -> tuple[object, ...]:
+    """The package, channel and catalog of an Operator; for an entrypoint alone they are looked up."""
+    catalog = operator.catalog
+    if catalog is None:
+        return ()
+    entry = None if catalog.package else entrypoint_of(cluster, catalog)
+    if entry is not None:
+        return (entry.package, entry.channel, catalog.ref)
+    return (catalog.package, catalog.channel, catalog.ref)
+
+
+def channel_of(cluster: Cluster, subscription: Subscription) -> str:
+    """The channel of a Subscription; the default channel of its package if it names none."""
+    channel = subscription.channel
+    source = cluster.catalogs.get(subscription.catalog)
+    package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
+    return channel or (package.default_channel if package else "")
+
+
+def _names(cluster: Cluster, subscription: Subscription) -> tuple[str, ...]:
+    """What the Operator in a Subscription's place may be called: the package, unless another Subscription of the
+    workspace has it, else the package and the namespace, which also helps where an Operator is called like the package.
+    """
+    given = [each for each in cluster.subscriptions.values() if each.source is not None]
+    alone = not any(each.package == subscription.package for each in given if each is not subscription)
+    longer = f"{subscription.package}.{subscription.name.namespace}"
+    return (subscription.package, longer) if alone else (longer,)
+
+
+def _name_taken(subscription: Subscription, name: str) -> Diagnostic:
+    place = locate(subscription.source, ("spec",)) if subscription.source else None
+    why = f"there is another Operator {name} already, which does not follow the same package, channel and catalog"
+    return migrate.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
+
+
+def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Operator:
+    """The Operator that takes a Subscription's place, by its name."""
+    updates = CatalogUpdates(
+        subscription.catalog,
+        subscription.package,
+        channel_of(cluster, subscription),
+        subscription.starting_csv,
+        subscription.approval == "Manual",
+    )
+    return Operator(operator_object(name, updates, subscription.approval), subscription.source, updates)
+
+
+def operator_object(name: str, updates: CatalogUpdates, approval: str) -> KubernetesObject:
+    """The Operator as its manifest has it; what is "" is left out."""
+    fields = (
+        ("package", updates.package),
+        ("channel", updates.channel),
+        ("entrypoint", updates.entrypoint),
+        ("approval", approval),
+    )
+    catalog = {key: value for key, value in fields if value}
+    ref = {"name": updates.ref.name, "namespace": updates.ref.namespace}
+    spec = {"updates": {"type": "CatalogSource", "catalogSource": {**catalog, "ref": ref}}}
+    return {"apiVersion": V2ALPHA1, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
+
+
+def without(cluster: Cluster, subscriptions: Mapping[Name, str]) -> Cluster:
+    """The cluster without those Subscriptions, and without the InstallPlans that belonged to them alone."""
+    left = {name: s for name, s in cluster.subscriptions.items() if name not in subscriptions}
+    plans = tuple(
+        plan
+        for plan in cluster.plans
+        if plan.given is not None
+        or not plan.owners
+        or any(Name(plan.namespace, owner) not in subscriptions for owner in plan.owners)
+    )
+    gone = frozenset(_keys(cluster, subscriptions))
+    adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
+    return cluster._replace(subscriptions=left, plans=plans, adopted=adopted)
+
+
+def _keys(cluster: Cluster, subscriptions: Mapping[Name, str]) -> Iterator[str]:
+    for name in subscriptions:
+        yield component_label_key(cluster.subscriptions[name].package, name.namespace)

@@ -1,0 +1,152 @@
+"""Where in the input the rule of a grant stands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from olmc.explain.provenance import is_owned, located, place_of_object
+from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac_access import with_groups
+from olmc.model.cluster import Cluster, Name
+from olmc.model.diagnostics import Location, Place
+from olmc.model.objects import Origin, Rendered, labels_of
+from olmc.model.operators import Csv
+from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
+from olmc.output.messages import not_found
+from olmc.rbac_report.builtin_roles import USER_ROLES
+from olmc.rbac_report.permissions import Grant, Permissions
+from olmc.rbac_report.risks import Level, Risk, risks_of
+
+_AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
+
+
+def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
+    """A function that gives the place of the rule of a grant, read when it is asked for."""
+    by_identity = {found.identity: found for found in objects}
+
+    def find(grant: Grant) -> Location | None:
+        found = by_identity.get(grant.source)
+        return located(_of_rule(place_of_object(found, cluster), found, grant.rule)) if found is not None else None
+
+    return find
+
+
+def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
+    """The place of a rule inside that of its role, where the role stands in the input with its rules."""
+    if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not is_owned(role.object))):
+        return place
+    for index, written in enumerate(decode_rules(role.object.get("rules"))):
+        if rule in normalized(written):
+            return place._replace(keys=(*place.keys, "rules", index))
+    return place
+
+
+class Permission(NamedTuple):
+    """A rule that somebody has, the namespaces where it holds ("" for the whole cluster, None for where a role is
+    bound), its risks there, and the grants that give it."""
+
+    rule: PolicyRule
+    namespaces: tuple[str | None, ...]
+    level: Level
+    risks: tuple[Risk, ...]
+    grants: tuple[Grant, ...]
+
+
+class Holder(NamedTuple):
+    """A subject with its permissions, dangerous ones first, and the operators that run under it.
+
+    `level` is the level of the worst of them.
+    """
+
+    subject: Subject
+    operators: tuple[Name, ...]
+    level: Level
+    permissions: tuple[Permission, ...]
+
+
+def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[Holder, ...]:
+    """Everybody who has permissions by a binding, and the accounts of all operators; the most dangerous first."""
+    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
+    for grant in found.grants:
+        by_subject[grant.subject].append(grant)
+    running = _operators(objects)
+    everybody = {*by_subject, *running}
+    made = []
+    for subject in everybody:
+        grants = [grant for each in with_groups(subject) for grant in by_subject.get(each, ())]
+        made.append(_holder(subject, running.get(subject, ()), grants))
+    return tuple(sorted(made, key=lambda holder: (-holder.level, holder.subject)))
+
+
+def gainers(found: Permissions) -> tuple[Holder, ...]:
+    """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
+    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
+    for grant in found.gains:
+        by_subject[grant.subject].append(grant)
+    made = [_holder(subject, (), grants) for subject, grants in by_subject.items()]
+    return tuple(sorted(made, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
+
+
+def is_user_role(holder: Holder) -> bool:
+    """Whether a gainer is one of the roles that every cluster has for users."""
+    return holder.subject.name in USER_ROLES
+
+
+def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
+    """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; QueryError for none."""
+    found = tuple(holder for holder in everybody if text in _names(holder))
+    if not found:
+        shortest = {min(_names(holder), key=lambda name: (len(name), name)) for holder in everybody}
+        others = {name for holder in everybody for name in _names(holder)}
+        raise not_found(f"There is no subject {text}", text, sorted(shortest), sorted(others))
+    return found
+
+
+def _names(holder: Holder) -> set[str]:
+    kind, namespace, name = holder.subject
+    found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
+    if kind == ACCOUNT:
+        found |= {f"sa/{namespace}/{name}", holder.subject.user_name}
+    return found | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
+
+
+def _rank(name: str) -> int:
+    return USER_ROLES.index(name) if name in USER_ROLES else len(USER_ROLES)
+
+
+def _holder(subject: Subject, operators: Sequence[Name], grants: Iterable[Grant]) -> Holder:
+    by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
+    for grant in grants:
+        by_rule[grant.rule].append(grant)
+    found = [_permission(rule, same) for rule, same in by_rule.items()]
+    found.sort(key=lambda each: (-each.level, [risk.name for risk in each.risks], each.rule))
+    level = max((each.level for each in found), default=Level.NONE)
+    return Holder(subject, tuple(operators), level, tuple(found))
+
+
+def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
+    namespaces = sorted({grant.namespace for grant in grants}, key=lambda name: (name is not None, name or ""))
+    if "" in namespaces:
+        namespaces = [""]
+    risks = risks_of(rule, namespaces[0])
+    level = risks[0].level(namespaces[0]) if risks else Level.NONE
+    return Permission(rule, tuple(namespaces), level, risks, tuple(grants))
+
+
+def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
+    """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
+    found: dict[Subject, dict[Name, None]] = defaultdict(dict)
+    for one in objects:
+        key, labels = one.identity, labels_of(one.object)
+        if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
+            for account in _accounts(Csv(one.object)):
+                found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
+    return {subject: tuple(sorted(names)) for subject, names in found.items()}
+
+
+def _accounts(csv: Csv) -> Iterator[str]:
+    yield from csv.service_account_names
+    for pod in (deployment.pod for deployment in csv.deployments):
+        yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

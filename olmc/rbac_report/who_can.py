@@ -1,0 +1,172 @@
+"""Who may do something: a question about a verb and a resource, and everybody whose permissions allow it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from olmc.kube.rbac import rule_allows
+from olmc.kube.restmapper import RestMapping, called, known_kinds
+from olmc.model.objects import Rendered
+from olmc.model.rbac import ANY, Request, Subject
+from olmc.output.messages import not_found
+from olmc.output.text import aligned
+from olmc.rbac_report.builtin_roles import USER_ROLES
+from olmc.rbac_report.permissions import Grant, Permissions
+from olmc.rbac_report.risks import RISKS
+from olmc.rbac_report.text import FORMAT_VERSION, Finder, grant_data, where
+
+_VERBS = "create delete deletecollection get list patch update watch".split()
+_NAMELESS = ("create", "deletecollection")
+_WITH_VERSION = re.compile(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)")
+
+
+class Question(NamedTuple):
+    """What somebody might do: any of `requests`, one for each API group that has such a resource.
+
+    `namespace`: where, "" in all at once, None anywhere. Resources that are not `namespaced` are in none of them.
+    """
+
+    in_words: str
+    requests: tuple[Request, ...]
+    namespaced: bool
+    namespace: str | None
+
+
+class Able(NamedTuple):
+    """Who can, where ("" in the whole cluster, None where the role is bound), which objects (() any), and why."""
+
+    subject: Subject
+    namespace: str | None
+    names: tuple[str, ...]
+    grants: tuple[Grant, ...]
+
+
+def asked(
+    verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
+) -> Question:
+    """The question that some words mean; QueryError for a verb or a resource that nobody knows.
+
+    `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
+    """
+    words = " ".join(filter(None, (verb, resource, name, f"in {namespace}" if namespace else "")))
+    rules = [grant.rule for grant in (*found.grants, *found.gains)]
+    verbs = {*_VERBS, ANY, *(each for rule in rules for each in rule.verbs)}
+    verbs |= {each for risk in RISKS for each in risk.verbs}
+    if verb not in verbs:
+        raise not_found(f"There is no verb {verb}", verb, sorted(verbs))
+    if resource.startswith("/"):
+        return Question(words, (Request(verb, url=resource),), False, namespace)
+    wanted, slash, subresource = resource.partition("/")
+    kinds = known_kinds(each.object for each in objects)
+    meant = _meant(wanted, kinds, found)
+    if not meant:
+        plurals = {each.plural for each in kinds} | {base for base, _, _ in _in_rules(found)}
+        raise not_found(f"There is no resource {wanted}", wanted, sorted(plurals))
+    # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
+    name = "" if verb in _NAMELESS and not subresource else name
+    requests = [Request(verb, group, f"{plural}{slash}{subresource}", name) for plural, group, _ in meant]
+    return Question(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
+
+
+def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iterable[str]) -> str:
+    """What to say about a namespace that neither the workspace nor a permission has, "" about any other.
+
+    It may be there in a cluster all the same, so this is no error.
+    """
+    known = {*namespaces, *(grant.namespace for grant in found.grants if grant.namespace)}
+    if not namespace or namespace in known:
+        return ""
+    return str(not_found(f"There is no namespace {namespace} here", namespace, sorted(known)))
+
+
+def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> list[tuple[str, str, bool]]:
+    """The resources that a word means: plural, group, and whether it has namespaces."""
+    versioned = _WITH_VERSION.fullmatch(wanted)
+    if versioned:
+        wanted = f"{versioned['plural']}.{versioned['group']}"
+    base, _, group = wanted.partition(".")
+    if base == ANY:
+        return [(ANY, group or ANY, True)]
+    # Objects of a namespace have one in its path, so a Role in it may allow to get the namespace itself.
+    named = called(wanted, known)
+    kinds = [(each.plural, each.group, each.namespaced or each.plural == "namespaces") for each in named]
+    return kinds or sorted({each for each in _in_rules(found) if each[0] == base and group in ("", each[1])})
+
+
+def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
+    """The resources that rules and the table of risks name; no object says whether they have namespaces."""
+    for grant in (*found.grants, *found.gains):
+        for resource in grant.rule.resources:
+            for group in grant.rule.groups:
+                yield resource.partition("/")[0], group, True
+    for risk in RISKS:
+        for resource in risk.resources:
+            yield resource.partition("/")[0], risk.group, bool(risk.namespaced)
+
+
+def who(question: Question, found: Permissions) -> tuple[Able, ...]:
+    """Everybody who can, sorted; of aggregated roles those that users are given."""
+    able: dict[tuple[Subject, str | None, tuple[str, ...]], list[Grant]] = defaultdict(list)
+    for grant in (*found.grants, *(gain for gain in found.gains if gain.subject.name in USER_ROLES)):
+        if _holds(grant, question) and any(_allows(grant, request) for request in question.requests):
+            able[grant.subject, grant.namespace, grant.rule.names].append(grant)
+    made = [Able(*key, tuple(grants)) for key, grants in able.items()]
+    return tuple(sorted(made, key=lambda each: (each.subject, each.namespace or "", each.names)))
+
+
+def _holds(grant: Grant, question: Question) -> bool:
+    """Whether a grant counts where the question asks."""
+    if grant.namespace == "":
+        return True
+    if question.namespace == "":
+        return False
+    if grant.namespace is None:
+        return True
+    return question.namespaced and question.namespace in (None, grant.namespace)
+
+
+def _allows(grant: Grant, request: Request) -> bool:
+    """Whether a grant allows a request; asked without a name, a grant for some objects is an answer as well."""
+    nameless = request.verb in _NAMELESS and "/" not in request.resource
+    rule = grant.rule if request.name or nameless else grant.rule._replace(names=())
+    return rule_allows(rule, request)
+
+
+def as_table(able: Sequence[Able], find: Finder) -> str:
+    """A line for everybody who can, "" for nobody."""
+    if not able:
+        return ""
+    lines = [("SUBJECT", "WHERE", "WHICH", "FROM")]
+    for each in able:
+        grant = each.grants[0]
+        place = find(grant)
+        lines.append(
+            (
+                str(each.subject),
+                where((each.namespace,)).removeprefix("in "),
+                ", ".join(each.names) or "any",
+                str(place) if place is not None else str(grant.source),
+            )
+        )
+    return aligned(lines)
+
+
+def as_data(question: Question, able: Sequence[Able], find: Finder) -> dict[str, Any]:
+    """The answer in the format of `schemas/who-can.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "question": question.in_words,
+        "requests": [request._asdict() for request in question.requests],
+        "subjects": [
+            {
+                "subject": each.subject._asdict(),
+                "namespace": each.namespace,
+                "names": list(each.names),
+                "grants": [grant_data(grant, find) for grant in each.grants],
+            }
+            for each in able
+        ],
+    }

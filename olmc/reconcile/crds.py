@@ -1,0 +1,219 @@
+"""CRDs that InstallPlans write: when an update is refused, and what is stored (R-CAT-720 … R-CAT-725)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.gojson import DecodeError, decode
+from olmc.kube.api_validation.crds import creation_errors, update_errors
+from olmc.kube.api_validation.field import Keys, invalid_text
+from olmc.kube.crd import Crd
+from olmc.model.cluster import Cluster, Name
+from olmc.model.coerce import mapping
+from olmc.model.objects import (
+    KubernetesObject,
+    Rendered,
+    annotations_of,
+    labels_of,
+    name_of,
+    spec_of,
+    split_api_version,
+)
+from olmc.olm.hashing import fnv64a_hex
+from olmc.olm.ownership import ALONGSIDE, managed_labels, with_labels
+
+
+class CRDError(Exception):
+    """A CRD can't be written; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake."""
+
+    def __init__(self, text: str, keys: Keys = ()) -> None:
+        super().__init__(text)
+        self.keys = keys
+
+
+def updated_crd(
+    given: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
+) -> KubernetesObject:
+    """A CRD as it is stored, in v1, once the plan of `csv` has written it.
+
+    Raises CRDError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
+    which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
+    """
+    crd = _decoded(given)
+    name = name_of(crd)
+    before = None if existing is None else Crd(existing.object)
+    if before is not None:
+        judge = _legacy_problems if legacy else _update_problems
+        problem = next(judge(name, Crd(crd), before, cluster, csv), "")
+    else:
+        problem = ""
+    if problem:
+        raise CRDError(problem)
+    if _is_v1(given):
+        _require_accepted(crd, existing, legacy=legacy)
+    annotations = {**annotations_of(crd)}
+    for source in (crd, existing.object if existing else {}):
+        for key, value in annotations_of(source).items():
+            if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
+                annotations[key] = value
+    if cluster.profile.crd_annotation_alongside:
+        annotations[cluster.profile.crd_annotation_alongside + fnv64a_hex(str(csv))] = str(csv)
+    labels = {**labels_of(crd), **managed_labels(cluster.profile.csv_label_managed)}
+    metadata = with_labels(crd["metadata"], labels)
+    metadata |= {"annotations": annotations} if annotations else {}
+    metadata.pop("namespace", None)
+    stored = _stored_versions(Crd(crd), before)
+    if legacy:
+        stored = [version for version in stored if version in _version_names(Crd(crd))]
+    kept = {key: value for key, value in crd.items() if key != "status"}
+    return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
+
+
+def _decoded(crd: KubernetesObject) -> KubernetesObject:
+    """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
+    try:
+        return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
+    except DecodeError as error:
+        _, version = split_api_version(crd.get("apiVersion"))
+        keys = error.path if _is_v1(crd) else ()
+        raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error
+
+
+def _is_v1(crd: KubernetesObject) -> bool:
+    return not str(crd.get("apiVersion")).endswith("/v1beta1")
+
+
+def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> None:
+    """Raises CRDError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
+    name = name_of(crd)
+    if existing is None:
+        errors, doing = creation_errors(crd), ""
+    else:
+        before = {**as_v1(existing.object), "status": {"storedVersions": Crd(existing.object).stored_versions}}
+        errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
+    if legacy:  # OLM takes the versions that are gone out of the status
+        errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
+    if errors:
+        text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
+        raise CRDError(doing + text, errors[0].keys)
+
+
+def _installer_exists(value: str, cluster: Cluster) -> bool:
+    namespace, _, name = value.partition("/")
+    return Name(namespace, name) in cluster.csvs
+
+
+def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
+    """A CRD without the trace of a CSV that is gone; one that nobody else installed keeps the trace."""
+    annotations = annotations_of(crd)
+    if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
+        return crd
+    kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(gone))}
+    return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
+
+
+def _version_names(crd: Crd) -> list[str]:
+    return [version.name for version in crd.versions]
+
+
+def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Name) -> Iterator[str]:
+    """R-CAT-723: existing objects against the new schema, then stored versions."""
+    yield from _resource_problems(name, new, old, cluster)
+    versions = _version_names(new)
+    for version in old.stored_versions:
+        if version not in versions:
+            yield (
+                f'risk of data loss updating "{name}": new CRD removes version {version} that is listed as a stored '
+                "version on the existing CRD"
+            )
+
+
+def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: Name) -> Iterator[str]:
+    """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
+    others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
+    owners = [each for each in others if any(item.name == name for item in each.owned_crds)]
+    if len(owners) <= 1:
+        return
+    kept = _version_names(new)
+    for version in old.served_versions:
+        if version not in kept:
+            yield f"not allowing CRD ({name}) update with unincluded version {version}"
+    yield from _resource_problems(name, new, old, cluster)
+
+
+def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
+    """The versions that objects may be stored in once a CRD is written over the one before (R-CAT-724)."""
+    if before is None:
+        return crd.stored_versions
+    known = before.stored_versions
+    return [*known, *(version.name for version in crd.versions if version.storage and version.name not in known)]
+
+
+def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[str]:
+    if new.conversion.get("strategy") == "Webhook":
+        return
+    group, kind = new.group, new.kind
+    objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
+    if not objects:
+        return
+    from olmc.kube.api_validation.schema_values import (
+        violations,  # few CRDs have instances, and imports take their time
+    )
+
+    served_before = old.served_versions
+    for version in new.versions:
+        if not version.served or version.name not in served_before:
+            continue
+        for obj in objects:
+            problem = violations(version.schema, obj)
+            if problem:
+                metadata = obj["metadata"]
+                where = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
+                yield (
+                    f'error validating existing CRs against new CRD\'s schema for "{name}": error validating '
+                    f'{group}/{version.name}, Kind={kind} "{where}": updated validation is too restrictive: '
+                    f"{problem}"
+                )
+
+
+def as_v1(crd: KubernetesObject) -> KubernetesObject:
+    """A v1beta1 CRD as the API server returns it in v1 (D28); a v1 CRD without its status."""
+    if _is_v1(crd):
+        return {key: value for key, value in crd.items() if key != "status"}
+    old = spec_of(crd)
+    moved = ("version", "versions", "validation", "subresources", "additionalPrinterColumns", "conversion")
+    spec = {key: value for key, value in old.items() if key not in moved}
+    versions = old.get("versions") or [{"name": old.get("version"), "served": True, "storage": True}]
+    spec["versions"] = [_v1_version(version, old) for version in versions]
+    spec.pop("preserveUnknownFields", None)
+    if old.get("preserveUnknownFields") is not False:
+        spec["preserveUnknownFields"] = True
+    spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
+    metadata = crd.get("metadata") or {}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
+
+
+def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(version)
+    if spec.get("validation") and "schema" not in made:
+        made["schema"] = spec["validation"]
+    if spec.get("subresources") and "subresources" not in made:
+        made["subresources"] = spec["subresources"]
+    columns = made.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
+    if columns:
+        made["additionalPrinterColumns"] = [
+            {("jsonPath" if key == "JSONPath" else key): value for key, value in column.items()} for column in columns
+        ]
+    return made
+
+
+def _v1_conversion(old: Mapping[str, Any]) -> dict[str, Any]:
+    strategy = old.get("strategy") or "None"
+    if strategy != "Webhook":
+        return {"strategy": strategy}
+    webhook = {
+        "clientConfig": old.get("webhookClientConfig") or {},
+        "conversionReviewVersions": old.get("conversionReviewVersions") or ["v1beta1"],
+    }
+    return {"strategy": strategy, "webhook": webhook}

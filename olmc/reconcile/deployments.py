@@ -1,0 +1,312 @@
+"""What OLM puts into the containers of an operator: the environment of a Subscription's config, and the proxy's
+(R-DEP-5 … R-DEP-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.gojson import decode
+from olmc.kube.api_validation.field import Keys, invalid_text
+from olmc.kube.api_validation.workloads import creation_errors, update_errors
+from olmc.model.cluster import Cluster, Member, Subscription
+from olmc.model.coerce import mapping, mappings
+from olmc.model.objects import Identity, KubernetesObject, annotations_of, metadata_of, spec_of
+from olmc.model.operators import Csv, StrategyDeployment
+from olmc.model.options import Options, Profile
+from olmc.olm.ownership import csv_reference, group_annotations, managed_labels, owner_labels
+from olmc.reconcile.requirements import predecessors
+from olmc.reconcile.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates
+
+PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+WIPING = "!"
+"""After a field of `deploy.config.applied`: without a value the field is emptied."""
+
+Config = Mapping[str, Any]
+Variables = Sequence[Mapping[str, Any]]
+
+
+def used_config(subscription: Subscription | None, profile: Profile) -> Config:
+    """The `spec.config` of a Subscription, as OLM's types keep it and as far as OLM uses it; {} without one."""
+    if subscription is None:
+        return {}
+    applied = {field.removesuffix(WIPING) for field in profile.deploy_config_applied}
+    given = mapping(subscription.spec.get("config"))
+    config = decode("SubscriptionConfig", given) or {}
+    config = {key: value for key, value in config.items() if key in applied}
+    # Go drops an empty map when it writes one, but the stored Subscription still has it.
+    emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
+    return {**config, "nodeSelector": {}} if emptied else config
+
+
+def injected_variables(config: Config, cluster: Cluster, options: Options) -> list[Mapping[str, Any]]:
+    """What every container of an operator gets into its environment: the config's variables, then the proxy's.
+
+    The latter come from the Proxy object `cluster`, or the options; not at all if the config sets one of the names
+    (R-DEP-7).
+    """
+    given, kind = mappings(config.get("env")), cluster.profile.deploy_env_proxy
+    if not kind or any(item.get("name") in PROXY_NAMES for item in given):
+        return given
+    found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
+    status = mapping(found.object.get("status") if found else None)
+    values = (
+        status.get("httpProxy") or options.proxy.http,
+        status.get("httpsProxy") or options.proxy.https,
+        status.get("noProxy") or options.proxy.no,
+    )
+    empty_too = any(values) and kind == "with empty values"
+    named = zip(PROXY_NAMES, values, strict=True)
+    return [*given, *({"name": name, "value": value} for name, value in named if value or empty_too)]
+
+
+def with_variables(have: Variables, new: Variables, profile: Profile) -> list[dict[str, Any]]:
+    """A container's environment with new variables, as the profile's OLM merges them."""
+    return merged_env(have, new) if profile.deploy_env_merge == "entry" else _overwritten_env(have, new)
+
+
+def merged_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+    """A container's environment with new entries: existing names take the new entry in place, others are appended.
+
+    A name that the container lists twice leaves an entry without a name, as OLM does; a new name listed twice is
+    appended twice, both with the last value.
+    """
+    latest = {item.get("name"): item for item in new}
+    merged: list[dict[str, Any]] = []
+    seen: set[Any] = set()
+    for item in have:
+        name = item.get("name")
+        if name in latest:
+            merged.append({"name": ""} if name in seen else dict(latest[name]))
+        else:
+            merged.append(dict(item))
+        seen.add(name)
+    merged += [dict(latest[item.get("name")]) for item in new if item.get("name") not in seen]
+    return merged
+
+
+def _overwritten_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+    """As `merged_env` was at first, which knew of values only.
+
+    The first entry of the name takes the new value beside whatever else it has; an entry that is appended has its name
+    and its value, and a name listed twice is appended twice.
+    """
+    merged = [dict(item) for item in have]
+    known = {item.get("name"): item for item in reversed(merged)}
+    for item in new:
+        name, value = item.get("name"), item.get("value")
+        if name not in known:
+            merged.append({"name": name, **({"value": value} if value else {})})
+        elif value:
+            known[name]["value"] = value
+        else:
+            known[name].pop("value", None)
+    return merged
+
+
+Pod = dict[str, Any]
+
+
+def subscription_config(cluster: Cluster, csv: Csv, *, replaced: bool = False) -> Config:
+    """The `spec.config` of the Subscription that has a CSV installed, as OLM's types keep it; {} without one.
+
+    `replaced`: the CSV is being replaced.
+    """
+    return used_config(_subscription(cluster, csv, replaced), cluster.profile)
+
+
+def _subscription(cluster: Cluster, csv: Csv, replaced: bool) -> Subscription | None:
+    """The Subscription that has a CSV installed, or is about to have it (R-DEP-5).
+
+    A CSV that is being replaced writes nothing any more: what it wrote is as the Subscription wanted it that had it
+    installed, and that has a newer CSV of the chain by now.
+    """
+    home = csv.namespace
+    names = [csv.name]
+    if replaced:
+        names += [one.name for one in cluster.csvs_in(home) if csv.name in predecessors(one, cluster.csvs)]
+    mine = [each for each in cluster.subscriptions.values() if each.name.namespace == home]
+    having = next((each for each in mine if each.installed in names), None)
+    return having or next((each for each in mine if each.current == csv.name), None)
+
+
+def with_config(
+    pod: Mapping[str, Any], config: Config, cluster: Cluster, options: Options
+) -> tuple[Pod, dict[str, str]]:
+    """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
+    made = dict(pod)
+    env = injected_variables(config, cluster, options)
+    if env:
+        made = _each_container(
+            made, lambda c: {**c, "env": with_variables(mappings(c.get("env")), env, cluster.profile)}
+        )
+    sources = mappings(config.get("envFrom"))
+    if sources:
+        made = _each_container(made, lambda c: {**c, "envFrom": _united(mappings(c.get("envFrom")), sources)})
+    for volume in mappings(config.get("volumes")):
+        made["volumes"] = _named(mappings(made.get("volumes")), volume)
+    for mount in mappings(config.get("volumeMounts")):
+        made = _each_container(made, _with_mount(mount))
+    tolerations = mappings(config.get("tolerations"))
+    if tolerations:
+        made["tolerations"] = _united(mappings(made.get("tolerations")), tolerations)
+    if config.get("resources") is not None:
+        made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
+    elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
+        made = _each_container(made, lambda c: {**c, "resources": {}})
+    if config.get("nodeSelector") is not None:
+        made["nodeSelector"] = config["nodeSelector"]
+        if not made["nodeSelector"]:
+            del made["nodeSelector"]
+    if config.get("affinity") is not None:
+        made = _with_affinity(made, config["affinity"])
+    return made, dict(mapping(config.get("annotations")))
+
+
+def _with_mount(mount: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Pod]:
+    return lambda container: {**container, "volumeMounts": _named(mappings(container.get("volumeMounts")), mount)}
+
+
+def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
+    return {**pod, "containers": [change(container) for container in mappings(pod.get("containers"))]}
+
+
+def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
+    return have + [item for item in new if item not in have]
+
+
+def _named(have: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[Any]:
+    """A list with an entry replaced where one has the same name, else appended."""
+    made = list(have)
+    for index, item in enumerate(made):
+        if item.get("name") == new.get("name"):
+            made[index] = new
+            return made
+    return [*made, new]
+
+
+def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
+    """Row 8 of R-DEP-6; an empty podAntiAffinity removes all of the affinity."""
+    rest = {key: value for key, value in pod.items() if key != "affinity"}
+    current = mapping(pod.get("affinity"))
+    if not override:
+        return rest
+    if not current:
+        return {**rest, "affinity": override}
+    if override.get("podAntiAffinity") == {}:
+        return rest
+    made = dict(current)
+    for part in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
+        if part in override:
+            made.pop(part, None)
+            if override[part]:
+                made[part] = override[part]
+    return {**rest, "affinity": made} if made else rest
+
+
+CONDITION_NAME = "OPERATOR_CONDITION_NAME"
+
+
+def written_deployment(
+    cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, *, replaced: bool = False
+) -> KubernetesObject:
+    """The Deployment that OLM writes for an entry of a CSV's install strategy, put together in OLM's order.
+
+    Missing are only the label with the hash of its specification, which is taken of what the order leaves, and what
+    the API server fills in. `replaced`: the CSV is being replaced.
+    """
+    name, namespace, profile = item.name, csv.namespace, cluster.profile
+    serving = name in serving_deployments(csv)
+    spec = item.spec
+    if serving:
+        spec = with_certificates(spec, name, csv, profile)
+    template = dict(mapping(spec.get("template")))
+    annotations = template_annotations(profile, template, _csv_annotations(cluster, csv), serving=serving)
+    if serving:
+        annotations["olmcahash"] = UNKNOWN_CA_HASH
+    template["metadata"] = {**metadata_of(template), "annotations": dict(sorted(annotations.items()))}
+    labels = {
+        **(item.labels if profile.deploy_label_custom else {}),
+        **managed_labels(profile.deploy_label_managed),
+        **owner_labels(profile, csv.name, namespace),
+    }
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    config = subscription_config(cluster, csv, replaced=replaced)
+    pod, extra = with_config(spec_of(template), config, cluster, options)
+    if extra:
+        metadata["annotations"] = dict(sorted(extra.items()))
+        merged = {**extra, **template["metadata"]["annotations"]}
+        template["metadata"] = {**template["metadata"], "annotations": dict(sorted(merged.items()))}
+    template["spec"] = _with_condition_name(pod, csv.name, profile)
+    spec = {**spec, "template": template}
+    if profile.deploy_revisionhistorylimit is not None:
+        spec["revisionHistoryLimit"] = profile.deploy_revisionhistorylimit
+    metadata["labels"] = dict(sorted(labels.items()))
+    metadata["ownerReferences"] = [csv_reference(csv.name)]
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _csv_annotations(cluster: Cluster, csv: Csv) -> dict[str, str]:
+    """The annotations of a CSV with those of its group (R-OG-10)."""
+    annotations = dict(csv.annotations)
+    for group in cluster.groups_in(csv.namespace)[-1:]:
+        annotations |= group_annotations(cluster.profile, group)
+    return annotations
+
+
+def template_annotations(
+    profile: Profile, template: Mapping[str, Any], projected: Mapping[str, str], *, serving: bool
+) -> dict[str, str]:
+    """The annotations of a pod template: its own, unless a certificate's hash replaces them, and those of the CSV."""
+    own = annotations_of(template)
+    if serving and profile.deploy_template_olmcahash == "replaces":
+        return dict(projected)
+    return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
+
+
+def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> dict[str, Any]:
+    """The environment variable by which an operator finds its OperatorCondition, in every container."""
+    if not profile.deploy_env_operator_condition_name:
+        return dict(pod)
+    new = [{"name": CONDITION_NAME, "value": csv}]
+    containers = [{**c, "env": merged_env(mappings(c.get("env")), new)} for c in mappings(pod.get("containers"))]
+    return {**pod, "containers": containers} if containers else dict(pod)
+
+
+class Refusal(NamedTuple):
+    """What the API server answers to a Deployment that it does not take, and the keys that lead to the first mistake in
+    the entry of the install strategy."""
+
+    text: str
+    keys: Keys
+
+
+def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> Refusal | None:
+    """Why OLM can't write a Deployment, over one that exists if there is one; None if it can.
+
+    OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
+    """
+    metadata = made["metadata"]
+    # Whoever owns it is right: OLM writes the reference, with a uid that nobody knows beforehand.
+    judged = {**made, "metadata": {key: value for key, value in metadata.items() if key != "ownerReferences"}}
+    errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
+    if not errors:
+        return None
+    keys = errors[0].keys
+    own = {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
+    return Refusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
+
+
+def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[Member]) -> KubernetesObject | None:
+    """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
+
+    `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed-49).
+    """
+    for member in members:
+        installation = member.installation
+        if member.csv.namespace == csv.namespace and member.csv.name != csv.name and installation is not None:
+            for deployment in member.csv.deployments[: installation.deployments]:
+                if deployment.name == name:
+                    return {"metadata": {"name": name}, "spec": deployment.spec}
+    found = cluster.stock.get(Identity("apps", "Deployment", csv.namespace, name))
+    return found.object if found is not None else None

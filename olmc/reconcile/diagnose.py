@@ -1,0 +1,270 @@
+"""What is wrong with a settled cluster, in words: every group, Subscription, plan and CSV that would fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import reconcile as rules
+from olmc.diagnostics.rules import workspace as load_rules
+from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
+from olmc.model.coerce import mappings
+from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
+from olmc.model.objects import Origin
+from olmc.model.operators import Group
+from olmc.model.options import Options
+from olmc.model.workspace import Bundle
+from olmc.reconcile.install_strategy import missing_token
+from olmc.reconcile.loop import Settled
+from olmc.reconcile.operator_groups import format_apis, intersects
+from olmc.resolver.requests import unreadable_duration
+from olmc.resolver.snapshot import needed_catalogs
+from olmc.yaml import at
+
+
+def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
+    """Report everything in a settled cluster that would not work, each at the place in the input that causes it.
+
+    `bundles` are those of the workspace, by the names of their CSVs.
+    """
+    cluster = settled.cluster
+    for diagnostic in (
+        *_groups(cluster),
+        *_out_of_sight(cluster, options),
+        *_missing_catalogs(cluster, options),
+        *_unresolved(settled, bundles),
+        *_plans(cluster),
+        *_members(cluster, options),
+        *_version(cluster),
+    ):
+        report.add(diagnostic)
+
+
+def _version(cluster: Cluster) -> Iterator[Diagnostic]:
+    """What of the OLM version can't be reproduced, where it matters."""
+    profile = cluster.profile
+    if not profile.gaps:
+        return
+    from olmc.diagnostics.rules import reconcile as versions
+
+    told = {"rbac.name.algorithm": profile.rbac_name_algorithm == "random", "resolver.engine": True}
+    origins = {found.provenance.origin for found in cluster.stock.values()}
+    if told["rbac.name.algorithm"] and Origin.STRATEGY in origins:
+        yield versions.RANDOM_NAMES.finding(None, version=profile.name)
+    if profile.resolver_engine != "sat" and cluster.subscriptions:
+        yield versions.OTHER_RESOLVER.finding(None, version=profile.name)
+    for feature, gap in profile.gaps.items():
+        if not told.get(feature):
+            yield versions.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
+
+
+def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
+    by_namespace: dict[str, list[Group]] = {}
+    for group in cluster.groups:
+        by_namespace.setdefault(group.namespace, []).append(group)
+        if group.problem:
+            hint = (
+                f"Add the ServiceAccount {group.missing_account} to namespace {group.namespace}."
+                if group.missing_account
+                else "Correct the group's spec."
+            )
+            place = at(group.source, "spec")
+            yield rules.GROUP_PROBLEM.finding(
+                place, namespace=group.namespace, name=group.name, problem=group.problem, hint=hint
+            )
+        for name in group.targets:
+            if name and name not in cluster.namespaces:
+                place = at(group.source, "spec", "targetNamespaces")
+                yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
+    for namespace, groups in by_namespace.items():
+        key, problem = unreadable_duration(groups[0])
+        if problem and len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
+            place = at(groups[0].source, "metadata", "annotations", key)
+            yield rules.BAD_DURATION.finding(place, namespace=namespace, problem=problem)
+        if len(groups) > 1:
+            places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
+            names = ", ".join(g.name for g in groups)
+            first = places[0][1] if places else None
+            yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+
+
+def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        home = subscription.catalog.namespace
+        if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
+            yield rules.UNSEEN_CATALOG.finding(
+                at(subscription.source, "spec", "sourceNamespace"),
+                namespace=name.namespace,
+                name=name.name,
+                catalog=subscription.catalog.name,
+                home=home,
+                glob=options.global_catalog_namespace,
+            )
+        free = options.descoped and (subscription.current or subscription.failure)
+        if not name.namespace and not free:
+            yield _without_namespace("Subscription", name.name, subscription.source)
+        elif not cluster.groups_in(name.namespace) and not free:
+            place = at(subscription.source, "metadata", "namespace")
+            yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
+
+
+def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnostic:
+    """What is said of an object that has no namespace, instead of all that follows from it."""
+    hint = "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it."
+    if kind == "ClusterServiceVersion":
+        hint += (
+            "\nIf these are the manifests of a bundle, compile its folder, the one with manifests/ and metadata/ in it:"
+            " `olmc render ..` from here."
+        )
+    return rules.NO_NAMESPACE.finding(at(source, "metadata"), kind=kind, name=name, hint=hint)
+
+
+def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    return without_content(needed_catalogs(cluster, options) if cluster.subscriptions else (), options)
+
+
+def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iterator[Diagnostic]:
+    """Those CatalogSources that name an image whose content is not in the workspace."""
+    if not catalogs:
+        return
+    from olmc.diagnostics.rules import vendor as vendor_rules
+    from olmc.load.vendored import catalog_image  # bundles by themselves need no catalog, and imports take their time
+
+    for catalog in catalogs:
+        image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
+        if catalog.catalog is None and image:
+            place = at(catalog.source, "spec", "image")
+            namespace, name = catalog.key.namespace, catalog.key.name
+            yield vendor_rules.MISSING_CATALOG.finding(place, namespace=namespace, name=name, image=image)
+
+
+def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+    """What the resolver has to say, and the bundles that it picked without their content."""
+    if settled.rounds or settled.history:
+        from olmc.reconcile.unresolved import (  # few bundles by themselves need the resolver
+            missing_content,
+            resolutions,
+        )
+
+        yield from resolutions(settled)
+        yield from missing_content(settled, bundles)
+
+
+def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
+    for plan in cluster.plans:
+        if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
+            continue
+        csvs = ", ".join(plan.csvs)
+        if plan.phase == "RequiresApproval" and plan.condition is None:
+            first = plan.csvs[0] if plan.csvs else "all"
+            yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
+            continue
+        text = plan.message or (plan.condition[2] if plan.condition else "")
+        place, hint = failed_step(plan), rules.FAILED_STEP_HINT
+        if plan.cause is PlanFault.UNMANAGED:
+            groups = cluster.groups_in(plan.namespace)
+            place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
+        elif plan.cause is PlanFault.NO_TOKEN and plan.account is not None:
+            place = at(cluster.groups_in(plan.namespace)[0].source, "spec", "serviceAccountName")
+            hint = rules.TOKEN_HINT.format(account=plan.account["name"], namespace=plan.namespace)
+        elif plan.cause is PlanFault.FORBIDDEN and plan.account is not None:
+            hint = rules.FORBIDDEN_HINT.format(account=f"{plan.namespace}/{plan.account['name']}")
+        failed = rules.PLAN_FAILED.finding(
+            place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
+        )
+        yield failed.caused_by(plan.cause)
+
+
+def _lacks_token(group: Group, cluster: Cluster, options: Options) -> str:
+    return missing_token(group, cluster.stock, options.kube_version, cluster.profile)
+
+
+def failed_step(plan: InstallPlan) -> Location | None:
+    """The place of the object at which an InstallPlan stopped."""
+    if plan.cause is PlanFault.UNMANAGED:
+        return None
+    step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
+    return at(step.source, *plan.fault) if step is not None else None
+
+
+def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    for name, member in sorted(cluster.members.items()):
+        if not name.namespace and not member.succeeded:
+            yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
+            continue
+        if member.csv.counts_as_copy:
+            home = member.csv.annotations.get("olm.operatorNamespace")
+            place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
+            yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
+            continue
+        if not member.phase and not member.csv.surface_is_readable:
+            yield rules.UNUSABLE.finding(place_of(member), csv=name.name, namespace=name.namespace)
+        if member.succeeded or member.phase in ("", "Replacing"):
+            continue
+        if member.phase == "InstallReady" and not member.flapping and member.group is not None:
+            yield _without_token(member, member.group, cluster, options)
+            continue
+        rule, hint = _rule_for(member)
+        phase, reason, text = member.cause
+        yield rule.finding(
+            place_of(member),
+            related=rivals(member, cluster),
+            csv=member.csv.name,
+            namespace=name.namespace,
+            phase=phase,
+            reason=reason,
+            text=text,
+            hint=hint,
+        )
+        if member.flapping:
+            yield rules.FLAPPING.finding(place_of(member), csv=member.csv.name, namespace=name.namespace)
+
+
+def _without_token(member: Member, group: Group, cluster: Cluster, options: Options) -> Diagnostic:
+    return rules.NO_TOKEN.finding(
+        at(group.source, "spec", "serviceAccountName"),
+        csv=member.csv.name,
+        namespace=group.namespace,
+        phase=member.phase,
+        problem=_lacks_token(group, cluster, options),
+        account=group.account,
+    )
+
+
+def rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
+    """Of a conflict over APIs, the groups that have them, with their places."""
+    if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
+        return ()
+    wanted = {api.key for api in member.csv.owned_apis}
+    found = []
+    for group in cluster.groups:
+        shared = wanted & (cluster.provided.get(key_of(group)) or frozenset())
+        place = at(group.source)
+        if group != member.group and shared and place is not None and intersects(member.group, group):
+            found.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
+    return tuple(found)
+
+
+def _rule_for(member: Member) -> tuple[Rule, str]:
+    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    if member.phase == "Pending":
+        return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
+    return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint
+
+
+def unmet(member: Member) -> Iterator[str]:
+    """One line for each requirement that is not met, also after the CSV's plan has run."""
+    for item in member.lacking:
+        if item["status"] not in ("Present", "DeploymentFound"):
+            yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
+            for dependent in mappings(item.get("dependents")):
+                if dependent["status"] == "NotSatisfied":
+                    yield f"  {dependent['message']}"
+
+
+def place_of(member: Member) -> Location | None:
+    """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
+    if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
+        return at(member.group.source, "spec")
+    return at(member.csv.source, *(member.place or ("metadata", "name")))

@@ -1,0 +1,298 @@
+"""How OLM gets to act as the ServiceAccount of an OperatorGroup: by a token from a Secret, or one that it requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.kube.api_validation.field import invalid_text
+from olmc.kube.crd import Crd
+from olmc.kube.rbac import decode_rules
+from olmc.kube.rbac_access import Access, creation_refusal
+from olmc.model.cluster import Cluster, Installation, Member, Name
+from olmc.model.coerce import mapping, texts
+from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of
+from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, Group, WebhookDescription
+from olmc.model.options import Options, Profile, minor_of
+from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
+from olmc.olm.ownership import group_annotations
+from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
+from olmc.reconcile.operator_groups import Failure, account_exists
+from olmc.reconcile.requirements import APIEXTENSIONS, owned_by_others, predecessors
+from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_descriptions
+
+_TOKEN = "kubernetes.io/service-account-token"
+_ACCOUNT = "kubernetes.io/service-account.name"
+_WITHOUT_SECRETS = 24
+"""The minor version of Kubernetes since which a new ServiceAccount gets no Secret any more."""
+
+
+def missing_token(group: Group, stock: Mapping[Identity, Rendered], kube_version: str, profile: Profile) -> str:
+    """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
+    account = group.account
+    if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
+        return ""
+    if any(_is_token(found, group.namespace, account) for found in stock.values()):
+        return ""
+    return f"the service account does not have any API secret sa={group.namespace}/{account}"
+
+
+def _is_token(found: Rendered, namespace: str, account: str) -> bool:
+    """Whether an object is a Secret that Kubernetes fills with a token of an account."""
+    obj = found.object
+    if obj["kind"] != "Secret" or obj.get("type") != _TOKEN or obj["metadata"].get("namespace") != namespace:
+        return False
+    return annotations_of(obj).get(_ACCOUNT) == account
+
+
+READY = ("AllRequirementsMet", "all requirements found, attempting install")
+_NO_RETRY = "InstallComponentFailedNoRetry"
+
+
+class Outcome(NamedTuple):
+    """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
+    a failure or because what it has written never counts as installed.
+
+    `phase` is the one that the CSV is in when it did not succeed; `place`: the keys in the CSV that lead to the cause,
+    where it is known.
+    """
+
+    failure: Failure | None
+    installation: Installation | None
+    flapping: bool = False
+    phase: str = "Failed"
+    place: tuple[str | int, ...] = ()
+
+
+def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | None:
+    """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
+
+    Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
+    """
+    if csv.strategy_name != "deployment":
+        return "InvalidInstallStrategy", "install strategy invalid: unrecognized install strategy"
+    for entry in csv.permissions + csv.cluster_permissions:
+        usable = account_exists(stock, csv.namespace, entry.account)
+        for rule in decode_rules(entry.rules) if usable and not owned_by_others(csv, entry.account, stock) else ():
+            problem = _rule_problem(rule)
+            if problem:
+                return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"
+    return None
+
+
+def _rule_problem(rule: PolicyRule) -> str:
+    """Why OLM refuses a rule altogether ("" when it doesn't): the texts of R-CSV-15b."""
+    if not rule.verbs:
+        return "policy rule must have at least one verb"
+    if rule.urls and (rule.groups or rule.resources or rule.names):
+        return "rule cannot apply to both regular resources and non-resource URLs"
+    return ""
+
+
+def webhook_failure(csv: Csv) -> Failure | None:
+    """R-CSV-15d, R-CSV-15e: repeated names, and rules that OLM does not let a webhook have (R-WH-2)."""
+    seen: set[str] = set()
+    for webhook in csv.webhooks:
+        if webhook.name in seen:
+            return "InvalidWebhookDescription", "CSV contains repeated WebhookDescription name"
+        seen.add(webhook.name)
+        for rule in webhook.rules:
+            problem = _webhook_rule_problem(rule)
+            if problem:
+                return "InvalidWebhookDescription", problem
+    return None
+
+
+def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
+    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
+    if "*" in groups:
+        return "webhook rules cannot include all groups"
+    if OLM_GROUP in groups:
+        return "webhook rules cannot include the OLM group"
+    # A rule has plurals where these are kinds, so what OLM means to guard passes by its real name (R-WH-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/webhook.go#L19-L41
+    guarded = {"*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+    if "admissionregistration.k8s.io" in groups and guarded & set(resources):
+        kinds = "MutatingWebhookConfiguration or ValidatingWebhookConfiguration"
+        return f"webhook rules cannot include {kinds} resources"
+    return ""
+
+
+def owner_conflict(csv: Csv, csvs: Mapping[Name, Csv]) -> Failure | None:
+    """R-CSV-15f: another CSV of the namespace, outside of the replacement chain, owns one of the CRDs."""
+    chain = _chain(csv, csvs)
+    owned = {item.name for item in csv.owned_crds}
+    others = (other for name, other in csvs.items() if name.namespace == csv.namespace and other.name not in chain)
+    if any(owned & {item.name for item in other.owned_crds} for other in others):
+        return "OwnerConflict", "conflicting CRD owner in namespace"
+    return None
+
+
+def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
+    """The CSVs that this one replaces and that replace it, itself included (R-CSV-26)."""
+    chain = {csv.name, *predecessors(csv, csvs)}
+    current = csv.name
+    while True:
+        following = next(
+            (c.name for n, c in sorted(csvs.items()) if n.namespace == csv.namespace and c.replaces == current), ""
+        )
+        if not following or following in chain:
+            return chain
+        chain.add(following)
+        current = following
+
+
+def install(
+    csv: Csv,
+    group: Group,
+    cluster: Cluster,
+    options: Options,
+    access: Access,
+    members: Mapping[Name, Member],
+    foreign: frozenset[str],
+) -> Outcome:
+    """Carry out the install strategy of a CSV whose requirements are met.
+
+    `members` are the CSVs that were there before; `foreign` the names of API services that exist and belong to somebody
+    else.
+    """
+    # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
+    problem = next(_service_problems(csv, cluster.profile), "")
+    if problem:
+        return _failed(problem, None)
+    forbidden = _forbidden(csv, group, access)
+    if forbidden:
+        text = f"install strategy failed: install strategy failed: {forbidden}"
+        known = _NO_RETRY in cluster.profile.csv_reasons
+        return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
+    written: dict[str, KubernetesObject] = {}
+    for index, item in enumerate(csv.deployments):
+        made, name = written_deployment(cluster, options, csv, item), item.name
+        refused = refusal(made, written.get(name) or existing_deployment(name, csv, cluster, members.values()))
+        written[name] = made
+        if refused is not None:
+            place = ("spec", "install", "spec", "deployments", index, *refused.keys)
+            failed = _failed(refused.text, Installation(index, len(csv.webhooks) if index else 0))
+            return failed._replace(place=place)
+        # API services and webhooks are written after each Deployment (R-API-2): a mistake in them is met behind the
+        # first one, which stays (R-API-4).
+        services = (item.service_name for item in apiservice_descriptions(csv))
+        taken = next((name for name in services if name in foreign), "")
+        if taken and len(csv.deployments) == 1:
+            break  # it is written by then, and a failed CSV whose components turn out healthy succeeds after all
+        if taken:
+            return _failed(f"pre-existing APIService {taken} is not adoptable", Installation(index + 1, 0))
+        problem, webhooks = _webhook_problem(csv, cluster.stock)
+        if problem:
+            return _failed(problem, Installation(index + 1, webhooks))
+    installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
+    unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
+    if unexpected:
+        return Outcome(("InstallWaiting", f"installing: {unexpected}"), installation, True, "InstallReady")
+    return Outcome(None, installation, flapping=_is_never_ready(csv))
+
+
+def without_client(csv: Csv, *, runs: bool) -> Outcome:
+    """What becomes of a CSV when OLM can't act as the account of its group: it stays what it is."""
+    whole = Installation(len(csv.deployments), len(csv.webhooks))
+    return Outcome(None, whole) if runs else Outcome(READY, None, phase="InstallReady")
+
+
+def _unexpected_annotations(csv: Csv, group: Group, profile: Profile) -> Iterator[str]:
+    """What OLM says of an annotation of the CSV that it does not find in a pod template, where the template's own won.
+
+    It looks at one Deployment after the other; of several annotations it meets any first.
+    """
+    expected = {**csv.annotations, **group_annotations(profile, group)}
+    serving = serving_deployments(csv)
+    for deployment in csv.deployments:
+        template = mapping(deployment.spec.get("template"))
+        there = template_annotations(profile, template, expected, serving=deployment.name in serving)
+        for key in sorted(expected):
+            if there[key] != expected[key]:
+                found = f"Expected {key}:{expected[key]}, found {key}:{there[key]}"
+                yield f"unexpected annotation on deployment. {found}"
+
+
+def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
+    """Why the API server refuses a Service in front of a serving Deployment (R-CERT-2)."""
+    for name in serving_deployments(csv) if profile.cert_naming["per"] == "deployment" else ():
+        service = f'"{name}-service"'
+        prefix = f"Service {service} is invalid: "
+        if "." in name:
+            yield f"{prefix}metadata.name: Invalid value: {service}: must not contain dots"
+        if len(name) + len("-service") > 63:
+            yield f"{prefix}metadata.name: Invalid value: {service}: must be no more than 63 characters"
+        ports: dict[int, object] = {}
+        for item in serving_descriptions(csv):
+            target = item.target_port or item.port
+            if item.deployment == name and ports.setdefault(item.port, target) != target:
+                yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
+
+
+def _failed(text: str, installation: Installation | None) -> Outcome:
+    return Outcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
+
+
+def _is_never_ready(csv: Csv) -> bool:
+    """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
+    names = {deployment.name for deployment in csv.deployments}
+    return any(webhook.deployment not in names for webhook in csv.webhooks)
+
+
+def _forbidden(csv: Csv, group: Group, access: Access) -> str:
+    """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
+    account = group.account
+    if not account or not csv.deployments:
+        return ""
+    return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
+
+
+def _webhook_problem(csv: Csv, stock: Mapping[Identity, Rendered]) -> tuple[str, int]:
+    """The first error among the webhooks, and how many of them were written before it (R-WH-9)."""
+    for index, webhook in enumerate(csv.webhooks):
+        problem = _configuration_problem(webhook)
+        if problem:
+            return problem, index
+        if webhook.type == CONVERSION:
+            problem = next(_conversion_problems(csv, webhook, stock), "")
+            if problem:
+                return problem, index
+    return "", len(csv.webhooks)
+
+
+def _configuration_problem(webhook: WebhookDescription) -> str:
+    """Why the API server refuses the configuration that OLM makes of a webhook, "" if it takes it (R-WH-4)."""
+    kinds = {"ValidatingAdmissionWebhook": "Validating", "MutatingAdmissionWebhook": "Mutating"}
+    kind = kinds.get(webhook.type)
+    if kind is None:
+        return ""
+    from olmc.kube.api_validation.field import Path  # few operators have webhooks, and imports take their time
+    from olmc.kube.api_validation.webhooks import webhook_errors
+
+    path = webhook.object.get("webhookPath")
+    service = {} if path is None else {"path": path}
+    entry = {**webhook.object, "name": webhook.name, "clientConfig": {"service": service}}
+    errors = list(webhook_errors(entry, Path("webhooks[0]"), mutating=kind == "Mutating"))
+    full = f"{kind}WebhookConfiguration"
+    return invalid_text(full, "admissionregistration.k8s.io", f"{webhook.name}-", errors) if errors else ""
+
+
+def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[Identity, Rendered]) -> Iterator[str]:
+    """R-WH-7, R-WH-8."""
+    for mode in csv.install_modes:
+        if (mode.type == "AllNamespaces") != mode.supported:
+            yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
+    if not webhook.converted_crds:
+        # The spelling is OLM's (R-WH-7).
+        yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
+    owned = {item.name for item in csv.owned_crds}
+    for name in webhook.converted_crds:
+        crd = stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        if crd is None:
+            cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
+            yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"
+        elif name not in owned:
+            yield f"csv {csv.name} does not own CRD {name}"
+        elif Crd(crd.object).preserves_unknown_fields:
+            yield ("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")

@@ -1,0 +1,372 @@
+"""The fields of OLM's objects that nobody knows, so that they are dropped: by the API server, or by an older OLM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from olmc.diagnostics.rules import workspace as load_rules
+from olmc.diagnostics.rules import workspace as rules
+from olmc.gojson import unknown_keys
+from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
+from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.kube.selectors import is_empty
+from olmc.load.config import CONFIG_FILE
+from olmc.load.files import read_text
+from olmc.load.json_schema import Keys, unlisted
+from olmc.model.cluster import Cluster
+from olmc.model.diagnostics import Diagnostic, Report, Source
+from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, identity, spec_of
+from olmc.model.operators import CONVERSION, OLM_GROUP
+from olmc.model.options import Options, Profile
+from olmc.model.suggestions import closest, did_you_mean
+from olmc.model.workspace import Manifest, Workspace
+from olmc.olm.ownership import unknown_config
+from olmc.olm.profiles.data import profile_of
+from olmc.resources import schema
+from olmc.yaml import locate
+
+_TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
+"""The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas."""
+_LISTED = frozenset({"CatalogSource", "InstallPlan", "OLMConfig", "Subscription"})
+_OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
+_TOP = ("apiVersion", "kind", "metadata", "spec", "status")
+_CONFIG = ("spec", "config")
+_DEPLOYMENTS = ("spec", "install", "spec", "deployments")
+
+_MOST = 12
+
+# What becomes of an object without the field.
+_WITHOUT = {
+    ("CatalogSource", "spec.address"): "nothing is served from there",
+    ("CatalogSource", "spec.image"): "nothing is served from it",
+    ("CatalogSource", "spec.priority"): "its priority is 0",
+    ("ClusterServiceVersion", "spec.apiservicedefinitions"): "it has no API services",
+    ("ClusterServiceVersion", "spec.customresourcedefinitions"): "it owns and requires no CRDs",
+    ("ClusterServiceVersion", "spec.install.spec.clusterPermissions"): "the operator does not get these permissions",
+    ("ClusterServiceVersion", "spec.install.spec.deployments"): "nothing is deployed",
+    ("ClusterServiceVersion", "spec.install.spec.permissions"): "the operator does not get these permissions",
+    ("ClusterServiceVersion", "spec.installModes"): "it supports no install mode",
+    ("ClusterServiceVersion", "spec.minKubeVersion"): "it is installed on every version of Kubernetes",
+    ("ClusterServiceVersion", "spec.webhookdefinitions"): "it has no webhooks",
+    ("InstallPlan", "spec.approved"): "the plan is not approved",
+    ("OLMConfig", "spec.features"): "CSVs are copied",
+    ("OLMConfig", "spec.features.disableCopiedCSVs"): "CSVs are copied",
+    ("OperatorGroup", "spec.serviceAccountName"): "operators are installed with OLM's own rights",
+    ("OperatorGroup", "spec.staticProvidedAPIs"): "OLM rewrites the annotation olm.providedAPIs",
+    ("OperatorGroup", "spec.upgradeStrategy"): "a failed operator can't be upgraded",
+    ("Subscription", "spec.channel"): "OLM takes the default channel of the package",
+    ("Subscription", "spec.config"): "nothing is changed in the Deployments",
+    ("Subscription", "spec.config.affinity"): "the pods have the affinity of the CSV",
+    ("Subscription", "spec.config.annotations"): "the Deployments and their pods have the annotations of the CSV",
+    ("Subscription", "spec.installPlanApproval"): "upgrades do not wait for approval",
+    ("Subscription", "spec.startingCSV"): "OLM starts with the newest version of the channel",
+}
+_EVERYTHING = "the group targets all namespaces"
+
+
+class DroppedField(NamedTuple):
+    """A field that is dropped: the keys that lead to it, the field that could be meant ("" if none is like it), the
+    others that could stand there, what the object is like without it ("" if nothing is known of that), and whether only
+    the chosen version of OLM does not have it."""
+
+    keys: Keys
+    meant: str
+    others: tuple[str, ...]
+    effect: str
+    version: bool = False
+
+    @property
+    def where(self) -> str:
+        """The keys with dots between them."""
+        return ".".join(str(key) for key in self.keys)
+
+    @property
+    def consequence(self) -> str:
+        """The end of a sentence that says what the object is like without the field."""
+        return f", so that {self.effect}" if self.effect else ""
+
+    @property
+    def hint(self) -> str:
+        """What to do."""
+        if self.meant:
+            return did_you_mean(self.meant)
+        listed = 0 < len(self.others) <= _MOST
+        return f"Remove it, or write a field that there is: {', '.join(self.others)}." if listed else "Remove it."
+
+
+def dropped_fields(obj: KubernetesObject, profile: Profile, *, exact: bool = True) -> Iterator[DroppedField]:
+    """The fields of one of OLM's objects that are dropped, apart from its status.
+
+    Without `exact` it is a CSV of a bundle, which OLM reads before the API server does, whatever the case of its keys.
+    """
+    for keys, others in _unknown(obj, profile, exact):
+        meant = closest(str(keys[-1]), others)
+        yield DroppedField(keys, meant, others, _effect(obj, (*keys[:-1], meant)))
+    if obj["kind"] == "Subscription":
+        known = _absent(profile.subscription_config or (), _at(obj, _CONFIG))
+        yield from (DroppedField(keys, "", known, _effect(obj, keys)) for keys in _of_newer(obj, profile))
+    for keys in _unused(obj, profile) if obj["kind"] == "ClusterServiceVersion" else ():
+        yield DroppedField(keys, "", (), _effect(obj, keys), version=True)
+
+
+def _unknown(obj: KubernetesObject, profile: Profile, exact: bool) -> Iterator[tuple[Keys, tuple[str, ...]]]:
+    kind = obj["kind"]
+    if kind == "OperatorGroup":
+        yield from _of_group(obj, profile)
+    elif kind in _TYPED:
+        yield from (each for each in unknown_keys(kind, obj, exact=exact) if each[0][0] != "status")
+    elif kind in _LISTED:
+        yield from (((key,), _absent(_TOP, obj)) for key in obj if key not in _TOP)
+        yield from _below(("metadata",), unknown_keys(_OBJECT_META, obj.get("metadata"), exact=True))
+        of_spec = unlisted(schema(kind.lower())["properties"]["spec"], obj.get("spec"), ("spec",))
+        # The schema tells of a config's containers only what people write; the Go structs have all of it.
+        yield from (each for each in of_spec if kind != "Subscription" or each[0][:2] != _CONFIG)
+        if kind == "Subscription":
+            yield from _below(_CONFIG, unknown_keys("SubscriptionConfig", _at(obj, _CONFIG), exact=True))
+
+
+def _of_group(obj: KubernetesObject, profile: Profile) -> Iterator[tuple[Keys, tuple[str, ...]]]:
+    """The same for an OperatorGroup: the profile knows its spec, and its selector has a rule of its own (OLMC141)."""
+    known = profile.operatorgroup_api["spec"]
+    for keys, others in unknown_keys("OperatorGroup", obj, exact=True):
+        of_selector = keys[:2] == ("spec", "selector") and len(keys) == 3
+        if keys[0] != "status" and not of_selector and (keys[0] != "spec" or len(keys) > 2):
+            yield keys, others
+    spec = obj.get("spec")
+    yield from ((("spec", key), _absent(known, spec)) for key in spec or () if key not in known)
+
+
+def _unused(obj: KubernetesObject, profile: Profile) -> Iterator[Keys]:
+    """The fields of a CSV that today's OLM has and that of the profile does not."""
+    webhooks = _at(obj, ("spec", "webhookdefinitions"))
+    if webhooks and not profile.webhook_admission and profile.webhook_conversion != CONVERSION:
+        yield "spec", "webhookdefinitions"
+    if not profile.csv_cleanup and _at(obj, ("spec", "cleanup")) is not None:
+        yield "spec", "cleanup"
+    deployments = _at(obj, _DEPLOYMENTS)
+    for index, deployment in enumerate(deployments if isinstance(deployments, list) else ()):
+        if not profile.deploy_label_custom and isinstance(deployment, dict) and deployment.get("label"):
+            yield (*_DEPLOYMENTS, index, "label")
+
+
+def _of_newer(subscription: KubernetesObject, profile: Profile) -> Iterator[Keys]:
+    """The fields of a Subscription's config that today's OLM has and the CRD of the profile's does not."""
+    config = _at(subscription, _CONFIG)
+    foreign = {keys[0] for keys, _ in unknown_keys("SubscriptionConfig", config, exact=True) if len(keys) == 1}
+    return ((*_CONFIG, key) for key in unknown_config(subscription, profile) if key not in foreign)
+
+
+def _below(keys: Keys, found: Iterator[tuple[Keys, tuple[str, ...]]]) -> Iterator[tuple[Keys, tuple[str, ...]]]:
+    return (((*keys, *each), others) for each, others in found)
+
+
+def _absent(names: Sequence[str], value: Any) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in (value or ()))
+
+
+def _at(value: Any, keys: Keys) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _effect(obj: KubernetesObject, keys: Keys) -> str:
+    """What the object is like without the field that was meant."""
+    where = ".".join(str(key) for key in keys)
+    kind = obj["kind"]
+    if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
+        spec = spec_of(obj)
+        everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
+        return _EVERYTHING if everything else ""
+    return _WITHOUT.get((kind, where), "")
+
+
+_APPROVALS = ("Automatic", "Manual")
+_CRD = "CustomResourceDefinition"
+_GROUPS_ALIKE = 0.85
+# MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
+_KINDS_ALIKE = 0.88
+_ALIKE = 0.75
+# What no cluster serves yet (docs/install-api.md).
+_PROPOSED = ("Install",)
+
+
+def check_spelling(workspace: Workspace, options: Options, report: Report) -> None:
+    """Report kinds that are none, fields of OLM's objects that are dropped, and approvals that mean something else."""
+    profile = profile_of(options.olm_version)
+    for manifest in workspace.manifests:
+        strange = strange_kind(manifest, workspace, profile, options)
+        api = gvk_of(manifest.object)
+        if strange is not None:
+            report.add(strange)
+        elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
+            for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
+                report.add(diagnostic)
+
+
+def _fields(manifest: Manifest, profile: Profile) -> Iterator[Diagnostic]:
+    obj = manifest.object
+    for field in dropped_fields(obj, profile):
+        place = locate(manifest.source, field.keys, of_key=True)
+        yield rules.DROPPED_FIELD.finding(
+            place,
+            kind=obj["kind"],
+            name=name_of(obj),
+            where=field.where,
+            owner=f"OLM {profile.name}",
+            why="makes no use of" if field.version else "does not know: the API server drops it",
+            effect=field.consequence,
+            hint=field.hint,
+        )
+
+
+def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
+    """An approval of a Subscription that OLM takes for Automatic although it does not say so (R-CAT-602)."""
+    obj = manifest.object
+    text = spec_of(obj).get("installPlanApproval") if obj["kind"] == "Subscription" else ""
+    if text and text not in _APPROVALS:
+        meant = closest(text, _APPROVALS) or "Manual or Automatic"
+        place = locate(manifest.source, ("spec", "installPlanApproval"))
+        yield rules.NOT_MANUAL.finding(place, name=name_of(obj), text=text, meant=meant)
+
+
+def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
+    """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
+    is_olms = gvk_of(manifest.object).group == OLM_GROUP
+    found = _about_olm(manifest, profile) if is_olms else _about_other(manifest, options)
+    if found is not None:
+        api = gvk_of(manifest.object)
+        if api.path in options.apis or api.group_kind in _crds(workspace).custom:
+            return None
+    return found
+
+
+def name_of(obj: KubernetesObject) -> str:
+    """The namespace and name of an object, or its name alone."""
+    named = identity(obj)
+    return "/".join(filter(None, (named.namespace, named.name)))
+
+
+def _crds(workspace: Workspace) -> RestMapper:
+    """What the CRDs of the workspace say, those of its bundles included."""
+    bundles = (*workspace.bundles.values(), *workspace.vendored.values())
+    shipped = (obj for bundle in bundles for obj in bundle.objects)
+    return rest_mapper((*(manifest.object for manifest in workspace.manifests), *shipped))
+
+
+def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
+    obj, source = manifest.object, manifest.source
+    api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
+    owner = f"{api} of OLM {profile.name}"
+    served = _served(kind, profile)
+    if api in served or _is_proposed(api, kind):
+        return None
+    if served:
+        hint = f"Write {' or '.join(served)}."
+        return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
+    kinds = [each for group, each in builtin_kinds() if group == OLM_GROUP and _served(each, profile)]
+    hint = did_you_mean(closest(kind, kinds)) or f"The kinds are {', '.join(kinds)}."
+    if versions_of(GroupKind(OLM_GROUP, kind)):
+        hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
+    return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
+
+
+def _is_proposed(api: str, kind: str) -> bool:
+    from olmc.load.v2alpha1 import KINDS, V2ALPHA1  # takes its time to import, and hardly anybody gets here
+
+    return api == V2ALPHA1 and kind in KINDS
+
+
+def _served(kind: str, profile: Profile) -> tuple[str, ...]:
+    """The apiVersions in which the profile's OLM serves one of its kinds."""
+    newest = {
+        "OLMConfig": profile.olmconfig_api,
+        "Operator": profile.operator_api,
+        "OperatorCondition": profile.operatorcondition,
+    }
+    versions = (f"{OLM_GROUP}/{version}" for version in versions_of(GroupKind(OLM_GROUP, kind)))
+    return tuple(api for api in versions if kind not in newest or api <= newest[kind])
+
+
+def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
+    """For a kind of Kubernetes' groups that is nearly one that there is, or a known kind in nearly its group."""
+    api = gvk_of(manifest.object)
+    group, _, kind = api
+    known = builtin_kinds()
+    if api.group_kind in known or kind.endswith("List"):
+        return None
+    homes = [each for each, name in known if name == kind]
+    here = [name for each, name in known if each == group]
+    if not homes and not here:
+        return None
+    if is_native(api, options.kube_version) or removal_of(api, options.kube_version) is not None:
+        return None
+    place, meant = ("kind",), ""
+    if homes:
+        close = homes[0] if here else closest(group, filter(None, homes), cutoff=_GROUPS_ALIKE, parts=False)
+        place, meant = ("apiVersion",), _newest(close, kind) if here or close else ""
+    else:
+        meant = closest(kind, here, cutoff=_KINDS_ALIKE, parts=False)
+    if not meant:
+        return None
+    name, where = name_of(manifest.object), locate(manifest.source, place)
+    return rules.STRANGE_KIND.finding(where, api=manifest.object["apiVersion"], kind=kind, name=name, meant=meant)
+
+
+def _newest(group: str, kind: str) -> str:
+    """The newest apiVersion of a kind."""
+    return GVK(group, versions_of(GroupKind(group, kind))[-1], kind).api_version
+
+
+def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
+    """Those of `kinds`, whatever their case, that nothing can be of, each with the kind that was probably meant.
+
+    A kind that is like no other may be one that just is not here, and is left out.
+    """
+    served = (kind for _, kind in builtin_kinds())
+    known = {kind.lower(): kind for kind in (*served, *_PROPOSED, *_kinds_of(clusters))}
+    for kind in kinds:
+        meant = closest(kind, known.values(), _ALIKE, parts=False) if kind.lower() not in known else ""
+        if meant:
+            yield kind, meant
+
+
+def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
+    """Those of `approve`, each `namespace/csv`, that no InstallPlan is for, with the name that is like it, or ""."""
+    known = [f"{plan.namespace}/{csv}" for cluster in clusters for plan in cluster.plans for csv in plan.csvs]
+    for name in approve:
+        if name != "all" and name not in known:
+            yield name, closest(name, known, _ALIKE)
+
+
+def report_config(
+    root: Path, config: Mapping[str, Any], given: frozenset[str], cluster: Cluster, report: Report
+) -> None:
+    """Report the kinds and the approvals in a workspace's olmc.yaml, whose `spec` is `config`, that mean nothing there.
+
+    What the command line has set in their place, the names of options in `given`, is left alone.
+    """
+    lists = {name: config.get(name) or () for name in ("include", "exclude", "approve") if name not in given}
+    if not any(lists.values()):
+        return
+    source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
+    for name in ("include", "exclude"):
+        for kind, meant in misspelt_kinds(lists.get(name, ()), [cluster]):
+            place = locate(source, ("spec", name, lists[name].index(kind)))
+            report.add(load_rules.MISSPELT_KIND.finding(place, name=name, kind=kind, meant=meant))
+    for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
+        place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
+        hint = did_you_mean(meant) or "Plans are named by namespace and CSV; olmc resolve lists them."
+        report.add(load_rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))
+
+
+def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:
+    """The kinds of a cluster's objects, and those that its CRDs define."""
+    for cluster in clusters:
+        for key, rendered in cluster.stock.items():
+            yield key.kind
+            if key.kind == "CustomResourceDefinition":
+                names = spec_of(rendered.object).get("names") or {}
+                yield str(names.get("kind") or key.kind)

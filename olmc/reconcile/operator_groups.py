@@ -1,0 +1,274 @@
+"""Descoped operators: who needs no OperatorGroup, and the groups made for others (R-DESCOPE-2, R-DESCOPE-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.diagnostics.rules import workspace as rules
+from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
+from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.coerce import mapping, texts
+from olmc.model.diagnostics import Report
+from olmc.model.objects import GVK, Identity, KubernetesObject, Rendered, spec_of
+from olmc.model.operators import Csv, Group
+from olmc.model.options import Options, Profile
+from olmc.model.workspace import Manifest
+from olmc.olm.ownership import managed_labels
+from olmc.yaml import locate
+
+
+def is_descoped(csv: Csv, options: Options) -> bool:
+    """Whether descoping is on and a CSV counts as descoped, plain or global."""
+    return options.descoped and csv.scope != "scoped"
+
+
+def binds_itself(member: Member, options: Options) -> bool:
+    """Whether OLM copies an operator's own Roles and bindings to where it works.
+
+    Descoped operators, and all that work in all namespaces, have other bindings (R-DESCOPE-8, R-DESCOPE-10).
+    """
+    everywhere = member.group is not None and member.group.is_global
+    return not options.descoped or not (everywhere or is_descoped(member.csv, options))
+
+
+def needs_no_group(csv: Csv, cluster: Cluster, options: Options) -> bool:
+    """Whether a CSV is installed without an OperatorGroup: it has no install modes, or an Install brought it."""
+    return (options.descoped and csv.scope == "plain") or key_of(csv) in cluster.installed
+
+
+def no_group(namespace: str) -> Group:
+    """What stands in for the OperatorGroup that a namespace does not have: it targets nothing but the namespace."""
+    return Group({"metadata": {"name": "", "namespace": namespace}}, None, (namespace,))
+
+
+def is_no_group(group: Group | None) -> bool:
+    """Whether a group is the stand-in of `no_group`."""
+    return group is not None and not group.name
+
+
+def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with a group for all namespaces where a global descoped CSV has no group (R-DESCOPE-2, D47).
+
+    The source of such a group is the CSV that it is made for.
+    """
+    if not options.descoped:
+        return cluster
+    with_group = {group.namespace for group in cluster.groups}
+    alone = [csv for csv in cluster.csvs.values() if csv.scope == "global" and csv.namespace not in with_group]
+    sources = {csv.namespace: csv.source for csv in reversed(alone)}
+    if not sources:
+        return cluster
+    made = tuple(Group(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
+    groups = tuple(sorted((*cluster.groups, *made), key=lambda group: (group.namespace, group.name)))
+    return cluster._replace(groups=groups, seeded={**cluster.seeded, **{key_of(group): None for group in made}})
+
+
+def _global_group(namespace: str) -> KubernetesObject:
+    metadata = {"name": f"{namespace}-global", "namespace": namespace, "labels": managed_labels(True)}
+    return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": {}}
+
+
+_LABEL_LIMIT = 63
+
+
+def stored_group(manifest: Manifest, profile: Profile, report: Report) -> KubernetesObject:
+    """The OperatorGroup as the API server stores it: unknown fields dropped, defaults set (R-OG-2, R-OG-3)."""
+    obj = manifest.object
+    name = obj["metadata"]["name"]
+    given = spec_of(obj)
+    spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
+    selector = spec.get("selector")
+    if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
+        spec["selector"] = _of_labels(selector)
+    elif isinstance(selector, dict):
+        unknown = sorted(str(key) for key in selector.keys() - SELECTOR_FIELDS)
+        if unknown:
+            place, keys = locate(manifest.source, ("spec", "selector")), ", ".join(unknown)
+            everything = is_empty(selector) and not spec.get("targetNamespaces")
+            effect = ", so that the group targets all namespaces" if everything else ""
+            report.add(rules.SNIPPED.finding(place, kind="OperatorGroup", name=name, keys=keys, effect=effect))
+        spec["selector"] = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
+    if "upgradeStrategy" in profile.operatorgroup_api["spec"]:
+        spec.setdefault("upgradeStrategy", "Default")
+    kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    version = f"operators.coreos.com/{profile.operatorgroup_api['version']}"
+    return {"apiVersion": version, "kind": "OperatorGroup", "metadata": kept, "spec": spec}
+
+
+def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
+    """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
+    labels = {key: value for key, value in selector.items() if key not in SELECTOR_FIELDS}
+    known = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
+    matched = known.get("matchLabels")
+    labels |= matched if isinstance(matched, dict) else {}
+    return {**known, "matchLabels": labels} if labels else known
+
+
+def with_targets(
+    group: Group, namespaces: Mapping[str, Mapping[str, str]], stock: Mapping[Identity, Rendered]
+) -> Group:
+    """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
+    spec = group.spec
+    account = group.account
+    if account and not account_exists(stock, group.namespace, account):
+        return Group(group.object, group.source, (), f"ServiceAccount {account} not found", account)
+    selector = mapping(spec.get("selector"))
+    wrong = problem(selector)
+    if wrong:
+        return Group(group.object, group.source, (), wrong)
+    listed = texts(spec.get("targetNamespaces"))
+    if "" in listed:
+        text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
+        return Group(group.object, group.source, (), text)
+    if listed:
+        return Group(group.object, group.source, tuple(sorted(listed, key=_bytes)))
+    if is_empty(selector):
+        return Group(group.object, group.source, ("",))
+    chosen = [name for name, labels in namespaces.items() if matches(selector, labels)]
+    return Group(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
+
+
+def gets_roles(group: Group) -> bool:
+    """Whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the group's
+    name fits into their owner label (observed-9). Only then is its annotation pruned."""
+    return not group.problem and len(group.name) <= _LABEL_LIMIT
+
+
+def pruned(group: Group, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
+    """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
+    everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
+    if apis is None or group.is_static or not gets_roles(group):
+        return apis
+    return apis & {api.key for csv in csvs for api in csv.owned_apis}
+
+
+def account_exists(stock: Mapping[Identity, Rendered], namespace: str, name: str) -> bool:
+    """Whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
+    return name == "default" or Identity("", "ServiceAccount", namespace, name) in stock
+
+
+def target_set(group: Group) -> frozenset[str] | None:
+    """The namespaces that count when groups are intersected (R-CSV-10); None stands for all namespaces."""
+    if group.is_global:
+        return None
+    return frozenset({*group.targets, group.namespace}) if group.targets else frozenset()
+
+
+def intersects(one: Group, other: Group) -> bool:
+    """Whether two groups share a namespace (R-CSV-11)."""
+    first, second = target_set(one), target_set(other)
+    if first is None:
+        return second is None or bool(second)
+    return bool(first if second is None else first & second)
+
+
+def format_apis(apis: Iterable[GVK]) -> str:
+    """The text of `olm.providedAPIs` (R-OG-11)."""
+    return ",".join(sorted((api.dotted for api in apis), key=_bytes))
+
+
+def parse_apis(text: str) -> frozenset[GVK]:
+    """The APIs in the text of `olm.providedAPIs`; elements with fewer than two dots are ignored (R-OG-11)."""
+    found = set()
+    for element in text.replace(" ", "").split(","):
+        parts = element.split(".", 2)
+        if len(parts) == 3:
+            found.add(GVK(parts[2], parts[1], parts[0]))
+    return frozenset(found)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode()
+
+
+Failure = tuple[str, str]  # reason and message
+
+STATIC, CONFLICT = "CannotModifyStaticOperatorGroupProvidedAPIs", "InterOperatorGroupOwnerConflict"
+NOT_PROVIDING = frozenset({STATIC, CONFLICT})
+"""The reasons of CSVs whose groups may not have their APIs; OLM deletes the Deployments of these (R-CSV-13)."""
+
+_NOT_CONFIGURABLE = "{mode} InstallModeType not supported, cannot configure to watch {what}"
+
+
+def sole_group(groups: Sequence[Group]) -> Group | Failure:
+    """The one OperatorGroup of a CSV's namespace, or why there is not exactly one (R-CSV-4, R-CSV-5)."""
+    if not groups:
+        return "NoOperatorGroup", "csv in namespace with no operatorgroups"
+    if len(groups) > 1:
+        text = "csv created in namespace with multiple operatorgroups, can't pick one automatically"
+        return "TooManyOperatorGroups", text
+    return groups[0]
+
+
+def install_mode_failure(csv: Csv, group: Group) -> Failure | None:
+    """Why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
+    if not group.targets:
+        return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
+    modes: dict[str, bool] = {}
+    listed = csv.install_modes
+    for mode in listed:
+        if mode.type in modes:
+            shown = " ".join(f"{{{m.type} {'true' if m.supported else 'false'}}}" for m in listed)
+            return "InvalidInstallModes", f"InstallMode list contains duplicates, cannot make set: [{shown}]"
+        modes[mode.type] = mode.supported
+    problem = _unsupported(csv.namespace, group.targets, modes)
+    return ("UnsupportedOperatorGroup", problem) if problem else None
+
+
+def _unsupported(namespace: str, targets: tuple[str, ...], modes: Mapping[str, bool]) -> str:
+    if targets == (namespace,):
+        return "" if modes.get("OwnNamespace") else _refusal("OwnNamespace", "own namespace")
+    if targets == ("",):
+        return "" if modes.get("AllNamespaces") else _refusal("AllNamespaces", "all namespaces")
+    if len(targets) == 1:
+        return "" if modes.get("SingleNamespace") else _refusal("SingleNamespace", "one namespace")
+    if not modes.get("MultiNamespace"):
+        return _refusal("MultiNamespace", f"{len(targets)} namespaces")
+    if namespace in targets and not modes.get("OwnNamespace"):
+        return _refusal("OwnNamespace", "own namespace")
+    return ""
+
+
+def _refusal(mode: str, what: str) -> str:
+    return _NOT_CONFIGURABLE.format(mode=mode, what=what)
+
+
+class Verdict(NamedTuple):
+    """What the intersection of provided APIs leads to: a failure or None, and the group's APIs afterwards."""
+
+    failure: Failure | None
+    apis: frozenset[GVK] | None
+
+
+def api_verdict(
+    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[GVK] | None], profile: Profile
+) -> Verdict:
+    """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
+
+    `provided` are the APIs of each group's annotation as they stand before this CSV is looked at.
+    """
+    own = provided[key_of(group)]
+    have = own or frozenset()
+    add = frozenset(api.key for api in csv.owned_apis)
+    others: set[GVK] = set()
+    for other in groups:
+        if _counts_as_other(group, other, profile) and intersects(group, other):
+            others |= provided[key_of(other)] or frozenset()
+    inside, clash = add <= have, bool(add & others)
+    if not add or (inside and not clash):
+        return Verdict(None, own)
+    if group.is_static and inside == clash:
+        text = "static provided api operatorgroup cannot be modified by these apis"
+        return Verdict((STATIC, text), own)
+    if clash:
+        text = "intersecting operatorgroups provide the same apis"
+        return Verdict((CONFLICT, text), have - add if inside else own)
+    return Verdict(None, have | add)
+
+
+def _counts_as_other(group: Group, other: Group, profile: Profile) -> bool:
+    """Whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
+    if profile.og_intersection_scope == "all":
+        return key_of(other) != key_of(group)
+    return other.name != group.name and other.namespace != group.namespace

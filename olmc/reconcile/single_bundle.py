@@ -1,0 +1,106 @@
+"""A bundle by itself: the OperatorGroup that `olmc render BUNDLE` makes, and the steps that install it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from olmc.catalogs.properties import properties_text
+from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.diagnostics.rules import reconcile as rules
+from olmc.gojson import unmarshal
+from olmc.model.cluster import Step
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.diagnostics import Report
+from olmc.model.objects import name_of, spec_of
+from olmc.model.operators import Csv
+from olmc.model.options import Options
+from olmc.model.workspace import Bundle, Manifest, Workspace
+from olmc.olm.profiles.data import profile_of
+from olmc.reconcile.initial_state import ALWAYS_THERE
+from olmc.reconcile.loop import NO_CATALOG
+from olmc.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
+from olmc.yaml import locate
+
+SUGGESTED = "operatorframework.io/suggested-namespace"
+SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
+
+
+class Bare(NamedTuple):
+    """A workspace made for one bundle, and the steps that install the bundle in its `namespace`.
+
+    `watched` are the other namespaces that the bundle watches. They belong to others and have no manifest: they are
+    taken as existing.
+    """
+
+    workspace: Workspace
+    steps: tuple[Step, ...]
+    namespace: str
+    watched: tuple[str, ...]
+
+
+def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
+    """The namespace, the OperatorGroup and the steps for a bundle alone.
+
+    The namespace is the one asked for, else the one that the CSV suggests, else the package's name; the scope is what
+    was asked for, else the widest that the bundle supports. With descoping, a bundle without install modes gets a group
+    only if somebody asks for namespaces.
+    """
+    namespace = options.install_namespace or _suggested(bundle) or bundle.package
+    targets = _targets(bundle, namespace, options, report)
+    source = bundle.csv.source
+    objects: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for name in (namespace,)
+        if name != "default"
+    ]
+    if not (options.descoped and options.watch is None and not Csv(bundle.csv.object).install_modes):
+        objects.append(
+            {
+                "apiVersion": "operators.coreos.com/v1",
+                "kind": "OperatorGroup",
+                "metadata": {"name": bundle.package, "namespace": namespace},
+                "spec": {"targetNamespaces": list(targets)} if targets else {},
+            }
+        )
+    properties = properties_text(bundle_properties(loose(bundle), report))
+    replaces = Csv(bundle.csv.object).replaces
+    steps: tuple[Step, ...] = ()
+    try:
+        content, profile = bundle_content(bundle), profile_of(options.olm_version)
+        csv = csv_object(content, namespace, replaces, properties, profile)
+        steps = bundle_steps(content, csv, NO_CATALOG, profile)
+    except UndecodableCSVError as error:
+        found, place = error.found, locate(source, error.found.keys)
+        finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint)
+        report.add(finding.caused_by(found.cause))
+    manifests = tuple(Manifest(obj, source) for obj in objects)
+    watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
+    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
+
+
+def _suggested(bundle: Bundle) -> str:
+    annotations = Csv(bundle.csv.object).annotations
+    if annotations.get(SUGGESTED):
+        return annotations[SUGGESTED]
+    try:
+        template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
+    except ValueError:
+        return ""
+    return name_of(mapping(template))
+
+
+def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
+    """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
+    if options.watch is not None:
+        return options.watch
+    supported = {
+        text(mode.get("type"))
+        for mode in mappings(spec_of(bundle.csv.object).get("installModes"))
+        if mode.get("supported") is True
+    }
+    if "AllNamespaces" in supported or not supported:
+        return ()
+    if "OwnNamespace" in supported:
+        return (namespace,)
+    report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
+    return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")

@@ -1,0 +1,257 @@
+"""The two phases of an output for apply: what needs an API that the output itself brings comes second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from olmc.diagnostics.rules import output as rules
+from olmc.kube.crd import CRD_KIND, Crd
+from olmc.model.coerce import mapping, mappings, text
+from olmc.model.diagnostics import Report
+from olmc.model.objects import (
+    GroupKind,
+    Identity,
+    KubernetesObject,
+    Rendered,
+    annotations_of,
+    as_text,
+    gvk_of,
+    identity,
+    labels_of,
+    namespace_of,
+    spec_of,
+)
+from olmc.model.operators import Csv
+from olmc.model.options import Phase, Profile
+from olmc.reconcile.serving import Serving, servings
+from olmc.render.context import World, rendered
+from olmc.yaml import locate
+
+CERT_MANAGER = "cert-manager.io"
+CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+_CRD = "CustomResourceDefinition"
+
+
+class _Named(NamedTuple):
+    """The namespace and name of a Secret or a Service."""
+
+    namespace: str
+    name: str
+
+
+def in_phase(phase: Phase, wanted: tuple[Rendered, ...], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
+    """Those of the `wanted` objects that are in a phase of the output as a whole; all of them without one."""
+    if not phase:
+        return wanted
+    second = second_phase([found.object for found in objects])
+    return tuple(found for found in wanted if (found.identity in second) == (phase == 2))
+
+
+def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
+    """Those objects that can be applied only when the others work.
+
+    These are the custom resources of CRDs among the objects, since their API is served only once the CRD is established
+    and its webhooks answer; the workloads that need the Secrets of Certificates among these, since they do not start
+    before they are issued; and the webhook configurations and API services that call these workloads, since they refuse
+    requests until somebody answers. Where the CRDs are not among the objects, somebody else serves the API already.
+    """
+    kinds = defined_kinds(objects)
+    customs = [obj for obj in objects if gvk_of(obj).group_kind in kinds]
+    secrets = frozenset(_issued(customs))
+    waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
+    services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
+    callers = [obj for obj in objects if services & set(_called(obj))] if services else []
+    return frozenset(identity(obj) for obj in (*customs, *waiting, *callers))
+
+
+def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
+    """The kinds that the CRDs among the objects define."""
+    crds = (Crd(obj) for obj in objects if obj["kind"] == _CRD)
+    return frozenset(GroupKind(crd.group, crd.kind) for crd in crds)
+
+
+def is_issued(obj: KubernetesObject) -> bool:
+    """Whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
+    return identity(obj).group == CERT_MANAGER
+
+
+def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+    """The Secrets that Certificates fill."""
+    for obj in objects:
+        if is_issued(obj) and obj["kind"] == "Certificate":
+            yield _Named(identity(obj).namespace, text(spec_of(obj).get("secretName")))
+
+
+def _needed(obj: KubernetesObject) -> Iterator[_Named]:
+    """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
+    pod = spec_of(_template(obj))
+    for found, key in (*_of_volumes(pod), *_of_variables(pod)):
+        name = found.get(key)
+        if isinstance(name, str) and found.get("optional") is not True:
+            yield _Named(identity(obj).namespace, name)
+
+
+def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The references to Secrets in the volumes of a pod, each with the key that has the name."""
+    for volume in mappings(pod.get("volumes")):
+        yield mapping(volume.get("secret")), "secretName"
+        for source in mappings(mapping(volume.get("projected")).get("sources")):
+            yield mapping(source.get("secret")), "name"
+
+
+def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The references to Secrets in the environment of a pod's containers, each with the key that has the name."""
+    for container in (*mappings(pod.get("initContainers")), *mappings(pod.get("containers"))):
+        for variable in mappings(container.get("env")):
+            yield mapping(mapping(variable.get("valueFrom")).get("secretKeyRef")), "name"
+        for source in mappings(container.get("envFrom")):
+            yield mapping(source.get("secretRef")), "name"
+
+
+def _template(obj: KubernetesObject) -> Mapping[str, Any]:
+    """What the pods of a workload are made from; a Pod is its own."""
+    spec = spec_of(obj)
+    if identity(obj)[:2] == ("", "Pod"):
+        return obj
+    if identity(obj)[:2] == ("batch", "CronJob"):
+        spec = spec_of(mapping(spec.get("jobTemplate")))
+    return mapping(spec.get("template"))
+
+
+def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+    """The Services that select the pods of workloads."""
+    pods = [(identity(obj).namespace, _labels(obj)) for obj in workloads]
+    for obj in objects:
+        if identity(obj)[:2] != ("", "Service"):
+            continue
+        selector = mapping(spec_of(obj).get("selector"))
+        home = identity(obj).namespace
+        if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
+            yield _Named(home, identity(obj).name)
+
+
+def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
+    return labels_of(_template(obj))
+
+
+def _called(obj: KubernetesObject) -> Iterator[_Named]:
+    """The Services that a webhook configuration or an API service calls."""
+    if obj["kind"] in CONFIGURATIONS:
+        clients = [mapping(hook.get("clientConfig")) for hook in mappings(obj.get("webhooks"))]
+    else:
+        clients = [spec_of(obj)] if obj["kind"] == "APIService" else []
+    for client in clients:
+        service = mapping(client.get("service"))
+        if service:
+            yield _Named(text(service.get("namespace")), text(service.get("name")))
+
+
+_API_VERSION = f"{CERT_MANAGER}/v1"
+_FROM_CERTIFICATE = "cert-manager.io/inject-ca-from"
+_FROM_SECRET = "cert-manager.io/inject-ca-from-secret"
+_SERVICE_CA_SECRET = "service.beta.openshift.io/serving-cert-secret-name"
+_SERVICE_CA = "service.beta.openshift.io/inject-cabundle"
+_ISSUING = ("Issuer", "Certificate")
+
+
+class Backend(NamedTuple):
+    """What stands behind a Service: the Secret with its certificate, and whether cert-manager can issue that."""
+
+    secret: str
+    issued: bool
+
+
+Backends = Mapping[tuple[str, str], Backend]
+
+
+def backends(world: World) -> Backends:
+    """What stands behind each serving Service, by namespace and name."""
+    found: dict[tuple[str, str], Backend] = {}
+    for member, _ in world.installed():
+        for serving in servings(world.profile, member.csv):
+            backend = Backend(serving.names["secret"], issued=not _is_cert_manager(member.csv))
+            found[member.csv.namespace, serving.names["service"]] = backend
+    return found
+
+
+def _is_cert_manager(csv: Csv) -> bool:
+    """Whether an operator is what issues certificates.
+
+    It can't issue its own: for each it creates a CertificateRequest, which its webhook has to admit first.
+    """
+    return any(api.key.group == CERT_MANAGER and api.key.kind in _ISSUING for api in csv.owned_apis)
+
+
+def with_injection(obj: KubernetesObject, certificates: str, behind: Backends) -> KubernetesObject:
+    """Annotations by which cert-manager or the service CA find what they have to fill in."""
+    if certificates == "none":
+        return obj
+    if obj["kind"] == "Service":
+        key = (namespace_of(obj), obj["metadata"]["name"])
+        if certificates == "service-ca" and key in behind:
+            return _annotated(obj, _SERVICE_CA_SECRET, behind[key].secret)
+        return obj
+    service = _served_by(obj)
+    if service not in behind:
+        return obj
+    if certificates == "cert-manager":
+        backend = behind[service]
+        return _annotated(obj, _FROM_CERTIFICATE if backend.issued else _FROM_SECRET, f"{service[0]}/{backend.secret}")
+    return _annotated(obj, _SERVICE_CA, "true")
+
+
+def _served_by(obj: KubernetesObject) -> tuple[str, str]:
+    """The Service (namespace, name) that a webhook configuration, API service or CRD calls."""
+    if obj["kind"] in CONFIGURATIONS:
+        service = mapping(obj["webhooks"][0]["clientConfig"].get("service"))
+    elif obj["kind"] == "APIService":
+        service = mapping(spec_of(obj).get("service"))
+    elif obj["kind"] == CRD_KIND:
+        service = mapping(Crd(obj).client_config.get("service"))
+    else:
+        service = {}
+    return as_text(service.get("namespace")), as_text(service.get("name"))
+
+
+def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
+    annotations = {**annotations_of(obj), key: value}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def issued(world: World) -> Iterator[Rendered]:
+    """cert-manager's objects for every serving Deployment but its own: a self-signed Issuer and a Certificate."""
+    if world.options.certificates != "cert-manager":
+        return
+    for member, _ in world.installed():
+        for serving in servings(world.profile, member.csv) if not _is_cert_manager(member.csv) else ():
+            for obj in _issuing_objects(world.profile, member.csv, serving):
+                yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
+
+
+def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
+    name, service = serving.names["secret"], serving.names["service"]
+    metadata = {"name": name, "namespace": csv.namespace}
+    yield {"apiVersion": _API_VERSION, "kind": "Issuer", "metadata": metadata, "spec": {"selfSigned": {}}}
+    hosts = [host.format(service=service, ns=csv.namespace) for host in profile.cert_sans]
+    yield {
+        "apiVersion": _API_VERSION,
+        "kind": "Certificate",
+        "metadata": metadata,
+        "spec": {"dnsNames": hosts, "issuerRef": {"kind": "Issuer", "name": name}, "secretName": name},
+    }
+
+
+def report_certificates(world: World, report: Report) -> None:
+    """Report the serving certificates that nobody issues, and that are not among the manifests either."""
+    certificates = world.options.certificates
+    for csv in [member.csv for member, _ in world.installed()]:
+        itself = certificates == "cert-manager" and _is_cert_manager(csv)
+        for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
+            name, secret = serving.deployment.name, serving.names["secret"]
+            if Identity("", "Secret", csv.namespace, secret) in world.cluster.stock:
+                continue
+            rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE
+            place = locate(csv.source, ("spec",)) if csv.source else None
+            report.add(rule.finding(place, deployment=name, namespace=csv.namespace, secret=secret))

@@ -1,0 +1,133 @@
+"""What the passes look at: the settled cluster, and the CSVs as they end up in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.kube.rbac_access import access
+from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.coerce import texts
+from olmc.model.diagnostics import Place, Source
+from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
+from olmc.model.operators import Csv, Group
+from olmc.model.options import Options, Profile
+from olmc.olm.hashing import gvk_hash
+from olmc.olm.naming import stable_group_uid
+from olmc.olm.ownership import cleanup_status, group_annotations
+from olmc.reconcile.requirements import Surroundings, predecessors
+
+
+class World(NamedTuple):
+    """The settled cluster and what passes derive from it more than once.
+
+    `csvs` are the CSVs as they stand in the cluster, with the group's annotations, labels and status.
+    """
+
+    cluster: Cluster
+    options: Options
+    surroundings: Surroundings
+    csvs: Mapping[Name, KubernetesObject]
+
+    @property
+    def profile(self) -> Profile:
+        """The formats of the OLM that runs in the cluster."""
+        return self.cluster.profile
+
+    def installed(self) -> Iterator[tuple[Member, KubernetesObject]]:
+        """The members whose install strategy was carried out, at least in part, with their final CSVs.
+
+        A CSV comes before those that it replaces: what both write is as the newer one wrote it (R-DEP-1).
+        """
+        written = [(name, member) for name, member in self.cluster.members.items() if member.installation is not None]
+        for name, member in sorted(written, key=lambda each: (self._age(each[1]), each[0])):
+            yield member, self.csvs[name]
+
+    def _age(self, member: Member) -> tuple[bool, int]:
+        """Greater for a CSV that is being replaced, and the greater the fewer others that one replaces itself."""
+        if member.phase != "Replacing":
+            return False, 0
+        return True, -len(predecessors(member.csv, self.cluster.csvs))
+
+
+Pass = Callable[[World], Iterator[Rendered]]
+
+
+def rendered(
+    obj: KubernetesObject, stage: str, rule: str, source: Source | None, *keys: str | int, origin: Origin = Origin.OLM
+) -> Rendered:
+    """An object with where it comes from: the place in the input, the pass, the rule, and how it came to be."""
+    return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule, origin))
+
+
+def group_uid_label(profile: Profile, group: Group) -> dict[str, str]:
+    """The label on a group's target namespaces (R-OG-19), none before there was one; the uid is the same wherever it
+    appears."""
+    uid = group.object["metadata"].get("uid") or stable_group_uid(group.namespace, group.name)
+    return {profile.namespace_og_label.format(og_uid=uid): ""} if profile.namespace_og_label else {}
+
+
+def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
+    """The labels of a CSV for the APIs that it provides and requires."""
+    template = profile.csv_label_olm_api
+    if not template:
+        return {}
+    found: dict[str, str] = {}
+    for apis, value in ((csv.required_apis, "required"), ([owned.key for owned in csv.owned_apis], "provided")):
+        for api in apis:
+            found[template.format(api=api.dotted, apihash=gvk_hash(*api))] = value
+    return found
+
+
+def world(cluster: Cluster, options: Options) -> World:
+    """Prepare the passes' view of a settled cluster."""
+    surroundings = Surroundings(
+        cluster.profile,
+        cluster.stock,
+        access(cluster.stock),
+        cluster.csvs,
+        {},
+        options.kube_version,
+        frozenset(options.apis),
+    )
+    csvs = {name: _final_csv(member, cluster) for name, member in sorted(cluster.members.items())}
+    return World(cluster, options, surroundings, csvs)
+
+
+def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
+    """A CSV with finalizer, annotations, component labels and status (R-CSV-1, R-OG-10, R-COMP-3, R-CSV-29)."""
+    obj = member.csv.object
+    metadata = dict(obj["metadata"])
+    annotations = dict(member.csv.annotations)
+    if not member.csv.counts_as_copy:
+        # OLM annotates every CSV of a namespace before it asks whether the group can have it as a member (R-OG-10). Of
+        # several groups each overwrites what the other wrote, for ever; one of them has to be shown.
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go
+        for group in cluster.groups_in(member.csv.namespace)[-1:]:
+            annotations |= group_annotations(cluster.profile, group)
+    if annotations:
+        metadata["annotations"] = annotations
+    labels = {**member.csv.labels, **provided_labels(cluster.profile, member.csv)}
+    labels = {**dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), ""), **labels}
+    if labels:
+        metadata["labels"] = dict(sorted(labels.items()))
+    if cluster.profile.csv_finalizer:
+        others = [each for each in texts(metadata.get("finalizers")) if each != cluster.profile.csv_finalizer]
+        metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
+    final = {**obj, "metadata": metadata}
+    return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final
+
+
+def csv_status(member: Member, profile: Profile) -> dict[str, Any]:
+    """The status of a CSV (R-CSV-29), without times."""
+    status: dict[str, Any] = {
+        "phase": member.phase,
+        "message": member.message,
+        "reason": member.reason,
+        # OLM adds times to each; they would differ from run to run and come from no input (R-CSV-28).
+        "conditions": [{"phase": p, "message": m, "reason": r} for p, r, m in member.history],
+        **cleanup_status(profile),
+    }
+    if member.requirements:
+        status["requirementStatus"] = [dict(item) for item in member.requirements]
+    return status

@@ -1,0 +1,205 @@
+"""ClusterServiceVersions: the real ones, and their copies in target namespaces (R-CSV-29, R-COPY-1 … R-COPY-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from olmc.model.cluster import Member, Name
+from olmc.model.coerce import mapping, text
+from olmc.model.objects import (
+    Identity,
+    KubernetesObject,
+    Rendered,
+    annotations_of,
+    labels_of,
+    namespace_of,
+    owner_references,
+    spec_of,
+    status_of,
+)
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.model.options import Profile
+from olmc.olm.ownership import COMPONENT_PREFIX, COPIED_FROM, managed_labels, owner_labels, owner_reference
+from olmc.olm.profiles.data import filled
+from olmc.reconcile.loop import may_be_copied
+from olmc.render.context import World, rendered
+
+STAGE = "csvs"
+
+OLMCONFIG = Identity(OLM_GROUP, "OLMConfig", "", "cluster")
+
+
+def csvs(world: World) -> Iterator[Rendered]:
+    """The CSVs that are no copies.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(csvs, workspace, "metadata.annotations", "metadata.finalizers", "status.phase", "status.reason")
+    ClusterServiceVersion/ns/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: ns}
+      finalizers: [operators.coreos.com/csv-cleanup]
+      phase: Succeeded
+      reason: InstallSucceeded
+    """
+    for name, obj in world.csvs.items():
+        yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
+
+
+def copied_csvs(world: World) -> Iterator[Rendered]:
+    """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5).
+
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(copied_csvs, workspace, "metadata.annotations", "metadata.labels", "status.message")
+    ClusterServiceVersion/docks/beacon.v1.0.0
+      annotations: {..., olm.operatorGroup: og, olm.operatorNamespace: ns}
+      labels: {olm.managed: 'true', olm.copiedFrom: ns}
+      message: The operator is running in ns but is managing this namespace
+    """
+    if not world.options.copied_csvs:
+        return
+    for name, member in sorted(world.cluster.members.items()):
+        targets = copy_targets(world, member)
+        if not targets:
+            continue
+        copy = _copy_without_namespace(world.csvs[name], member.csv, world.profile)
+        for target in targets:
+            metadata = {**copy["metadata"], "namespace": target}
+            yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
+
+
+def copy_targets(world: World, member: Member) -> tuple[str, ...]:
+    """The namespaces that get a copy of a CSV, sorted (R-COPY-2, R-COPY-3, R-COPY-5)."""
+    group, home = member.group, member.csv.namespace
+    if group is None or group.problem or not group.targets or group.targets == (home,):
+        return ()
+    if not may_be_copied(member):
+        return ()
+    existing = [name for name in world.cluster.namespaces if name != home]
+    # OLMConfig switches copies off for operators that watch everything; others are copied all the same (R-COPY-5).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L1734-L1860
+    if not group.is_global:
+        return tuple(name for name in existing if name in group.targets)
+    if copies_disabled(world):
+        protected = world.options.protected_copied_csv_namespaces
+        return tuple(n for n in existing if n in protected and world.profile.copied_disable == "global, protected")
+    return tuple(existing)
+
+
+def homes_of_copies(world: World) -> dict[Name, str]:
+    """The copies that there are in the end, each with the namespace of the original."""
+    return {
+        Name(target, name.name): name.namespace
+        for name, member in world.cluster.members.items()
+        for target in copy_targets(world, member)
+    }
+
+
+def copies_disabled(world: World) -> bool:
+    """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
+    found = world.cluster.stock.get(OLMCONFIG) if world.profile.copied_disable else None
+    spec = spec_of(found.object) if found else {}
+    return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
+
+
+def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -> KubernetesObject:
+    """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
+    labels, and the finalizer."""
+    metadata, keeps = obj["metadata"], profile.copied_metadata
+    # The list of target namespaces stays behind: a tenant who reads a copy need not learn of the others (R-COPY-4).
+    annotations = {k: v for k, v in annotations_of(obj).items() if k not in keeps["without"]}
+    labels = {
+        key: value
+        for key, value in labels_of(obj).items()
+        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels)
+    }
+    status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}
+    kept: dict[str, Any] = {"name": metadata["name"]}
+    if annotations:
+        kept["annotations"] = annotations
+    kept["labels"] = {**labels, COPIED_FROM: csv.namespace}
+    if keeps["whole"]:
+        kept |= {key: csv.metadata[key] for key in ("ownerReferences", "finalizers") if csv.metadata.get(key)}
+    return {**obj, "metadata": kept, "status": status}
+
+
+def olmconfig(world: World) -> Iterator[Rendered]:
+    """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one.
+
+    >>> config = {"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}}
+    >>> show(olmconfig, {"manifests": [config]}, "status.conditions")
+    OLMConfig/cluster
+      conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
+    """
+    found = world.cluster.stock.get(OLMCONFIG)
+    if found is None:
+        return
+    if not world.profile.olmconfig_api:
+        yield found
+        return
+    # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
+    disabled = copies_disabled(world)
+    condition = {
+        "type": "DisabledCopiedCSVs",
+        "status": "True" if disabled else "False",
+        "reason": "CopiedCSVsDisabled" if disabled else "CopiedCSVsEnabled",
+        "message": "Copied CSVs are disabled and no unexpected copied CSVs were found for operators installed in "
+        "AllNamespace mode"
+        if disabled
+        else "Copied CSVs are enabled and present across the cluster",
+    }
+    yield Rendered({**found.object, "status": {"conditions": [condition]}}, found.provenance)
+
+
+RULE = "R-INST-11"
+PREFIX = "olm-surrogate."
+
+
+def surrogates(world: World) -> Iterator[Rendered]:
+    """A surrogate for each copied CSV that there would be, or that the workspace has.
+
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(surrogates, workspace, "metadata.labels", copied_csvs=False)
+    ConfigMap/docks/olm-surrogate.beacon.v1.0.0
+      labels: {olm.copiedFrom: ns, olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
+    """
+    if _has_copies(world):
+        return
+    for name, home in sorted(_homes(world).items()):
+        original = world.cluster.csvs.get(Name(home, name.name))
+        yield rendered(_surrogate(world.profile, name, home), "surrogates", RULE, original.source if original else None)
+
+
+def owned_by_surrogates(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+    """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
+    homes = {} if _has_copies(world) else _homes(world)
+    return [_repointed(found, homes.keys()) for found in objects] if homes else objects
+
+
+def _has_copies(world: World) -> bool:
+    """Whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
+    return world.options.copied_csvs or world.options.purpose == "apply"
+
+
+def _homes(world: World) -> dict[Name, str]:
+    """The copies that surrogates stand for, each with the namespace of the original."""
+    given = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
+    return given | homes_of_copies(world)
+
+
+def _surrogate(profile: Profile, name: Name, home: str) -> KubernetesObject:
+    labels = {COPIED_FROM: home, **owner_labels(profile, name.name, home)}
+    labels |= managed_labels(profile.csv_label_managed)
+    metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def _repointed(found: Rendered, replaced: Collection[Name]) -> Rendered:
+    references, namespace = owner_references(found.object), namespace_of(found.object)
+    mine = [r.get("kind") == CSV_KIND and Name(namespace, text(r.get("name"))) in replaced for r in references]
+    if not any(mine):
+        return found
+    changed = [
+        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_mine else reference
+        for reference, is_mine in zip(references, mine, strict=True)
+    ]
+    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": changed}})

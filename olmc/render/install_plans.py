@@ -1,0 +1,333 @@
+"""Subscriptions with their status (R-CAT-641 … R-CAT-656)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from olmc.model.cluster import CatalogSource, InstallPlan, Lookup, Step, Subscription
+from olmc.model.diagnostics import PlanFault
+from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of
+from olmc.model.options import Profile
+from olmc.olm.ownership import CSV_API, cleanup_status, owner_reference
+from olmc.reconcile.existing_install_plans import installed_condition
+from olmc.render.context import World, rendered
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Package
+
+STAGE = "subscriptions"
+
+
+def subscriptions(world: World) -> Iterator[Rendered]:
+    """The Subscriptions, those made for dependencies included.
+
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
+    >>> show(subscriptions, workspace, "status.installplan", "status.installedCSV", "status.state")
+    Subscription/ns/beacon
+      installplan: {apiVersion: operators.coreos.com/v1alpha1, kind: InstallPlan, name: install-dnpzt, uuid: ''}
+      installedCSV: beacon.v1.0.0
+      state: AtLatestKnown
+    """
+    for _, subscription in sorted(world.cluster.subscriptions.items()):
+        status = _status(world, subscription)
+        obj = {**subscription.object, **({"status": status} if status else {})}
+        yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
+
+
+def _plan_of(world: World, subscription: Subscription) -> InstallPlan | None:
+    plans = world.cluster.kept_plans(subscription.name.namespace)
+    return next((plan for plan in plans if plan.name == subscription.plan), None)
+
+
+def _status(world: World, s: Subscription) -> dict[str, Any]:
+    status: dict[str, Any] = {}
+    health = _catalog_health(world, s)
+    if health:
+        status["catalogHealth"] = health
+    conditions = sorted(_conditions(world, s), key=lambda item: _rank(s, item["type"]))
+    if conditions:
+        status["conditions"] = conditions
+    if s.current:
+        status["currentCSV"] = s.current
+    # OLM writes a generation when a plan moves a Subscription on; one that was made for a dependency came with its plan
+    # and has none until its own first upgrade (R-CAT-641).
+    if s.generation:
+        status["installPlanGeneration"] = s.generation
+    if s.plan:
+        ref = {"apiVersion": CSV_API, "kind": "InstallPlan", "name": s.plan}
+        status["installPlanRef"] = {**ref, "namespace": s.name.namespace, "uid": ""}
+        status["installplan"] = {**ref, "uuid": ""}
+    if s.installed:
+        status["installedCSV"] = s.installed
+    if s.state:
+        status["state"] = s.state
+    return status
+
+
+def _rank(s: Subscription, kind: str) -> int:
+    """OLM changes a condition where it stands, and appends new ones."""
+    return s.told.index(kind) if kind in s.told else len(s.told)
+
+
+def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
+    """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
+    return [
+        {
+            "catalogSourceRef": {
+                "apiVersion": CSV_API,
+                "kind": "CatalogSource",
+                "name": source.key.name,
+                "namespace": source.key.namespace,
+                "uid": "",
+            },
+            "healthy": not source.refused,
+        }
+        for source in _catalogs_of(world, s)
+    ]
+
+
+def _catalogs_of(world: World, s: Subscription) -> list[CatalogSource]:
+    """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
+    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
+    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
+    return sorted(found, key=lambda source: source.key.namespace + source.key.name)
+
+
+def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
+    yield _catalog_condition(world, s)
+    yield from _deprecations(world, s)
+    told = world.profile.subscription_unpacking
+    if s.unpacking and "BundleUnpacking" in told:
+        yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
+    if s.unpack_failure and "BundleUnpackFailed" in told:
+        reason, message = s.unpack_failure
+        yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}
+    if s.failure:
+        reason, message = s.failure
+        yield {"type": "ResolutionFailed", "status": "True", "reason": reason, "message": message}
+    yield from _plan_condition(world, s)
+
+
+def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
+    """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
+    base = {"type": "CatalogSourcesUnhealthy"}
+    found = {source.key: source for source in _catalogs_of(world, s)}
+    if not found:
+        text = "dependency resolution requires at least one catalogsource"
+        return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
+    target = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name}"
+    unhealthy = {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound"}
+    if s.catalog not in found:
+        return {**unhealthy, "message": f"{target} missing"}
+    if found[s.catalog].refused:
+        return {**unhealthy, "message": f"{target} unhealthy"}
+    if any(source.refused for source in found.values()):
+        return unhealthy
+    text = "all available catalogsources are healthy"
+    return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
+
+
+def _package(world: World, s: Subscription) -> Package | None:
+    source = world.cluster.catalogs.get(s.catalog)
+    return source.catalog.packages.get(s.package) if source and source.catalog else None
+
+
+def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
+    Subscription's channel (any, if it names none) doesn't have that bundle."""
+    package, channel = _package(world, s), s.channel
+    if package is None or not s.installed:
+        return
+    channels = [found for name, found in package.channels.items() if channel in ("", name)]
+    if s.installed not in {entry.name for found in channels for entry in found.entries}:
+        return
+    told = {(item.schema, item.name): item.message for item in package.deprecations}
+    wanted = (
+        ("PackageDeprecated", f"olm.package/{s.package}", told.get(("olm.package", ""))),
+        ("ChannelDeprecated", f"olm.channel/{channel}", told.get(("olm.channel", channel)) if channel else None),
+        ("BundleDeprecated", f"olm.bundle/{s.installed}", told.get(("olm.bundle", s.installed))),
+    )
+    messages = [(kind, f"{name}: {text}") for kind, name, text in wanted if text]
+    for kind, message in messages:
+        yield {"type": kind, "status": "True", "message": message}
+    if messages:
+        yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
+
+
+def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+    """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
+    plan = _plan_of(world, s)
+    if plan is None and s.plan:
+        yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
+    if plan is None or plan.phase == "Complete":
+        return
+    _, reason, message = plan.condition or ("", "", "")
+    if plan.phase == "Failed":
+        found = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
+    else:
+        reason = plan.phase or "InstallPlanNotYetReconciled"
+        found = {"type": "InstallPlanPending", "status": "True", "reason": reason}
+    yield {**found, **({"message": message} if message else {})}
+
+
+def install_plans(world: World) -> Iterator[Rendered]:
+    """The InstallPlans: those of the workspace as they are, and those that were made on the way.
+
+    >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
+    >>> workspace = {"groups": {"ns/og": "own"}, "operators": [waiting]}
+    >>> show(install_plans, workspace, "spec", "status.phase", "status.plan.0.resource.name", "status.plan.0.status")
+    InstallPlan/ns/install-dnpzt
+      spec: {approval: Manual, approved: false, clusterServiceVersionNames: [beacon.v1.0.0], generation: 1}
+      phase: RequiresApproval
+      name: beacon.v1.0.0
+      status: Unknown
+    """
+    for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
+        for plan in world.cluster.kept_plans(namespace):
+            yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
+
+
+def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+    """A plan as it is in the end; of one that lies in the workspace, what OLM does not change stays as it is there."""
+    if plan.given is None:
+        return _install_plan(plan, profile)
+    if not plan.resumed:
+        return plan.given
+    made = _install_plan(plan, profile)
+    if plan.owners:  # made again, since its steps were not there
+        return {**made, "metadata": {**made["metadata"], **plan.given["metadata"]}}
+    before, after = status_of(plan.given), made["status"]
+    steps = zip(before["plan"], after["plan"], strict=True)
+    kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
+    after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
+    if before.get("conditions") and installed_condition(before) == plan.condition:
+        after["conditions"] = before["conditions"]
+    spec = {**spec_of(plan.given), "approved": plan.approved}
+    return {**plan.given, "spec": spec, "status": after}
+
+
+def _install_plan(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+    # All Subscriptions that the namespace had when the plan was made, not only those that it moves on (R-CAT-601).
+    owners = [owner_reference(CSV_API, "Subscription", name) for name in plan.owners]
+    return {
+        "apiVersion": CSV_API,
+        "kind": "InstallPlan",
+        "metadata": {
+            "generateName": "install-",
+            "name": plan.name,
+            "namespace": plan.namespace,
+            "ownerReferences": owners,
+        },
+        "spec": {
+            "approval": plan.approval,
+            "approved": plan.approved,
+            "clusterServiceVersionNames": list(plan.csvs),
+            "generation": plan.generation,
+        },
+        "status": _plan_status(plan, profile),
+    }
+
+
+def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
+    unpacked = profile.installplan_bundlelookups
+    status: dict[str, Any] = {"phase": plan.phase}
+    if plan.account:
+        status["attenuatedServiceAccountRef"] = dict(plan.account)
+    if plan.lookups and unpacked["fields"]:
+        status["bundleLookups"] = [
+            {key: value for key, value in _lookup(lookup).items() if key in unpacked["fields"]}
+            for lookup in plan.lookups
+        ]
+    status["catalogSources"] = sorted({step.catalog.name for step in _counted(plan, profile)})
+    if plan.condition:
+        state, reason, message = plan.condition
+        extra = {key: value for key, value in (("reason", reason), ("message", message)) if value}
+        status["conditions"] = [{"type": "Installed", "status": state, **extra}]
+    if plan.message:
+        status["message"] = plan.message
+    images = {lookup.csv: lookup for lookup in plan.lookups if unpacked["references"]}
+    status["plan"] = [
+        {
+            "resolving": step.resolving,
+            "resource": _resource(step, plan.namespace, images, profile),
+            "status": _step_status(plan, index),
+        }
+        for index, step in enumerate(plan.steps)
+    ]
+    return status
+
+
+def _counted(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
+    """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
+    images = {lookup.csv for lookup in plan.lookups}
+    for step in plan.steps:
+        if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
+            yield step
+
+
+def _lookup(lookup: Lookup) -> dict[str, Any]:
+    return {
+        "catalogSourceRef": {"name": lookup.catalog.name, "namespace": lookup.catalog.namespace},
+        "identifier": lookup.csv,
+        "path": lookup.image,
+        "properties": lookup.properties,
+        "replaces": lookup.replaces,
+    }
+
+
+def _step_status(plan: InstallPlan, index: int) -> str:
+    # OLM carries a plan out twice, and the second time finds what it created the first time: no step stays Created
+    # (observed-2).
+    if index < plan.executed:
+        return "Present"
+    unsupported = index == plan.executed and plan.cause is PlanFault.UNSUPPORTED_KIND
+    return "UnsupportedResource" if unsupported else "Unknown"
+
+
+def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> dict[str, str]:
+    return {
+        "group": step.gvk.group,
+        # A step of kind Secret copies one that lies with the catalog operator; one of a bundle brings its own content
+        # (R-CAT-712).
+        "kind": "BundleSecret" if step.kind == "Secret" and not step.derived else step.kind,
+        "manifest": _manifest(step, namespace, lookups, profile),
+        "name": step.name,
+        "sourceName": step.catalog.name,
+        "sourceNamespace": step.catalog.namespace,
+        "version": step.gvk.version,
+    }
+
+
+def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> str:
+    """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
+    lookup = lookups.get(step.resolving)
+    if lookup is None or step.kind == "Subscription":
+        obj = _as_encoded(step, namespace, profile)
+        return json.dumps(obj, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    reference = {
+        "kind": "ConfigMap",
+        "name": sha256(lookup.image.encode()).hexdigest()[:63],
+        "namespace": step.catalog.namespace,
+        "catalogSourceName": step.catalog.name,
+        "catalogSourceNamespace": step.catalog.namespace,
+        "replaces": lookup.replaces,
+        **({"properties": lookup.properties} if "properties" in profile.installplan_bundlelookups["fields"] else {}),
+    }
+    return json.dumps(reference, separators=(",", ":"), ensure_ascii=False)
+
+
+def _as_encoded(step: Step, namespace: str, profile: Profile) -> KubernetesObject:
+    """A step's object as Go encodes it: what OLM makes itself has no kind, and empty statuses are written (R-CAT-620,
+    R-CAT-628, R-CAT-640)."""
+    obj = {key: value for key, value in step.object.items() if not step.derived or key not in ("apiVersion", "kind")}
+    if step.kind == "Subscription":
+        return {**obj, "status": {"lastUpdated": None}}
+    if step.kind == "ClusterServiceVersion":
+        return {**obj, "status": cleanup_status(profile)}
+    if step.derived and step.kind == "ClusterRoleBinding":
+        return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
+    return obj

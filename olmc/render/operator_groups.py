@@ -1,0 +1,153 @@
+"""OperatorGroups with their status, their ClusterRoles, and the labels of their namespaces (R-OG-4 … R-OG-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from olmc.model.cluster import key_of
+from olmc.model.objects import GVK, Identity, KubernetesObject, Origin, Rendered, labels_of
+from olmc.model.operators import Group
+from olmc.model.options import Profile
+from olmc.model.rbac import RBAC_V1
+from olmc.olm.hashing import gvk_hash
+from olmc.olm.naming import operator_group_role_name
+from olmc.olm.ownership import with_labels
+from olmc.olm.profiles.data import filled
+from olmc.reconcile.initial_state import NAME_LABEL
+from olmc.reconcile.operator_groups import format_apis, gets_roles, parse_apis
+from olmc.render.context import World, group_uid_label, rendered
+
+STAGE = "operator_groups"
+SUFFIXES = ("admin", "edit", "view")
+
+
+def operator_groups(world: World) -> Iterator[Rendered]:
+    """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(operator_groups, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "metadata.annotations", "status")
+    OperatorGroup/ns/og
+      annotations: {olm.providedAPIs: Beacon.v1.beacon.example.com}
+      status: {namespaces: [ns]}
+    ClusterRole/olm.og.og.admin-7hdvs1pJiMS8ikuUkvThunsWUnvSLPNYPbr0ec
+    ClusterRole/olm.og.og.edit-5RZt9bI4b7MaRoQRfSvU16qlDG9HDDCLxy7jK9
+    ClusterRole/olm.og.og.view-8vAKjjAWQgj5N39d65nNyqAFAWxEyQiKvWnQ8J
+    """
+    for group in world.cluster.groups:
+        yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
+        # OLM makes the roles late in a sync, so one that ends early makes none; CSVs or targets it does not ask for
+        # (R-OG-18).
+        if not gets_roles(group):
+            continue
+        apis = _aggregated_apis(world, group)
+        for suffix in SUFFIXES:
+            role = _cluster_role(world.profile, group, suffix, apis)
+            yield rendered(role, STAGE, "R-OG-17", group.source, origin=Origin.OPERATOR_GROUP)
+
+
+def _group_object(world: World, group: Group) -> KubernetesObject:
+    obj = group.object
+    metadata = dict(obj["metadata"])
+    provided = _annotation(world, group)
+    if provided is not None:
+        key = world.profile.og_annotation_providedapis
+        metadata["annotations"] = {**group.annotations, key: provided}
+    status: dict[str, Any] = {}
+    if group.targets:
+        status["namespaces"] = list(group.targets)
+    if group.account and not group.missing_account:
+        ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
+        status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}
+    conditions = list(_conditions(world, group))
+    if conditions:
+        status["conditions"] = conditions
+    status = {key: value for key, value in status.items() if key in world.profile.operatorgroup_api["status"]}
+    return {**obj, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def _annotation(world: World, group: Group) -> str | None:
+    """The text of `olm.providedAPIs`; left as it was written in a static group, and in one whose sync does not get as
+    far as pruning unless CSVs have changed it (R-OG-5, R-OG-15)."""
+    given, apis = group.given_apis, world.cluster.provided.get(key_of(group))
+    unchanged = given is not None and apis == parse_apis(given)
+    if group.is_static or (unchanged and not gets_roles(group)):
+        return given
+    return None if apis is None else format_apis(apis)
+
+
+def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
+    # All of them get it, since OLM does not say which is the one too many (R-OG-7).
+    if len(world.cluster.groups_in(group.namespace)) > 1:
+        yield {
+            "type": "MultipleOperatorGroup",
+            "status": "True",
+            "reason": "MultipleOperatorGroupsFound",
+            "message": "Multiple OperatorGroup found in the same namespace",
+        }
+    if group.missing_account:
+        yield {
+            "type": "OperatorGroupServiceAccount",
+            "status": "True",
+            "reason": "ServiceAccountNotFound",
+            "message": f"ServiceAccount {group.missing_account} not found",
+        }
+
+
+def _aggregated_apis(world: World, group: Group) -> frozenset[GVK]:
+    """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
+    provided = {api.key for csv in world.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+    return parse_apis(_annotation(world, group) or "") | provided
+
+
+def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
+    name = operator_group_role_name(profile, group.namespace, group.name, suffix)
+    labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
+    metadata = with_labels({"name": name}, labels)
+    role: KubernetesObject = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata}
+    # The API server sees to the rules: kube-controller-manager unites those of all roles that the selectors find. Where
+    # no API is provided OLM writes no aggregationRule, and the role allows nothing (R-OG-17).
+    selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
+    if selectors:
+        role["aggregationRule"] = {"clusterRoleSelectors": selectors}
+    return role
+
+
+def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
+    """What the aggregated roles are found by: the group, or one set of labels for each API."""
+    template = profile.og_clusterrole_aggregation
+    if not any("{apihash}" in key for key in template):
+        return [filled(template, og=group.name, suffix=suffix)]
+    found = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
+    return sorted(found, key=lambda labels: tuple(labels))
+
+
+def namespaces(world: World) -> Iterator[Rendered]:
+    """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
+
+    A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
+    watch belong to others, and deleting the output must not delete them.
+
+    >>> show(namespaces, {"namespaces": {"docks": {}}, "groups": {"harbour/og": ["docks"]}}, "metadata.labels")
+    Namespace/docks
+      labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
+    """
+    cluster, labelled = world.cluster, world.options.purpose == "review"
+    for name in cluster.namespaces:
+        groups = [group for group in cluster.groups if labelled and name in group.targets]
+        added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
+        found = cluster.stock.get(Identity("", "Namespace", "", name))
+        if found is None and not added:
+            continue
+        obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        old = labels_of(obj)
+        # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
+        # (R-OG-19).
+        labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
+        labels = {**labels, NAME_LABEL: name, **added}
+        metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}
+        final = {**obj, "metadata": metadata}
+        if found:
+            yield Rendered(final, found.provenance)
+        else:
+            yield rendered(final, STAGE, "R-OG-19", None)

@@ -1,0 +1,115 @@
+"""The passes in order, and the order of what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from olmc.model.cluster import Cluster
+from olmc.model.diagnostics import Report
+from olmc.model.objects import Identity, Rendered
+from olmc.model.options import Options
+from olmc.render.component_labels import adopted
+from olmc.render.context import Pass, World, world
+from olmc.render.csvs import copied_csvs, csvs, olmconfig, owned_by_surrogates, surrogates
+from olmc.render.deployments import certificates, conditions, deployments
+from olmc.render.install_plans import install_plans, subscriptions
+from olmc.render.manifests import catalog_sources, report_unserved, stock
+from olmc.render.operator_groups import namespaces, operator_groups
+from olmc.render.rbac import lifted_rbac, provided_apis, tenant_rbac
+from olmc.render.webhooks import apiservices, crds, webhooks
+
+# Of two objects with one identity the first stays: what an install writes replaces what was there.
+PASSES: tuple[Pass, ...] = (
+    namespaces,
+    olmconfig,
+    catalog_sources,
+    operator_groups,
+    subscriptions,
+    install_plans,
+    csvs,
+    crds,
+    deployments,
+    certificates,
+    apiservices,
+    webhooks,
+    stock,
+    provided_apis,
+    lifted_rbac,
+    tenant_rbac,
+    conditions,
+    copied_csvs,
+    surrogates,
+)
+
+# What has to exist before what: a file applied from top to bottom works.
+_KIND_ORDER = {
+    kind: rank
+    for rank, kind in enumerate(
+        "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition OLMConfig CatalogSource "
+        "OperatorGroup Subscription InstallPlan ClusterServiceVersion Operator OperatorCondition ServiceAccount "
+        "Secret ConfigMap StorageClass PersistentVolume PersistentVolumeClaim ClusterRole ClusterRoleBinding Role "
+        "RoleBinding Issuer Certificate Service NetworkPolicy PodDisruptionBudget Deployment StatefulSet DaemonSet "
+        "Job CronJob APIService".split()
+    )
+}
+# A webhook that is there before what answers it lets the API server refuse all that comes after.
+_LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+Rewrite = Callable[[World, Sequence[Rendered]], Sequence[Rendered]]
+
+
+def generate(
+    cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrite: Rewrite | None = None
+) -> tuple[Rendered, ...]:
+    """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
+
+    Each object is there once; `include` and `exclude` of the options are obeyed. `further` passes run after the others,
+    `rewrite` changes what all of them have made.
+    """
+    scene = world(cluster, options)
+    made: dict[Identity, Rendered] = {}
+    for one in (*PASSES, *further):
+        for found in one(scene):
+            made.setdefault(found.identity, found)
+    # Component labels and surrogates concern objects of every kind, so they wait until all of them are there.
+    complete: Sequence[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
+    if rewrite is not None:
+        complete = rewrite(scene, complete)
+    if options.purpose == "review":
+        return _wanted(complete, options)
+    from olmc.render.apply import (
+        for_apply,  # review output needs none of these
+        report_large,
+        report_order,
+    )
+    from olmc.render.apply_phases import in_phase
+
+    objects = tuple(for_apply(scene, complete, report))
+    wanted = _wanted(objects, options)
+    report_order(wanted, options, report)
+    wanted = in_phase(options.phase, wanted, objects)
+    report_unserved(wanted, cluster, options, report)
+    report_large(wanted, options, report)
+    return wanted
+
+
+def _wanted(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+    """The objects of the kinds that the options choose, in apply order."""
+    chosen = (o for o in objects if is_wanted(o.object["kind"], options.include, options.exclude))
+    return tuple(sorted(chosen, key=apply_order))
+
+
+def is_wanted(kind: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether objects of a kind are among those to include, if any are named, and not among those to exclude."""
+    if include and kind.lower() not in {one.lower() for one in include}:
+        return False
+    return kind.lower() not in {one.lower() for one in exclude}
+
+
+def apply_order(found: Rendered) -> tuple[int, str, str, str, str]:
+    """Sort key: the kind's place in apply order, then kind, namespace, name and group."""
+    identity = found.identity
+    last = len(_KIND_ORDER) + 1 + (identity.kind in _LAST_KINDS)
+    rank = _KIND_ORDER.get(identity.kind, last)
+    return (rank, identity.kind, identity.namespace, identity.name, identity.group)

@@ -1,0 +1,226 @@
+"""RBAC that follows an operator into the namespaces it watches (R-SING-1 … R-SING-3, R-TEN-1 … R-TEN-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.kube.rbac_access import access
+from olmc.model.cluster import Member, key_of
+from olmc.model.coerce import mappings
+from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, labels_of, owner_references
+from olmc.model.operators import Csv, OwnedAPI
+from olmc.model.options import Profile
+from olmc.model.rbac import RBAC_V1
+from olmc.olm.hashing import gvk_hash
+from olmc.olm.ownership import COPIED_FROM, csv_reference, owner_labels, owner_reference
+from olmc.olm.profiles.data import filled
+from olmc.reconcile.operator_groups import binds_itself, is_no_group
+from olmc.reconcile.requirements import permission_entries_satisfied
+from olmc.render.context import World, rendered
+from olmc.render.csvs import copy_targets
+
+ALWAYS = "always"
+REPLACING = "Replacing"
+
+
+def lifted_rbac(world: World) -> Iterator[Rendered]:
+    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
+
+    While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> show(lifted_rbac, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "rules.0", "subjects", "roleRef.kind")
+    ClusterRole/beacon.v1.0.0-keeper-...
+      0: {verbs: [get], apiGroups: [''], resources: [secrets]}
+    ClusterRoleBinding/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: ClusterRole
+    """
+    cluster, around = world.cluster, world.surroundings
+    lifted: dict[Identity, Rendered] = {}
+    for _, member in sorted(cluster.members.items(), key=lambda each: (each[1].phase != REPLACING, each[0])):
+        group, csv = member.group, member.csv
+        if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
+            continue
+        # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
+        entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
+        granted = around._replace(access=access({**cluster.stock, **lifted})) if lifted else around
+        if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
+            continue
+        for source in _own_rbac(world, csv):
+            obj = _lifted(source.object, lifting["rules"])
+            made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            # OLM creates what it lifts and never updates it (R-SING-2).
+            if made.identity in cluster.stock:
+                continue
+            yield made
+            if member.phase == REPLACING:
+                lifted[made.identity] = made
+
+
+def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
+    """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
+    wanted = owner_labels(world.profile, csv.name, csv.namespace)
+    for identity, found in world.cluster.stock.items():
+        if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
+            labels = labels_of(found.object)
+            if all(labels.get(key) == value for key, value in wanted.items()):
+                yield found
+
+
+def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
+    metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
+    base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
+    if obj["kind"] == "Role":
+        return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
+    return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
+
+
+def tenant_rbac(world: World) -> Iterator[Rendered]:
+    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": [beacon]}
+    >>> show(tenant_rbac, workspace, "rules", "subjects", "roleRef.kind")
+    Role/docks/beacon.v1.0.0-keeper-...
+      rules: [{verbs: [get], apiGroups: [''], resources: [secrets]}]
+    RoleBinding/docks/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: Role
+    """
+    for _, member in sorted(world.cluster.members.items()):
+        if member.group is not None and not member.group.is_global and binds_itself(member, world.options):
+            yield from _tenant_copies(world, member)
+
+
+def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
+    csv, when = member.csv, world.profile.rbac_tenant["when"]
+    # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
+    # none (R-TEN-1, R-TEN-3).
+    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
+    for target in copy_targets(world, member):
+        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings)
+        if satisfied and when == "unsatisfied, first":
+            break
+        if satisfied and when != ALWAYS:
+            continue
+        for source in _own_rbac(world, csv):
+            refs = owner_references(source.object)
+            if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
+                obj = _copied(source.object, csv, target, world.profile)
+                yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+
+
+def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
+    old = obj["metadata"]
+    labels = {
+        **old["labels"],
+        # The owner of a copy is the copied CSV beside it, so the labels name the target namespace (R-TEN-2).
+        **owner_labels(profile, csv.name, target),
+        **profile.rbac_tenant["labels"],
+        COPIED_FROM: csv.namespace,
+    }
+    metadata = {"name": old["name"], "namespace": target}
+    if old.get("annotations"):
+        metadata["annotations"] = old["annotations"]
+    metadata |= {"labels": dict(sorted(labels.items())), "ownerReferences": [csv_reference(csv.name)]}
+    return {**obj, "metadata": metadata}
+
+
+STAGE = "provided_apis"
+
+SUFFIXES = ("admin", "edit", "view")
+
+
+def provided_apis(world: World) -> Iterator[Rendered]:
+    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(provided_apis, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "rules.0.verbs")
+    ClusterRole/beacons.beacon.example.com-v1-admin
+      verbs: ['*']
+    ClusterRole/beacons.beacon.example.com-v1-edit
+      verbs: [create, update, patch, delete]
+    ClusterRole/beacons.beacon.example.com-v1-view
+      verbs: [get, list, watch]
+    ClusterRole/beacons.beacon.example.com-v1-crdview
+      verbs: [get]
+    """
+    made: dict[str, Rendered] = {}
+    # OLM makes them in a sync of a CSV that is Succeeded already, and a CSV that fails or goes later leaves them
+    # behind: their owner is the CRD (R-CR-1, R-CR-4).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2429-L2434
+    for api, csv in world.cluster.served.items():
+        if not _is_served(world, api) or _is_left_to_administrators(world, csv):
+            continue
+        for role in _roles(world, api, csv):
+            # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
+            made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
+    yield from made.values()
+
+
+def _is_served(world: World, api: OwnedAPI) -> bool:
+    if api.is_crd:
+        return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.stock
+    return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
+
+
+def _is_left_to_administrators(world: World, csv: Csv) -> bool:
+    """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
+    member = world.cluster.members.get(key_of(csv))
+    return member is not None and is_no_group(member.group)
+
+
+def _roles(world: World, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
+    (group, version, kind), profile = api.key, world.profile
+    name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
+    values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
+    metadata = _owned(profile, api)
+    for suffix in SUFFIXES:
+        rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
+        labels = _labels(world, api, csv, suffix)
+        made = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
+        yield _role(made, {**rule, "resources": [api.plural]})
+    if api.is_crd:
+        rule = {
+            "verbs": profile.api_clusterrole_verbs["crdview"],
+            "apiGroups": ["apiextensions.k8s.io"],
+            "resources": ["customresourcedefinitions"],
+            "resourceNames": [api.name],
+        }
+        view = profile.api_clusterrole_name["crdview"].format(**values)
+        yield _role({"name": view, "labels": _labels(world, api, csv, "view"), **metadata}, rule)
+
+
+def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
+    """The ownerReferences of an API's roles, as part of metadata."""
+    # OLM writes `customresourcedefinition` where the kind belongs, in lower case, and clusters keep it so (R-CR-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L430-L453
+    kind = profile.api_clusterrole_ownerrefs
+    if not kind:
+        return {}
+    owner = (
+        owner_reference("apiextensions.k8s.io/v1", kind, api.name)
+        if api.is_crd
+        else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
+    )
+    return {"ownerReferences": [owner]}
+
+
+def _labels(world: World, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
+    groups = world.cluster.groups_in(csv.namespace)
+    return filled(
+        world.profile.api_clusterrole_labels,
+        suffix=suffix,
+        apihash=gvk_hash(*api.key),
+        og=groups[-1].name if groups else "",
+        og_ns=csv.namespace,
+        csv=csv.name,
+        csv_ns=csv.namespace,
+    )
+
+
+def _role(metadata: dict[str, Any], rule: dict[str, Any]) -> KubernetesObject:
+    return {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]}

@@ -1,0 +1,142 @@
+"""Obeying `olmc.lock`: what of the catalogs a locked namespace may still choose from, and whether the lock holds.
+
+The lock lists every bundle that the plans of a namespace go through, not only where they end: the same hops leave the
+same traces, and what is picked without ever being installed (R-CAT-583) is needed for the next resolution as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from olmc.model.catalog import Candidate, Pick, Question
+from olmc.model.cluster import Cluster, Name
+from olmc.model.workspace import Lock, LockedOperator, Workspace
+from olmc.resolver.steps import content_of
+
+
+def restrictions(question: Question, locked: Sequence[LockedOperator]) -> Iterator[Question]:
+    """The question with everything withheld that is not locked, save packages that are asked for and not in the lock;
+    then with packages that nobody asked for as well, so that a dependency which the lock lacks is found and can be
+    named; at last as it was asked."""
+    names = {_identity(operator) for operator in locked}
+    packages = {operator.package for operator in locked}
+    asked = {wish.package for wish in question.wishes}
+    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (asked - packages)
+    for restricted in (strict, packages):
+        yield question._replace(
+            catalogs=tuple(
+                catalog._replace(
+                    entries=tuple(
+                        entry._replace(withheld=entry.package in restricted and _identity_of(entry) not in names)
+                        for entry in catalog.entries
+                    )
+                )
+                for catalog in question.catalogs
+            )
+        )
+    yield question
+
+
+def _identity(operator: LockedOperator) -> tuple[str, ...]:
+    return operator.name, operator.package, operator.channel, operator.catalog, operator.catalog_namespace
+
+
+def _identity_of(entry: Candidate) -> tuple[str, ...]:
+    return entry.name, entry.package, entry.channel, *entry.catalog
+
+
+def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Pick]]) -> Lock:
+    """The lock for a settled cluster: `picks` are the namespaces and bundles that were picked on the way, in order;
+    what the Subscriptions were at before counts as well."""
+    chosen: dict[str, dict[tuple[str, ...], Candidate]] = {}
+    for name in sorted(cluster.subscriptions):
+        entry = _entry_of(cluster, name)
+        if entry is not None:
+            chosen.setdefault(name.namespace, {})[_identity_of(entry)] = entry
+    for namespace, pick in picks:
+        # The last one of a package is the one that is to be at rest: what was picked again goes to the end.
+        mine = chosen.setdefault(namespace, {})
+        mine.pop(_identity_of(pick.candidate), None)
+        mine[_identity_of(pick.candidate)] = pick.candidate
+    return Lock(
+        {
+            namespace: tuple(
+                _locked(workspace, cluster, entry) for entry in sorted(entries.values(), key=lambda each: each.package)
+            )
+            for namespace, entries in sorted(chosen.items())
+        }
+    )
+
+
+def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
+    digest = digest_of(workspace, cluster, entry)
+    return LockedOperator(entry.package, entry.name, entry.version, entry.channel, *entry.catalog, digest)
+
+
+def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
+    """The catalog entry of the CSV that a Subscription is at, from its own channel if it names one.
+
+    A CSV that its channel doesn't have stands for itself: it is not to be upgraded unnoticed either.
+    """
+    subscription = cluster.subscriptions[name]
+    csv = cluster.csvs.get(Name(name.namespace, subscription.current))
+    channel = subscription.channel
+    source = cluster.catalogs.get(subscription.catalog)
+    fitting = [
+        entry
+        for entry in (source.entries if source else ())
+        if (entry.package, entry.name) == (subscription.package, subscription.current)
+        and channel in ("", entry.channel)
+    ]
+    if not fitting and csv is not None:
+        version = csv.version
+        return Candidate(csv.name, subscription.package, channel, subscription.catalog, version, ())
+    return next((entry for entry in fitting if entry.default_channel), fitting[0] if fitting else None)
+
+
+def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
+    """The digest of an entry and of its bundle's content, as `sha256:…`; where it stands doesn't count."""
+    content = content_of(workspace, cluster, entry)
+    manifests = [content.csv, *(manifest for _, manifest in content.others)] if content else []
+    what = {
+        # Without the place of the bundle at its end: the digests of locks that exist stay what they are.
+        "entry": entry._replace(location=None, withheld=False)[: Candidate._fields.index("bundle")],
+        "objects": [manifest.object for manifest in manifests],
+    }
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+    """Where the present choice is not the locked one: namespace and what differs."""
+    for namespace in sorted({*lock.namespaces, *present.namespaces}):
+        locked, chosen = lock.namespaces.get(namespace, ()), present.namespaces.get(namespace, ())
+        goals = {operator.package: operator for operator in locked}
+        ends = {operator.package: operator for operator in chosen}
+        known = set(map(_identity, locked))
+        new = [operator for operator in chosen if _identity(operator) not in known]
+        for operator in new:
+            goal = goals.get(operator.package)
+            if goal is None:
+                yield namespace, f"{operator.name} is needed and not locked"
+            else:
+                where = f"channel {goal.channel} of catalog {goal.catalog}"
+                yield namespace, f"{goal.name} from {where} is locked, {operator.name} would be chosen"
+        changed = {operator.package for operator in new}
+        for package, goal in sorted(goals.items()):
+            end = ends.get(package)
+            if end is None:
+                yield namespace, f"{goal.name} is locked and not chosen any more"
+            elif package not in changed and end.name != goal.name:
+                yield namespace, f"{goal.name} is locked, the upgrades end at {end.name}"
+
+
+def moved(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+    """The locked operators whose entry or content changed: namespace and name."""
+    for namespace, locked in sorted(lock.namespaces.items()):
+        now = {_identity(operator): operator.digest for operator in present.namespaces.get(namespace, ())}
+        for operator in locked:
+            if now.get(_identity(operator), operator.digest) != operator.digest:
+                yield namespace, operator.name

@@ -1,0 +1,200 @@
+"""What a bundle requires of another one, read from its properties, and whether a bundle meets it (R-CAT-320,
+R-CAT-330).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmc.gojson import DecodeError, decode
+from olmc.model.catalog import Property
+from olmc.model.objects import GVK
+from olmc.resolver.cel import CelError, Rule, compile_rule
+from olmc.resolver.snapshot import Item
+from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict
+from olmc.strconv import quoted
+
+__all__ = ["Cel", "ConstraintError", "Every", "InPackage", "Labelled", "NoneOf", "Predicate", "Provides", "Some"]
+__all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
+
+MAX_SIZE = 131072
+REQUIREMENTS = frozenset({"olm.gvk.required", "olm.package.required", "olm.label.required", "olm.constraint"})
+"""The types of properties that state a requirement."""
+
+
+class ConstraintError(ValueError):
+    """A requirement that can't be read, which stops the whole resolution; its message is OLM's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provides:
+    """Provides this API."""
+
+    api: GVK
+
+
+@dataclass(frozen=True, slots=True)
+class InPackage:
+    """Is of this package, in a version inside the range."""
+
+    name: str
+    text: str
+    range: Range = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Carries this label."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Meets all of these, one bundle by itself."""
+
+    members: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Meets at least one of these."""
+
+    members: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """Meets none of these."""
+
+    members: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cel:
+    """Satisfies a CEL rule."""
+
+    rule: str
+    message: str
+    holds: Rule = field(compare=False)
+
+
+Predicate = Provides | InPackage | Labelled | Every | Some | NoneOf | Cel
+
+
+def wording(predicate: Predicate) -> str:
+    """The predicate in OLM's words (R-CAT-540)."""
+    match predicate:
+        case Provides(api):
+            return f"providing an API with group: {api.group}, version: {api.version}, kind: {api.kind}"
+        case InPackage(name, text):
+            return f"with package: {name} and with version in range: {text}"
+        case Labelled(label):
+            return f"with label: {label}"
+        case Every(members):
+            return " and ".join(map(wording, members))
+        case Some(members):
+            return " or ".join(map(wording, members))
+        case NoneOf(members):
+            return " and not ".join(map(wording, members))
+        case Cel(rule, message):
+            return f"with constraint: {quoted(rule)} and message: {quoted(message)}"
+
+
+def matches(predicate: Predicate, item: Item) -> bool:
+    """Whether `item` meets the predicate (R-CAT-320)."""
+    match predicate:
+        case Provides(api):
+            return api in item.apis
+        case InPackage():
+            return _in_package(predicate, item)
+        case Labelled(label):
+            return label in item.labels
+        case Every(members):
+            return all(matches(member, item) for member in members)
+        case Some(members):
+            return any(matches(member, item) for member in members)
+        case NoneOf(members):
+            return not any(matches(member, item) for member in members)
+        case Cel():
+            return predicate.holds([(each.type, each.value) for each in item.properties])
+
+
+def _in_package(wanted: InPackage, item: Item) -> bool:
+    if item.package != wanted.name and all(name != wanted.name for name, _ in item.packages):
+        return False
+    if any(_declared_inside(version, wanted.range) for _, version in item.packages):
+        return True
+    version = item.version
+    return version is not None and wanted.range.contains(version)
+
+
+def _declared_inside(text: str, wanted: Range) -> bool:
+    try:
+        return wanted.contains(parse_strict(text))
+    except VersionError:
+        return False
+
+
+def requirements(properties: Iterable[Property]) -> tuple[Predicate, ...]:
+    """The requirements among the properties of a bundle, in their order; other properties ask for nothing.
+
+    Raises ConstraintError for the first that can't be read, and cel.CelMissingError.
+    """
+    found = (predicate_of(each) for each in properties)
+    return tuple(each for each in found if each is not None)
+
+
+def predicate_of(each: Property) -> Predicate | None:
+    """The requirement that a property states, None when it states none; raises as `requirements` does."""
+    try:
+        match each.type:
+            case "olm.gvk.required":
+                return Provides(GVK(**decode(each.type, each.value)))
+            case "olm.package.required":
+                return _package_predicate(decode(each.type, each.value))
+            case "olm.label.required":
+                return Labelled(**decode(each.type, each.value))
+            case "olm.constraint":
+                return _constraint(each.value)
+            case _:
+                return None
+    except (DecodeError, RangeError) as error:
+        raise ConstraintError(str(error)) from None
+
+
+def _package_predicate(fields: Mapping[str, str]) -> InPackage:
+    text = fields["versionRange"]
+    return InPackage(fields["packageName"], text, parse_range(text))
+
+
+def _constraint(value: object) -> Predicate:
+    """The predicate of an `olm.constraint`; unknown fields are errors, and so is more than MAX_SIZE (R-CAT-330)."""
+    if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_SIZE:
+        cause = f"olm.constraint value is greater than max constraint size {MAX_SIZE} bytes"
+        raise ConstraintError(f"parse olm.constraint: {cause}")
+    try:
+        constraint = decode("olm.constraint", value, strict=True)
+    except DecodeError as error:
+        raise ConstraintError(f"parse olm.constraint: {error}") from None
+    try:
+        return _converted(constraint)
+    except (ConstraintError, RangeError, CelError) as error:
+        raise ConstraintError(f"convert olm.constraint to resolver predicate: {error}") from None
+
+
+def _converted(constraint: Mapping[str, Any]) -> Predicate:
+    """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
+    if (api := constraint["gvk"]) is not None:
+        return Provides(GVK(**api))
+    if (package := constraint["package"]) is not None:
+        return _package_predicate(package)
+    for name, combination in (("all", Every), ("any", Some), ("not", NoneOf)):
+        if (compound := constraint[name]) is not None:
+            return combination(tuple(map(_converted, compound["constraints"] or ())))
+    if (cel := constraint["cel"]) is not None:
+        return Cel(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
+    raise ConstraintError("constraint is empty")

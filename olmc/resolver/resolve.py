@@ -1,0 +1,287 @@
+"""What was probably meant: close names for what a Subscription or a requirement asks for in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from olmc.diagnostics.rule import Rule
+from olmc.diagnostics.rules import reconcile as rules
+from olmc.model.catalog import Answer, Candidate, Pick, Present, Question, Wish
+from olmc.model.diagnostics import Diagnostic, Location, Report
+from olmc.model.objects import CatalogKey
+from olmc.model.suggestions import POSSIBLE, closest, did_you_mean, join_limited
+from olmc.resolver.cel import CelMissingError
+from olmc.resolver.predicates import InPackage, Labelled, Predicate, Provides
+from olmc.resolver.snapshot import EXISTING, Item, View, view_of
+from olmc.resolver.solver import Applied, Kind, Picked, Selection, select
+from olmc.resolver.variables import Draft, Trouble, add_existing, add_subscription, problem_of, subscription_variable
+from olmc.semver import RangeError, parse_range
+
+__all__ = ["absent_hint", "absent_place", "unmet_hint"]
+
+_MOST = 5
+
+
+def absent_hint(view: View, wish: Wish) -> str:
+    """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
+    return _absent(view, wish)[1]
+
+
+def absent_place(view: View, wish: Wish) -> Location | None:
+    """For a Subscription whose selection is empty: the place of the field that is wrong."""
+    return wish.place_of(_absent(view, wish)[0])
+
+
+def _absent(view: View, wish: Wish) -> tuple[str, str]:
+    """The field of a Subscription's spec that asks for what is not there, and what there is."""
+    catalogs = [key for key in view.catalogs if key.name != EXISTING]
+    items = view.catalogs.get(wish.catalog)
+    if items is None:
+        names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
+        field = "sourceNamespace" if wish.catalog.name in names.values() else "source"
+        problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
+        return field, _meant(problem, wish.catalog.name, names)
+    if not items:
+        return "source", f"the catalog {wish.catalog.name} is empty"
+    packages = {item.package for item in items}
+    if wish.package not in packages:
+        problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
+        return "name", _meant(problem, wish.package, packages)
+    entries = [item for item in items if item.package == wish.package]
+    channels = {item.channel for item in entries}
+    if wish.channel and wish.channel not in channels:
+        problem = f"the package {wish.package} has no channel {wish.channel}"
+        return "channel", _meant(problem, wish.channel, channels)
+    entries = [item for item in entries if wish.channel in ("", item.channel)]
+    where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
+    names = {item.name: item.name for item in entries}
+    return "startingCSV", _meant(f"{where} has no entry {wish.starting}", wish.starting, names)
+
+
+def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
+    shown = names if isinstance(names, dict) else {each: each for each in names}
+    best = closest(name, shown.values(), POSSIBLE)
+    if best:
+        meant = min(text for text, name in shown.items() if name == best)
+        return f"{problem}; {did_you_mean(meant, inside=True)}"
+    return f"{problem}; there is {join_limited(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
+
+
+def unmet_hint(view: View, predicate: Predicate) -> str:
+    """For a requirement without candidates: what comes close, "" when there is nothing to say."""
+    match predicate:
+        case Provides(api):
+            providers = view.by_api.get(api, ())
+            if providers:
+                # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
+                names = join_limited([item.name for item in providers], _MOST)
+                return f"only entries that another one skips provide it: {names}"
+            # A slip in the kind, or the right kind in another group or version.
+            best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
+            alike = sorted(each.bracketed for each in view.by_api if each.kind == api.kind)
+            alike = alike or sorted(each.bracketed for each in view.by_api if each.group_kind == (api.group, best))
+            return did_you_mean(join_limited(alike, _MOST), inside=True)
+        case InPackage(name, text):
+            items = view.by_package.get(name, ())
+            if not items:
+                question = did_you_mean(closest(name, view.by_package, POSSIBLE), inside=True)
+                return f"there is no package {name}" + (f"; {question}" if question else "")
+            versions = sorted({item.origin.version for item in items})
+            return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
+        case Labelled(label):
+            return did_you_mean(closest(label, view.by_label, POSSIBLE), inside=True)
+        case _:
+            return ""
+
+
+__all__ = ["failure", "remarks"]
+
+
+def failure(question: Question, draft: Draft, errors: Sequence[Trouble], given: Answer, rule: Rule) -> Diagnostic:
+    """The diagnostic for a namespace that can't be resolved: where the cause stands, else at its first Subscription."""
+    wishes = sorted(question.wishes, key=lambda each: each.name)
+    placed = [(wish.name, wish.location) for wish in wishes if wish.location]
+    cause = next((each.location for each in errors if each.location), None)
+    blamed = ("", cause) if cause else _blamed(question, wishes, draft) or next(iter(placed), None)
+    name, place = blamed or ("", None)
+    related: tuple[tuple[str, Location], ...] = tuple(
+        (f"Subscription {each}", location) for each, location in placed if each != name
+    )
+    return rule.finding(place, related=related, namespace=question.namespace, message=given.message)
+
+
+def _blamed(question: Question, wishes: Sequence[Wish], draft: Draft) -> tuple[str, Location] | None:
+    """The first Subscription that asks for what is not there or can't be read, and the place of the field that does."""
+    unusable = {catalog.key for catalog in question.catalogs if catalog.problem}
+    for wish in wishes:
+        place = wish.place_of("source") if wish.catalog in unusable else None
+        kinds = {each.kind for each in draft.constraints.get(subscription_variable(wish.name), ())}
+        if Kind.PROHIBITED in kinds:
+            place = absent_place(draft.view, wish)
+        if place is not None:
+            return wish.name, place
+    return None
+
+
+def remarks(question: Question, draft: Draft, picked: tuple[Picked, ...]) -> Iterator[Diagnostic]:
+    """Findings about a resolution that came to a result."""
+    yield from _unreadable_skip_ranges(draft)
+    wishes = {subscription_variable(wish.name): wish for wish in question.wishes}
+    for each in picked:
+        item = draft.items.get(each.identifier)
+        if item is None or item.existing or each.because.kind is not Kind.DEPENDS:
+            continue
+        wish = wishes.get(each.because.subject)
+        others = [draft.items[other] for other in each.because.others]
+        if wish is None:
+            yield from _other_providers(draft, each.because, item, others)
+        else:
+            yield from _other_channels(wish, item, others)
+
+
+def _unreadable_skip_ranges(draft: Draft) -> Iterator[Diagnostic]:
+    for item in draft.items.values():
+        if item.skip_range:
+            try:
+                parse_range(item.skip_range)
+            except RangeError as error:
+                yield rules.SKIP_RANGE_UNREADABLE.finding(
+                    item.origin.location, text=item.skip_range, bundle=item.name, cause=error
+                )
+
+
+def _other_channels(wish: Wish, item: Item, others: list[Item]) -> Iterator[Diagnostic]:
+    channels = [other.channel for other in others if other.name == item.name]
+    if not wish.channel and len(channels) > 1:
+        yield rules.CHANNEL_LEFT_OPEN.finding(
+            wish.location, name=wish.name, bundle=item.name, channels=", ".join(channels), channel=item.channel
+        )
+
+
+def _other_providers(draft: Draft, because: Applied, item: Item, others: list[Item]) -> Iterator[Diagnostic]:
+    packages = sorted({other.package for other in others} - {item.package})
+    requiring = draft.items.get(because.subject)
+    if packages and requiring is not None:
+        yield rules.SEVERAL_PROVIDERS.finding(
+            requiring.origin.location,
+            bundle=requiring.name,
+            wanted=because.text.removeprefix(f"bundle {requiring.name} requires an operator "),
+            chosen=item.name,
+            others=", ".join(packages),
+        )
+
+
+__all__ = ["NOT_SATISFIABLE", "PREVENTED", "answer", "drafted", "surviving"]
+
+# The reasons of the Subscription condition ResolutionFailed (R-CAT-653).
+NOT_SATISFIABLE = "ConstraintsNotSatisfiable"
+PREVENTED = "ErrorPreventedResolution"
+
+
+def answer(question: Question, report: Report | None = None) -> Answer:
+    """What OLM's resolver answers in a namespace: one hop for each Subscription, and the dependencies
+    (R-CAT-415).
+
+    `report` gets what a person should know besides: that the namespace can't be resolved, skipRanges that can't be
+    read, and CEL rules that can't be judged for want of the library.
+    """
+    # Without a Subscription nothing is resolved, whatever the CSVs of the namespace lack (R-CAT-500).
+    if not question.wishes:
+        return Answer()
+    try:
+        draft, errors = drafted(question)
+    except CelMissingError as error:
+        if report is not None:
+            report.add(rules.CEL_MISSING.finding(None, namespace=question.namespace, cause=error))
+        return Answer(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
+    selection = Selection() if errors else select(problem_of(draft))
+    given = _refused(each.text for each in errors) if errors else _answered(draft, selection)
+    if report is not None:
+        if given.message:
+            rule = rules.NOT_SATISFIABLE if given.reason == NOT_SATISFIABLE else rules.PREVENTED
+            report.add(failure(question, draft, errors, given, rule))
+        for remark in remarks(question, draft, selection.picked):
+            report.add(remark)
+    return given
+
+
+def drafted(question: Question) -> tuple[Draft, list[Trouble]]:
+    """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
+    R-CAT-514).
+
+    Raises cel.CelMissingError.
+    """
+    present, failure = surviving(question)
+    draft = Draft(view_of(question, present), unheeded=question.unheeded)
+    wishes = sorted(question.wishes, key=lambda each: each.name)
+    # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that
+    # can't be read stops the namespace even if no Subscription names it (R-CAT-511).
+    errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
+    if not errors:
+        for wish in wishes:
+            errors += add_subscription(draft, wish, legacy_precedence=question.legacy_precedence)
+    return draft, errors
+
+
+def surviving(question: Question) -> tuple[tuple[Present, ...], str]:
+    """The CSVs that count, and the error of R-CAT-504 or "".
+
+    With fail-forward, a CSV that is being replaced by a chain of CSVs that ends in a failed one does not
+    count.
+    """
+    if not question.fail_forward:
+        return question.present, ""
+    present = sorted(question.present, key=lambda csv: csv.name)
+    successors = {csv.replaces: csv for csv in present if csv.replaces}
+    left = []
+    for csv in present:
+        seen: set[str] = set()
+        last = csv
+        # OLM walks from every CSV, not only from those that end in a failed one, so any chain in which a CSV that has a
+        # successor is not Replacing stops the namespace (R-CAT-504).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/fail_forward.go
+        while last.name in successors:
+            if last.phase != "Replacing":
+                return (), f"csv {question.namespace}/{last.name} in phase {last.phase} instead of Replacing"
+            if last.name in seen:
+                return (), f"csv {question.namespace}/{last.name} has already been seen"
+            seen.add(last.name)
+            last = successors[last.name]
+        if not (csv.phase == "Replacing" and last.phase == "Failed"):
+            left.append(csv)
+    return tuple(left), ""
+
+
+def _catalog_errors(question: Question, failure: str) -> list[Trouble]:
+    """One text for each catalog that can't be used, ordered by namespace and name (R-CAT-511, R-CAT-512)."""
+    problems = {catalog.key: catalog.problem for catalog in question.catalogs if catalog.problem}
+    if failure:
+        problems[CatalogKey(EXISTING, question.namespace)] = failure
+    return [
+        Trouble(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
+        for key in sorted(problems, key=lambda each: (each.namespace, each.name))
+    ]
+
+
+def _refused(errors: Iterable[str]) -> Answer:
+    """Several errors are one message, as Kubernetes aggregates them: each text once (R-CAT-512)."""
+    texts = list(dict.fromkeys(errors))
+    return Answer(message=texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", reason=PREVENTED)
+
+
+def _answered(draft: Draft, selection: Selection) -> Answer:
+    if selection.conflict:
+        message = f"constraints not satisfiable: {', '.join(selection.conflict)}"
+        return Answer(message=message, reason=NOT_SATISFIABLE, conflict=selection.conflict)
+    picks = []
+    errors = []
+    for picked in selection.picked:
+        item = draft.items.get(picked.identifier)
+        # Existing CSVs were picked to stay, and are nothing to install (R-CAT-565).
+        if item is None or not isinstance(item.origin, Candidate):
+            continue
+        # OLM looks up what was picked by its name and channel, and a catalog may have that twice (R-CAT-566).
+        if picked.identifier in draft.view.copies:
+            errors.append(f"expected exactly one operator, got {draft.view.copies[picked.identifier]}")
+        picks.append(Pick(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))
+    return _refused(errors) if errors else Answer(tuple(picks))

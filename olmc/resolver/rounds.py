@@ -1,0 +1,280 @@
+"""One round of the catalog operator in one namespace: resolve, and make the InstallPlan (R-CAT-500 … R-CAT-616)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from olmc.catalogs.properties import properties_text
+from olmc.model.catalog import Answer, Candidate, Pick, Question
+from olmc.model.cluster import Cluster, InstallPlan, Lookup, Name, Step, Subscription
+from olmc.model.objects import KubernetesObject
+from olmc.model.options import Options, Profile
+from olmc.model.workspace import Workspace
+from olmc.olm.naming import random_suffix
+from olmc.olm.ownership import CSV_API
+from olmc.resolver.requests import fails_forward, question_of, unreadable_duration
+from olmc.resolver.resolve import answer
+from olmc.resolver.snapshot import visible_catalogs
+from olmc.resolver.steps import (
+    Content,
+    Undecodable,
+    UndecodableCSVError,
+    bundle_steps,
+    content_of,
+    csv_object,
+    partitioned,
+)
+
+MANUAL, AUTOMATIC = "Manual", "Automatic"
+
+
+class Round(NamedTuple):
+    """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
+
+    `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
+    `unreadable` those whose CSV OLM can't decode.
+    """
+
+    subscriptions: Mapping[Name, Subscription]
+    plan: InstallPlan | None = None
+    question: Question | None = None
+    answer: Answer | None = None
+    missing: tuple[Candidate, ...] = ()
+    unreadable: tuple[Undecodable, ...] = ()
+
+
+def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
+    """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
+    mine = {
+        name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
+    }
+    groups = cluster.groups_in(namespace)
+    if not mine or len(groups) != 1 or any(unreadable_duration(groups[0])):
+        return Round(mine)  # R-CAT-501: which no Subscription tells
+    # A plan that waits, or that failed, keeps the namespace from being resolved; but only until some Subscription of it
+    # has no plan to wait for (R-CAT-506).
+    if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
+        return Round(mine)
+    visible = visible_catalogs(cluster, namespace, options)
+    question, found = answered(question_of(cluster, namespace, mine, visible, options), workspace, [namespace])
+    if found.message:
+        failure = (found.reason, found.message)
+        return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
+    mine = {name: s.resolved for name, s in mine.items()}
+    return planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
+
+
+def answered(question: Question, workspace: Workspace, namespaces: Iterable[str]) -> tuple[Question, Answer]:
+    """The answer, obeying what `olmc.lock` says about these namespaces, and the question that it answers."""
+    lock = workspace.lock.namespaces if workspace.lock is not None else {}
+    locked = [operator for namespace in namespaces for operator in lock.get(namespace, ())]
+    if locked:
+        from olmc.resolver.lock import restrictions  # few workspaces have a lock
+
+        for restricted in restrictions(question, locked):
+            found = answer(restricted)
+            if not found.message:
+                return restricted, found
+    return question, answer(question)
+
+
+def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
+    """The status of a Subscription before resolving (R-CAT-505)."""
+    s = subscription
+    if not s.plan and s.generated_by:
+        s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
+    if not s.current:
+        return s
+    if Name(s.name.namespace, s.current) in cluster.csvs:
+        return s._replace(state="AtLatestKnown", installed=s.current)
+    plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
+    if s.plan and plan is None:
+        return s._replace(plan="", current="", state="")  # R-CAT-652: the plan that was pending is gone
+    failed = plan is not None and plan.phase == "Failed" and fails_forward(cluster, s.name.namespace)
+    return s._replace(state="UpgradeFailed" if failed else "UpgradePending")
+
+
+class _Intent(NamedTuple):
+    """What the picks of a round mean: those to install, the Subscriptions that move on, and those to be generated."""
+
+    wanted: tuple[Pick, ...]
+    moved: Mapping[Name, Subscription]
+    generated: Mapping[str, Step]
+
+
+UNPACK_FAILED = "BundleUnpackFailed"
+
+
+def planned(
+    workspace: Workspace, cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick],
+    options: Options,
+) -> Round:  # fmt: skip
+    """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
+    intent = _intent(cluster, namespace, mine, picks, options)
+    # OLM makes a plan only when an existing Subscription moves: a dependency that a running operator lacks since has to
+    # wait until one does (R-CAT-583).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/step_resolver.go
+    if not intent.moved or not intent.wanted:
+        return Round(mine)
+    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.wanted}
+    missing = tuple(pick.candidate for pick in intent.wanted if contents[pick.candidate.name] is None)
+    try:
+        steps, lookups = _steps(intent.wanted, contents, intent.generated, namespace, cluster.profile)
+    except UndecodableCSVError as error:
+        fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
+        return Round(_waiting(mine, cluster, fatal), unreadable=(error.found,))
+    if missing:
+        return Round(_waiting(mine, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing)
+    plan = _next_plan(cluster, namespace, mine, intent.wanted, options)._replace(
+        csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
+    )
+    return Round({**mine, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan)
+
+
+def _intent(
+    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick], options: Options
+) -> _Intent:
+    wanted: list[Pick] = []
+    moved: dict[Name, Subscription] = {}
+    generated: dict[str, Step] = {}
+    for pick in picks:
+        name = pick.candidate.name
+        matching = [key for key, s in mine.items() if _follows(s, pick, options)]
+        behind = [key for key in matching if mine[key].current != name]
+        if matching and not behind and Name(namespace, name) in cluster.csvs:
+            continue
+        wanted.append(pick)
+        moved |= {key: mine[key]._replace(current=name) for key in behind}
+        if not matching:
+            generated[name] = _generated_subscription(pick.candidate, namespace)
+    return _Intent(tuple(wanted), moved, generated)
+
+
+def _next_plan(
+    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], wanted: Sequence[Pick], options: Options
+) -> InstallPlan:
+    """The namespace's next InstallPlan, still without what it installs."""
+    there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
+    generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
+    reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
+    # The API server takes five characters by chance; ours follow from the generation, so that a name stays the same
+    # (D3).
+    suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
+    # One Subscription with Manual approval, and every plan of its namespace waits for somebody (R-CAT-602).
+    manual = any(s.approval == MANUAL for s in mine.values())
+    return InstallPlan(
+        namespace=namespace,
+        name=reused.name if reused else f"install-{suffix}",
+        generation=generation,
+        approval=MANUAL if manual else AUTOMATIC,
+        approved=not manual or _is_approved(namespace, wanted, options, cluster),
+        csvs=(),
+        steps=(),
+        lookups=(),
+        owners=tuple(n.name for n in mine),
+        phase="RequiresApproval" if manual else "Installing",
+        given=reused.given if reused else None,
+        resumed=reused is not None,
+    )
+
+
+def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscription:
+    """A Subscription that a plan moves on.
+
+    OLM takes the condition BundleUnpacking back from those that the plan does not concern. The others keep it until the
+    next resolution that succeeds, and some namespaces never see another one.
+    """
+    unpacking = bool(plan.lookups)
+    told = cluster.subscriptions[s.name].told if unpacking else s.told
+    return s._replace(
+        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, told=told
+    )
+
+
+def _waiting(
+    mine: Mapping[Name, Subscription], cluster: Cluster, failure: tuple[str, str] | None
+) -> dict[Name, Subscription]:
+    """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
+
+    That a Job has failed is said in the place of that it runs (observed-66); any other problem beside it.
+    """
+    unpacking = failure is None or failure[0] != UNPACK_FAILED
+    before = cluster.subscriptions
+    return {
+        name: s._replace(unpacking=unpacking, unpack_failure=failure, told=before[name].told)
+        for name, s in mine.items()
+    }
+
+
+def _not_available(candidate: Candidate) -> str:
+    """What stands in the place of the unpack job's failure if a bundle is not in the workspace (R-CAT-164, D26)."""
+    return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
+
+
+def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, cluster: Cluster) -> bool:
+    """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
+    names = {f"{namespace}/{pick.candidate.name}" for pick in wanted}
+    given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
+    return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
+
+
+def _follows(s: Subscription, pick: Pick, options: Options) -> bool:
+    """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
+    has installed (D17)."""
+    candidate = pick.candidate
+    channel = s.channel or candidate.channel
+    from_elsewhere = options.legacy_precedence and bool(s.installed) and pick.replaces == s.installed
+    return (
+        s.package == candidate.package
+        and channel == candidate.channel
+        and (s.catalog == candidate.catalog or not any(s.catalog) or from_elsewhere)
+    )
+
+
+def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
+    """The Subscription for a dependency (R-CAT-581)."""
+    key = candidate.catalog
+    name = f"{candidate.package}-{candidate.channel}-{key.name}-{key.namespace}"
+    spec = {
+        "channel": candidate.channel,
+        # Automatic even if the plan that brings it had to be approved (R-CAT-581).
+        "installPlanApproval": AUTOMATIC,
+        "name": candidate.package,
+        "source": key.name,
+        "sourceNamespace": key.namespace,
+        "startingCSV": candidate.name,
+    }
+    metadata = {"name": name, "namespace": namespace}
+    obj: KubernetesObject = {"apiVersion": CSV_API, "kind": "Subscription", "metadata": metadata, "spec": spec}
+    return Step(candidate.name, key, CSV_API, "Subscription", name, obj, None, derived=True)
+
+
+def _steps(
+    wanted: Sequence[Pick],
+    contents: Mapping[str, Content | None],
+    generated: Mapping[str, Step],
+    namespace: str,
+    profile: Profile,
+) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
+    """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
+    ordered: list[Step] = []
+    unpacked: list[Step] = []
+    lookups: list[Lookup] = []
+    for pick in wanted:
+        content, candidate = contents[pick.candidate.name], pick.candidate
+        if content is None:
+            continue
+        properties = properties_text(content.served if content.inline else candidate.properties)
+        csv = csv_object(content, namespace, pick.replaces, properties, profile)
+        steps = bundle_steps(content, csv, candidate.catalog, profile)
+        # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies
+        # already, and the steps go behind them without being sorted (R-CAT-613).
+        if content.inline:
+            ordered += steps
+        else:
+            unpacked += steps
+            lookups.append(Lookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
+        if candidate.name in generated:
+            ordered.append(generated[candidate.name])
+    return (*partitioned(ordered), *unpacked), tuple(lookups)

@@ -1,0 +1,231 @@
+"""Which catalogs a namespace sees (R-CAT-502)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from olmc.gojson import DecodeError, decode
+from olmc.model.catalog import Candidate, Present, Property, Question
+from olmc.model.cluster import CatalogSource, Cluster
+from olmc.model.objects import GVK, CatalogKey
+from olmc.model.options import Options
+from olmc.semver import Version, parse_tolerant, tolerant_or_none
+
+EXCLUDE_GLOBAL = "olm.operatorframework.io/exclude-global-namespace-resolution"
+
+
+def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tuple[CatalogSource, ...]:
+    """The catalogs that a namespace sees: its own, and the global ones unless its group leaves them out (R-CAT-502)."""
+    groups = cluster.groups_in(namespace)
+    annotations = groups[0].annotations if groups else {}
+    namespaces = {namespace}
+    if annotations.get(EXCLUDE_GLOBAL) != "true":
+        namespaces.add(options.global_catalog_namespace)
+    return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)
+
+
+def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = False) -> tuple[CatalogSource, ...]:
+    """The catalogs that some namespace with Subscriptions sees, in order: one that can't be read fails them all.
+
+    With `clusterwide` all catalogs: Operators of v2alpha1 are resolved over every one (R-OPERATOR-8).
+    """
+    if clusterwide:
+        return tuple(source for _, source in sorted(cluster.catalogs.items()))
+    namespaces = {name.namespace for name in cluster.subscriptions}
+    seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
+    return tuple(source for _, source in sorted(seen.items()))
+
+
+__all__ = ["EXISTING", "Item", "Shelf", "View", "item_of_candidate", "item_of_present", "view_of"]
+
+EXISTING = "@existing"
+K = TypeVar("K")
+_ZERO = parse_tolerant("0.0.0")
+
+
+# Without slots: most items are never asked for more than their place, so the rest is read when it is asked for.
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A bundle that could be chosen, of a catalog or existing (`channel` is "" then); one per CSV and channel.
+
+    `identifier` per R-CAT-520. `package` is the package that it was served in, for an existing CSV the one of its
+    last `olm.package` property (R-CAT-310).
+    """
+
+    identifier: str
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    origin: Candidate | Present
+
+    @property
+    def properties(self) -> tuple[Property, ...]:
+        return self.origin.properties
+
+    @cached_property
+    def apis(self) -> tuple[GVK, ...]:
+        """The APIs that it provides, one given twice twice, because that counts (D18)."""
+        return tuple(GVK(**api) for api in _decoded(self.properties, "olm.gvk"))
+
+    @cached_property
+    def packages(self) -> tuple[tuple[str, str], ...]:
+        """The package and the version of each `olm.package` property."""
+        return tuple((each["packageName"], each["version"]) for each in _decoded(self.properties, "olm.package"))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(each["label"] for each in _decoded(self.properties, "olm.label"))
+
+    @property
+    def existing(self) -> bool:
+        return isinstance(self.origin, Present)
+
+    @property
+    def withheld(self) -> bool:
+        """Whether it only counts for the order of its channel."""
+        return isinstance(self.origin, Candidate) and self.origin.withheld
+
+    @property
+    def version(self) -> Version | None:
+        """The version for range checks (R-CAT-304); a CSV always has one, 0.0.0 at the least."""
+        version = tolerant_or_none(self.origin.version)
+        return _ZERO if version is None and self.existing else version
+
+    @property
+    def replaces(self) -> str:
+        """The upgrade edge to the predecessor; OLM's resolver knows none for an existing CSV."""
+        return self.origin.replaces if isinstance(self.origin, Candidate) else ""
+
+    @property
+    def skips(self) -> tuple[str, ...]:
+        return self.origin.skips if isinstance(self.origin, Candidate) else ()
+
+    @property
+    def skip_range(self) -> str:
+        return self.origin.skip_range if isinstance(self.origin, Candidate) else ""
+
+    @property
+    def default_channel(self) -> bool:
+        return isinstance(self.origin, Candidate) and self.origin.default_channel
+
+
+def item_of_candidate(candidate: Candidate) -> Item:
+    """The item for an entry of a catalog."""
+    catalog = candidate.catalog
+    identifier = f"{catalog.name}/{catalog.namespace}/{candidate.channel}/{candidate.name}"
+    return Item(identifier, candidate.name, candidate.package, candidate.channel, catalog, candidate)
+
+
+def item_of_present(present: Present, namespace: str) -> Item:
+    """The item for a CSV that exists in `namespace`."""
+    packages = [each["packageName"] for each in _decoded(present.properties, "olm.package")]
+    package = packages[-1] if packages else ""
+    identifier = f"{EXISTING}/{namespace}//{present.name}"
+    return Item(identifier, present.name, package, "", CatalogKey(EXISTING, namespace), present)
+
+
+def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, str]]:
+    """The fields of each property of a type; one that can't be decoded offers nothing, as in OLM."""
+    for each in properties:
+        if each.type == kind:
+            try:
+                yield decode(kind, each.value)
+            except DecodeError:
+                continue
+
+
+class Shelf(NamedTuple):
+    """The place of entries that are ordered together: a channel of a package in a catalog."""
+
+    catalog: CatalogKey
+    package: str
+    channel: str
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The items of a namespace by catalog (existing CSVs are a catalog as well), by shelf and by what they offer.
+
+    `copies` says of each identifier that is not unique how often it occurs (R-CAT-566).
+    """
+
+    namespace: str
+    priorities: Mapping[CatalogKey, int]
+    catalogs: Mapping[CatalogKey, tuple[Item, ...]]
+    shelves: Mapping[Shelf, tuple[Item, ...]]
+    copies: Mapping[str, int]
+    shared: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def existing(self) -> tuple[Item, ...]:
+        return self.catalogs[CatalogKey(EXISTING, self.namespace)]
+
+    def items(self) -> Iterable[Item]:
+        return (item for items in self.catalogs.values() for item in items)
+
+    @cached_property
+    def by_api(self) -> Mapping[GVK, tuple[Item, ...]]:
+        return _index((api, item) for item in self.items() for api in dict.fromkeys(item.apis))
+
+    @cached_property
+    def by_package(self) -> Mapping[str, tuple[Item, ...]]:
+        """The items of a package, be it that they were served in it or that a property says so."""
+        return _index(
+            (package, item)
+            for item in self.items()
+            for package in dict.fromkeys((item.package, *(name for name, _ in item.packages)))
+        )
+
+    @cached_property
+    def by_label(self) -> Mapping[str, tuple[Item, ...]]:
+        return _index((label, item) for item in self.items() for label in dict.fromkeys(item.labels))
+
+    def order(self, own: CatalogKey) -> list[CatalogKey]:
+        """The catalogs in the order in which a requirement of a bundle from `own` tries them (R-CAT-530)."""
+
+        def rank(key: CatalogKey) -> tuple[bool, bool, int, bool, str, str]:
+            return (
+                key.name != EXISTING,
+                key != own,
+                -self.priorities.get(key, 0),
+                key.namespace != self.namespace,
+                key.namespace,
+                key.name,
+            )
+
+        return sorted(self.catalogs, key=rank)
+
+
+def view_of(question: Question, present: Iterable[Present]) -> View:
+    """The view of a question whose existing CSVs are `present` (what R-CAT-504 leaves of them), all in fixed order."""
+    catalogs = {
+        CatalogKey(EXISTING, question.namespace): tuple(
+            item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name)
+        )
+    }
+    for catalog in sorted(question.catalogs, key=lambda each: each.key):
+        if not catalog.problem:
+            entries = sorted(catalog.entries, key=lambda each: (each.package, each.channel, each.name))
+            catalogs[catalog.key] = tuple(map(item_of_candidate, entries))
+    items = [item for each in catalogs.values() for item in each]
+    times = Counter(item.identifier for item in items)
+    return View(
+        question.namespace,
+        {catalog.key: catalog.priority for catalog in question.catalogs},
+        catalogs,
+        _index((Shelf(item.catalog, item.package, item.channel), item) for item in items),
+        {identifier: number for identifier, number in times.items() if number > 1},
+        question.shared,
+    )
+
+
+def _index(pairs: Iterable[tuple[K, Item]]) -> Mapping[K, tuple[Item, ...]]:
+    found: dict[K, list[Item]] = defaultdict(list)
+    for key, item in pairs:
+        found[key].append(item)
+    return {key: tuple(items) for key, items in found.items()}

@@ -1,0 +1,186 @@
+"""Choosing what to install: the problem, and OLM's preferences among its solutions (R-CAT-560 … R-CAT-570).
+
+OLM searches depth first with backtracking over a queue of choices, asking a SAT solver whether the guesses
+made so far still fit the formula F of all constraints. `select` walks the same queue without backtracking,
+and gets the same set: a guess is only kept if F together with all guesses so far has a solution, so a prefix
+that was kept can always be completed, and nothing is ever taken back. Which solver answers "does it have a
+solution" can't matter, because it only ever says yes or no.
+
+Most problems need no solver. First the walk is done with the cheapest test there is, one that refuses only
+what can never be chosen in any solution. If the set that comes out obeys every constraint, then it is itself
+a solution that contains each of its prefixes, so the exact test would have said yes to each of its picks; and
+it would have said no to everything that was passed over. Otherwise the walk is repeated with the SAT solver
+as the test.
+
+Nothing is installed but what was picked (R-CAT-561): the set is closed under its dependencies, so making
+everything else false is a solution, and no solution that contains the picks is smaller.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["Applied", "Kind", "Picked", "Problem", "Selection", "applied", "select"]
+
+
+class Kind(Enum):
+    """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
+
+    MANDATORY = "v"
+    PROHIBITED = "not v"
+    DEPENDS = "v needs one of the others"
+    CONFLICTS = "v excludes each of the others"
+    AT_MOST_ONE = "the others exclude each other"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A constraint on the variable `subject`, and OLM's text for it."""
+
+    kind: Kind
+    subject: str
+    others: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Variables with their constraints in declaration order (R-CAT-563), and the anchors in order (D20)."""
+
+    variables: Mapping[str, tuple[Applied, ...]]
+    anchors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """A variable that was picked, and the constraint that called for it."""
+
+    identifier: str
+    because: Applied
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The picks in order, or, when there is no solution, the texts of the constraints that can't hold
+    together.
+    """
+
+    picked: tuple[Picked, ...] = ()
+    conflict: tuple[str, ...] = ()
+
+
+Acceptable = Callable[[Sequence[str], str], bool]
+
+
+def select(problem: Problem) -> Selection:
+    """The solution of `problem` that OLM prefers, or the conflict (D22)."""
+    dead = _dead(problem)
+    if not dead.isdisjoint(problem.anchors):
+        return Selection(conflict=_conflict(problem))
+    picked = _walk(problem, lambda _, each: each not in dead)
+    if picked is None or not _obeys(problem, {each.identifier for each in picked}):
+        # The solver costs more to import than all the rest of a small resolution.
+        from olmc.resolver.unsat import Oracle
+
+        oracle = Oracle(applied(problem))
+        if not oracle.satisfiable(problem.anchors):
+            return Selection(conflict=_conflict(problem))
+        picked = _walk(problem, lambda chosen, each: oracle.satisfiable((*problem.anchors, *chosen, each)))
+    if picked is None:
+        raise AssertionError("a choice without an acceptable candidate in a problem that has a solution")
+    return Selection(tuple(picked))
+
+
+def _conflict(problem: Problem) -> tuple[str, ...]:
+    from olmc.resolver.unsat import conflict
+
+    return conflict(applied(problem))
+
+
+def applied(problem: Problem) -> tuple[Applied, ...]:
+    """The constraints of all variables; of those of one variable that say the same the last one only
+    (R-CAT-541).
+    """
+    return tuple(one for constraints in problem.variables.values() for one in _distinct(constraints))
+
+
+def _distinct(constraints: Iterable[Applied]) -> Iterable[Applied]:
+    found: dict[tuple[Kind, tuple[str, ...]], Applied] = {}
+    for one in constraints:
+        # A dependency without candidates and a prohibition are the same clause.
+        kind = Kind.PROHIBITED if one.kind is Kind.DEPENDS and not one.others else one.kind
+        found[kind, one.others] = one
+    return found.values()
+
+
+def _walk(problem: Problem, acceptable: Acceptable) -> list[Picked] | None:
+    """The picks of R-CAT-560, None when a choice is left without an acceptable candidate."""
+    anchored = [(anchor, one) for anchor in problem.anchors for one in problem.variables[anchor] if _anchors(one)]
+    queue: deque[tuple[tuple[str, ...], Applied]] = deque(((anchor,), one) for anchor, one in anchored)
+    chosen: dict[str, Picked] = {}
+    order: list[str] = []
+    while queue:
+        candidates, because = queue.popleft()
+        # What an earlier pick happens to meet is met, even if something better could be had (R-CAT-564).
+        if any(each in chosen for each in candidates):
+            continue
+        pick = next((each for each in candidates if acceptable(order, each)), None)
+        if pick is None:
+            return None
+        chosen[pick] = Picked(pick, because)
+        order.append(pick)
+        # Behind the anchors that still wait: what they prefer goes before what a dependency prefers (R-CAT-560).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/solver/search.go
+        queue.extend((one.others, one) for one in problem.variables[pick] if one.kind is Kind.DEPENDS and one.others)
+    return list(chosen.values())
+
+
+def _anchors(one: Applied) -> bool:
+    return one.kind is Kind.MANDATORY
+
+
+def _dead(problem: Problem) -> set[str]:
+    """The variables that no solution contains, because they are prohibited or need only such variables."""
+    waiting: dict[str, list[tuple[str, set[str]]]] = {}
+    dead: set[str] = set()
+    fresh: list[str] = []
+    for name, constraints in problem.variables.items():
+        for one in constraints:
+            if one.kind is Kind.PROHIBITED or (one.kind is Kind.DEPENDS and not one.others):
+                fresh.append(name)
+            elif one.kind is Kind.DEPENDS:
+                left = set(one.others)
+                for each in left:
+                    waiting.setdefault(each, []).append((name, left))
+    while fresh:
+        name = fresh.pop()
+        if name in dead:
+            continue
+        dead.add(name)
+        for dependent, left in waiting.get(name, ()):
+            left.discard(name)
+            if not left:
+                fresh.append(dependent)
+    return dead
+
+
+def _obeys(problem: Problem, chosen: set[str]) -> bool:
+    """Whether the chosen variables, all others being false, obey every constraint."""
+    return all(_kept(one, chosen) for constraints in problem.variables.values() for one in constraints)
+
+
+def _kept(one: Applied, chosen: set[str]) -> bool:
+    match one.kind:
+        case Kind.AT_MOST_ONE:
+            return sum(each in chosen for each in one.others) <= 1
+        case Kind.MANDATORY:
+            return one.subject in chosen
+        case Kind.PROHIBITED:
+            return one.subject not in chosen
+        case Kind.DEPENDS:
+            return one.subject not in chosen or any(each in chosen for each in one.others)
+        case Kind.CONFLICTS:
+            return one.subject not in chosen or not any(each in chosen for each in one.others)

@@ -1,0 +1,219 @@
+"""The SAT side of the solver, through python-sat: is there a solution, and if not, why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, count, pairwise
+
+from pysat.solvers import Solver  # type: ignore[import-untyped]
+
+from olmc.resolver.solver import Applied, Kind
+
+__all__ = ["Encoding", "Oracle", "indispensable"]
+
+# Small formulas, asked thousands of times: what counts is a cheap incremental call, not preprocessing.
+_ENGINE = "minisat22"
+# Up to here, one clause a pair is no longer than the ladder.
+_PAIRWISE = 5
+
+
+class Encoding:
+    """Turns constraints into clauses; `numbers` are the SAT variables of the names."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._next = count(1)
+
+    def fresh(self) -> int:
+        """A SAT variable that stands for no name."""
+        return next(self._next)
+
+    def clauses(self, one: Applied) -> Iterator[tuple[int, ...]]:
+        """The clauses of a constraint."""
+        others = [self._number(each) for each in one.others]
+        if one.kind is Kind.AT_MOST_ONE:
+            yield from self._at_most_one(others)
+            return
+        subject = self._number(one.subject)
+        match one.kind:
+            case Kind.MANDATORY:
+                yield (subject,)
+            case Kind.PROHIBITED:
+                yield (-subject,)
+            case Kind.DEPENDS:
+                yield (-subject, *others)
+            case Kind.CONFLICTS:
+                yield from ((-subject, -each) for each in others)
+
+    def _number(self, name: str) -> int:
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = self.fresh()
+        return number
+
+    def _at_most_one(self, members: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """One rung a member: it is true from the first member that is true on, and excludes the members after
+        it.
+        """
+        if len(members) <= _PAIRWISE:
+            yield from ((-left, -right) for left, right in combinations(members, 2))
+            return
+        rungs = [self.fresh() for _ in members]
+        yield from ((-member, rung) for member, rung in zip(members, rungs, strict=True))
+        yield from ((-lower, upper) for lower, upper in pairwise(rungs))
+        yield from ((-rung, -member) for rung, member in zip(rungs, members[1:], strict=False))
+
+
+class Oracle:
+    """Tells whether constraints can hold while some variables are true.
+
+    It keeps the last solution: while that one contains all that is asked for, the answer needs no search.
+    """
+
+    def __init__(self, constraints: Iterable[Applied]) -> None:
+        encoding = Encoding()
+        clauses = [clause for one in constraints for clause in encoding.clauses(one)]
+        self._numbers = encoding.numbers
+        self._solver = Solver(name=_ENGINE, bootstrap_with=clauses)
+        self._solution: frozenset[int] | None = None
+
+    def satisfiable(self, names: Iterable[str]) -> bool:
+        """Whether there is a solution in which all of `names` are true."""
+        wanted = [self._numbers[name] for name in names if name in self._numbers]
+        if self._solution is not None and self._solution.issuperset(wanted):
+            return True
+        if not self._solver.solve(assumptions=wanted):
+            return False
+        self._solution = frozenset(self._solver.get_model())
+        return True
+
+
+def indispensable(constraints: Iterable[Applied]) -> tuple[str, ...]:
+    """The texts of constraints that can't hold together, found by deletion (D22): sorted, and none of them
+    dispensable.
+
+    Identical texts are one constraint. A core that the solver reports saves questions, never changes an
+    answer: what is outside a core of the rest can be left out without asking.
+    """
+    encoding = Encoding()
+    switches: dict[str, int] = {}
+    clauses = []
+    for one in constraints:
+        if one.text not in switches:
+            switches[one.text] = encoding.fresh()
+        clauses += [(*clause, -switches[one.text]) for clause in encoding.clauses(one)]
+    kept = dict.fromkeys(sorted(switches))
+    with Solver(name=_ENGINE, bootstrap_with=clauses) as solver:
+        if solver.solve(assumptions=list(switches.values())):
+            return ()
+        core = frozenset(solver.get_core())
+        for text in reversed(list(kept)):
+            rest = [switches[each] for each in kept if each != text]
+            if switches[text] in core:
+                if solver.solve(assumptions=rest):
+                    continue
+                core = frozenset(solver.get_core() or ())
+            del kept[text]
+    return tuple(kept)
+
+
+__all__ = ["conflict"]
+
+
+def conflict(constraints: Iterable[Applied]) -> tuple[str, ...]:
+    """The texts of constraints that contradict each other, sorted; there must be no solution."""
+    everything = sorted(constraints, key=lambda one: one.text)
+    minimal = frozenset(indispensable(everything))
+    facts = [one for one in everything if _is_fact(one)]
+    core = [one for one in everything if one.text in minimal]
+    for follow in (core, core + everything):
+        trail = Trail()
+        trail.propagate(facts)
+        trail.propagate(follow)
+        if trail.contradiction:
+            return tuple(sorted(trail.contradiction))
+    return tuple(sorted(_with_reasons(minimal, core, everything, trail)))
+
+
+def _is_fact(one: Applied) -> bool:
+    return one.kind in (Kind.MANDATORY, Kind.PROHIBITED) or (one.kind is Kind.DEPENDS and not one.others)
+
+
+def _with_reasons(
+    minimal: frozenset[str], core: Iterable[Applied], everything: Iterable[Applied], trail: Trail
+) -> frozenset[str]:
+    named = minimal
+    while True:
+        out = [name for one in core if one.kind is Kind.DEPENDS for name in one.others if trail.value(name) is False]
+        wider = named.union(*(trail.reasons(name) for name in out))
+        if wider == named:
+            return named
+        named = wider
+        core = [one for one in everything if one.text in named]
+
+
+@dataclass(slots=True)
+class Trail:
+    """What follows step by step, and from which texts; `contradiction` are those that a contradiction follows
+    from.
+    """
+
+    contradiction: frozenset[str] = frozenset()
+    _known: dict[str, tuple[bool, frozenset[str]]] = field(default_factory=dict)
+
+    def value(self, name: str) -> bool | None:
+        known = self._known.get(name)
+        return known[0] if known else None
+
+    def reasons(self, name: str) -> frozenset[str]:
+        return self._known[name][1]
+
+    def propagate(self, constraints: Iterable[Applied]) -> None:
+        """Conclude until nothing new follows from `constraints`, or a contradiction does."""
+        rounds = list(constraints)
+        before = -1
+        while before < len(self._known) and not self.contradiction:
+            before = len(self._known)
+            for one in rounds:
+                self._conclude(one)
+                if self.contradiction:
+                    return
+
+    def _conclude(self, one: Applied) -> None:
+        for clause in self._clauses(one):
+            open_literals = []
+            used = [frozenset((one.text,))]
+            for name, wanted in clause:
+                known = self._known.get(name)
+                if known is None:
+                    open_literals.append((name, wanted))
+                elif known[0] == wanted:
+                    break
+                else:
+                    used.append(known[1])
+            else:
+                if not open_literals:
+                    self.contradiction = frozenset().union(*used)
+                    return
+                if len(open_literals) == 1:
+                    name, wanted = open_literals[0]
+                    self._known[name] = (wanted, frozenset().union(*used))
+
+    def _clauses(self, one: Applied) -> Iterator[list[tuple[str, bool]]]:
+        match one.kind:
+            case Kind.MANDATORY:
+                yield [(one.subject, True)]
+            case Kind.PROHIBITED:
+                yield [(one.subject, False)]
+            case Kind.DEPENDS:
+                yield [(one.subject, False), *((each, True) for each in one.others)]
+            case Kind.CONFLICTS:
+                yield from ([(one.subject, False), (each, False)] for each in one.others)
+            case Kind.AT_MOST_ONE:
+                times = Counter(one.others)
+                yield from ([(each, False)] for each in times if times[each] > 1)
+                # Without a member that is known to be true, nothing follows for the others.
+                for member in [each for each in times if self.value(each)]:
+                    yield from ([(member, False), (each, False)] for each in times if each != member)

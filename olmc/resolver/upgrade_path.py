@@ -1,0 +1,349 @@
+"""Which version upgrades which (R-CAT-410), for one pair and for all versions of a channel at once.
+
+The resolver asks for pairs. Asking `Range.contains` for each pair of a few hundred versions and as many skipRanges
+takes longer than all else that a graph needs; so there the versions are sorted once, and a comparator cuts the row.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, NamedTuple, Protocol
+
+from olmc.model.catalog import Wish
+from olmc.model.diagnostics import Location
+from olmc.model.objects import CatalogKey
+from olmc.resolver.snapshot import EXISTING, Item, View
+from olmc.semver import Comparator, Range, Version, range_or_none
+from olmc.strconv import quoted
+
+__all__ = [
+    "EDGE_KINDS", "EdgeKind", "Precedence", "Scale", "UpgradeEdges", "as_set", "edge_kind", "members",
+    "precedence", "replaces_or_skips", "scale_of", "skips_over", "sources", "union", "upgrade_path", "upgrades",
+]  # fmt: skip
+
+EdgeKind = Literal["replaces", "skips", "skipRange"]
+EDGE_KINDS: tuple[EdgeKind, ...] = ("replaces", "skips", "skipRange")
+
+Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
+
+
+class UpgradeEdges(Protocol):
+    """What a CSV or an entry of a channel says it is an upgrade of; "" for what it does not say."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def replaces(self) -> str: ...
+
+    @property
+    def skips(self) -> Sequence[str]: ...
+
+    @property
+    def skip_range(self) -> str: ...
+
+
+class Installed(Protocol):
+    """What is upgraded: a CSV's name, and its version as far as it can be read."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> Version | None: ...
+
+
+class Step(UpgradeEdges, Installed, Protocol):
+    """An entry that others upgrade in turn."""
+
+
+def edge_kind(entry: UpgradeEdges, name: str, version: Version | None) -> EdgeKind | None:
+    """Why `entry` is an upgrade of the CSV with this name and version, None if it is none (R-CAT-410).
+
+    What has no name ("") can still lie in a skipRange; nothing upgrades the CSV of its own name (D16).
+    """
+    if name and entry.name == name:
+        return None
+    if name and entry.replaces == name:
+        return "replaces"
+    if name and name in entry.skips:
+        return "skips"
+    return "skipRange" if skips_over(entry, version) else None
+
+
+def replaces_or_skips(entry: UpgradeEdges, name: str) -> bool:
+    """Whether `entry` names the CSV as the one that it replaces or among those that it skips."""
+    return entry.replaces == name or name in entry.skips
+
+
+def skips_over(entry: UpgradeEdges, version: Version | None) -> bool:
+    """Whether the skipRange of `entry` contains `version`; an unreadable one contains nothing (R-CAT-456)."""
+    skip_range = range_or_none(entry.skip_range)
+    return skip_range is not None and version is not None and skip_range.contains(version)
+
+
+def upgrades(entry: UpgradeEdges, installed: Installed) -> bool:
+    """Whether `entry` is an upgrade of what is installed (R-CAT-410)."""
+    return edge_kind(entry, installed.name, installed.version) is not None
+
+
+def upgrade_path(chain: Sequence[Step], installed: Step) -> tuple[str, ...]:
+    """The CSVs that upgrades pass, from what is installed to where they end or come round again (R-CAT-415).
+
+    Each hop leads to the first entry of `chain`, a channel in its order, that is an upgrade.
+    """
+    current = installed
+    passed = [current.name]
+    while True:
+        following = next((entry for entry in chain if upgrades(entry, current)), None)
+        if following is None or following.name in passed:
+            return tuple(passed)
+        passed.append(following.name)
+        current = following
+
+
+def precedence(version: Version) -> Precedence:
+    """A key that orders versions as they are ordered (R-CAT-451): build metadata does not count."""
+    prerelease = version.prerelease
+    identifiers = tuple(map(_identifier, prerelease.split("."))) if prerelease else ()
+    return version.major, version.minor, version.patch, not prerelease, identifiers
+
+
+def _identifier(text: str) -> tuple[bool, int, str]:
+    return (False, int(text), "") if text.isdecimal() else (True, 0, text)
+
+
+class Scale(NamedTuple):
+    """Versions in ascending order; sets of them are integers in which a bit stands for a number.
+
+    `keys` are their precedences, `below[n]` is the set of the first n.
+    """
+
+    keys: tuple[Precedence, ...]
+    below: tuple[int, ...]
+
+    def inside(self, contained: Range) -> int:
+        """The set of the versions that the range contains (R-CAT-455)."""
+        result = 0
+        for alternative in contained.alternatives:
+            fitting = self.below[-1]
+            for comparator in alternative:
+                fitting &= self._accepted(comparator)
+            result |= fitting
+        return result
+
+    def _accepted(self, comparator: Comparator) -> int:
+        key = precedence(comparator.version)
+        every = self.below[-1]
+        less = self.below[bisect_left(self.keys, key)]
+        most = self.below[bisect_right(self.keys, key)]
+        match comparator.operator:
+            case "==":
+                return most ^ less
+            case "!=":
+                return every ^ most ^ less
+            case "<":
+                return less
+            case "<=":
+                return most
+            case ">":
+                return every ^ most
+            case _:
+                return every ^ less
+
+
+def scale_of(versions: Mapping[int, Version]) -> Scale:
+    """The scale of versions by number."""
+    ordered = sorted((precedence(version), number) for number, version in versions.items())
+    below = [0]
+    for _, number in ordered:
+        below.append(below[-1] | 1 << number)
+    return Scale(tuple(key for key, _ in ordered), tuple(below))
+
+
+def sources(entry: UpgradeEdges, numbers: Mapping[str, int], scale: Scale, inside: int) -> list[int]:
+    """Which of the versions `inside` have an edge to an entry, as a set for each of EDGE_KINDS.
+
+    Unlike `edge_kind` it tells all edges between two versions, not just the first. `numbers` are those of all names.
+    """
+    others = inside & ~(1 << numbers[entry.name])
+    replaced = as_set([numbers[entry.replaces]] if entry.replaces else [])
+    skipped = as_set(numbers[name] for name in entry.skips if name)
+    skip_range = range_or_none(entry.skip_range)
+    ranged = scale.inside(skip_range) if skip_range is not None else 0
+    return [replaced & others, skipped & others, ranged & others]
+
+
+def members(numbers: int) -> Iterator[int]:
+    """The numbers in a set, ascending."""
+    while numbers:
+        lowest = numbers & -numbers
+        yield lowest.bit_length() - 1
+        numbers ^= lowest
+
+
+def as_set(numbers: Iterable[int]) -> int:
+    """The set of these numbers."""
+    result = 0
+    for number in numbers:
+        result |= 1 << number
+    return result
+
+
+def union(sets: Iterable[int]) -> int:
+    """The numbers that are in any of the sets."""
+    result = 0
+    for numbers in sets:
+        result |= numbers
+    return result
+
+
+__all__ = ["ChannelError", "Offer", "offer", "ordered"]
+
+
+class ChannelError(ValueError):
+    """A channel without a usable order; its message is OLM's, `location` the place of one of its entries."""
+
+    def __init__(self, text: str, location: Location | None) -> None:
+        super().__init__(text)
+        self.location = location
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The items that a Subscription can get, best first; `absent` is OLM's text why the named selection is
+    empty.
+    """
+
+    candidates: tuple[Item, ...] = ()
+    absent: str = ""
+
+
+def ordered(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The entries of one channel from its head down the chain of `replaces`, skipped and withheld ones left
+    out (R-CAT-402).
+
+    Raises ChannelError when there is no head, a cycle, or more than one chain.
+    """
+    if not items:
+        return ()
+    by_name = {item.name: item for item in items}
+    skipped = {name for item in items for name in item.skips if name in by_name}
+    replaced = skipped | {item.replaces for item in items if item.replaces in by_name}
+    heads = sorted((item for item in items if item.name not in replaced), key=lambda item: item.name)
+    where = f"channel {quoted(items[0].channel)} of package {quoted(items[0].package)}"
+    place = items[0].origin.location
+    if not heads:
+        raise ChannelError(f"no channel heads (entries not replaced by another entry) found in {where}", place)
+    chains = [[item for item in _descent(head, by_name, where) if item.name not in skipped] for head in heads]
+    if len(chains) > 1:
+        raise ChannelError(
+            "a unique replacement chain within a channel is required to determine the relative order "
+            f"between channel entries, but {len(chains)} replacement chains were found in {where}: "
+            + ", ".join(map(_span, chains)),
+            place,
+        )
+    return tuple(item for item in chains[0] if not item.withheld)
+
+
+def _descent(head: Item, by_name: dict[str, Item], where: str) -> list[Item]:
+    walked = {head.name: head}
+    current = head
+    while current.replaces in by_name:
+        current = by_name[current.replaces]
+        if current.name in walked:
+            text = f"a cycle exists in the chain of replacement beginning with {quoted(head.name)} in {where}"
+            raise ChannelError(text, head.origin.location)
+        walked[current.name] = current
+    return list(walked.values())
+
+
+def _span(chain: Sequence[Item]) -> str:
+    if not chain:
+        return "[]"
+    return chain[0].name if len(chain) == 1 else f"{chain[0].name}...{chain[-1].name}"
+
+
+def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: bool = False) -> Offer:
+    """The candidates of a Subscription whose installed CSV is `installed`, without that CSV itself.
+
+    Implements R-CAT-410, R-CAT-420, R-CAT-421, R-CAT-571, D19, and with `legacy_precedence` D17. Raises
+    ChannelError.
+    """
+    starting = "" if installed else wish.starting
+    selected, absent = _selection(view, wish, starting)
+    if absent:
+        return Offer(absent=absent)
+    fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
+    # One name in several channels is as many candidates, D19 says in which order.
+    best_first = dict.fromkeys(item.name for item in fitting)
+    found = {
+        twin.identifier: twin for name in best_first for twin in selected if twin.name == name and not twin.withheld
+    }
+    if installed and not found and legacy_precedence:
+        return Offer(tuple(_elsewhere(view, wish, installed)))
+    return Offer(tuple(found.values()))
+
+
+def _selection(view: View, wish: Wish, starting: str) -> tuple[list[Item], str]:
+    """The entries that the Subscription names, default channel first, or why there are none (R-CAT-571)."""
+    entries = _entries(view, wish.catalog)
+    if not entries:
+        source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
+        return [], f"no operators found from {source} referenced by subscription {wish.name}"
+    entries = [item for item in entries if _of_package(item, wish.package)]
+    tail = f"in the catalog referenced by subscription {wish.name}"
+    if not entries:
+        return [], f"no operators found in package {wish.package} {tail}"
+    entries = [item for item in entries if wish.channel in ("", item.channel)]
+    where = f"in channel {wish.channel} of package {wish.package} {tail}"
+    if not entries:
+        return [], f"no operators found {where}"
+    if starting:
+        entries = [item for item in entries if item.name == starting]
+        if not entries:
+            return [], f"no operators found with name {starting} {where}"
+    return sorted(entries, key=_channel_rank), ""
+
+
+def _entries(view: View, key: CatalogKey) -> Sequence[Item]:
+    if key != CatalogKey("", ""):
+        return view.catalogs.get(key, ())
+    return [item for each in view.order(key) if each.name != EXISTING for item in view.catalogs[each]]
+
+
+def _of_package(item: Item, package: str) -> bool:
+    return item.package == package or any(name == package for name, _ in item.packages)
+
+
+def _channel_rank(item: Item) -> tuple[bool, str]:
+    return (not item.default_channel, item.channel)
+
+
+def _chains(selected: Iterable[Item]) -> list[Item]:
+    """The chains of all channels of `selected` one after the other; an entry alone is a chain, whatever it
+    skips.
+    """
+    groups = [list(group) for _, group in groupby(selected, key=_channel_rank)]
+    chains = [group if len(group) == 1 else ordered(group) for group in groups]
+    return [item for chain in chains for item in chain if not item.withheld]
+
+
+def _elsewhere(view: View, wish: Wish, installed: Item) -> Iterable[Item]:
+    """Upgrades from the other catalogs, heads that skip first, then those that replace (R-CAT-413, steps 3
+    and 4).
+    """
+    others = [
+        key for key in view.order(wish.catalog) if key not in (wish.catalog, CatalogKey(EXISTING, view.namespace))
+    ]
+    chains: list[tuple[Item, ...]] = []
+    for key in others:
+        entries = [item for item in view.catalogs[key] if _of_package(item, wish.package)]
+        entries = sorted((item for item in entries if wish.channel in ("", item.channel)), key=_channel_rank)
+        chains += [ordered(list(group)) for _, group in groupby(entries, key=_channel_rank)]
+    heads = [chain[0] for chain in chains if chain and skips_over(chain[0], installed.version)]
+    following = [item for chain in chains for item in chain if replaces_or_skips(item, installed.name)]
+    return [item for item in dict.fromkeys(heads + following) if item.name != installed.name]

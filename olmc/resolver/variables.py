@@ -1,0 +1,251 @@
+"""The solver's variables for a namespace: bundles, Subscriptions, and what excludes what (R-CAT-520 …
+R-CAT-548).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from olmc.model.catalog import Candidate, Wish
+from olmc.model.diagnostics import Location
+from olmc.model.objects import CatalogKey
+from olmc.resolver.predicates import (
+    ConstraintError,
+    InPackage,
+    Labelled,
+    Predicate,
+    Provides,
+    matches,
+    requirements,
+    wording,
+)
+from olmc.resolver.snapshot import Item, Shelf, View
+from olmc.resolver.solver import Applied, Kind, Problem
+from olmc.resolver.upgrade_path import ChannelError, offer, ordered
+from olmc.yaml import locate
+
+__all__ = [
+    "Draft",
+    "Trouble",
+    "add_existing",
+    "add_subscription",
+    "installed_item",
+    "problem_of",
+    "subscription_variable",
+]
+
+
+class Trouble(NamedTuple):
+    """An error that stops the resolution: OLM's text, the place of what is wrong, and what to tell in place of the text
+    where that does not say what it is about."""
+
+    text: str
+    location: Location | None
+    told: str = ""
+
+
+@dataclass(slots=True)
+class Draft:
+    """The variables of one resolution while they are collected.
+
+    `items` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
+    (R-CAT-414).
+    """
+
+    view: View
+    items: dict[str, Item] = field(default_factory=dict)
+    replaced: dict[str, str] = field(default_factory=dict)
+    constraints: dict[str, list[Applied]] = field(default_factory=dict)
+    anchors: list[str] = field(default_factory=list)
+    owned: frozenset[str] = frozenset()
+    unheeded: frozenset[str] = frozenset()
+    chains: dict[Shelf, tuple[Item, ...]] = field(default_factory=dict)
+    options: dict[tuple[Predicate, CatalogKey], tuple[Item, ...]] = field(default_factory=dict)
+
+
+def subscription_variable(name: str) -> str:
+    """The identifier of a Subscription's variable (R-CAT-520)."""
+    return f"subscription:{name}"
+
+
+def add_existing(draft: Draft, wishes: Iterable[Wish]) -> list[Trouble]:
+    """Include the existing CSVs; those that no Subscription has installed are anchors (R-CAT-503, R-CAT-543).
+
+    Returns the errors, here and below in the order in which OLM meets them.
+    """
+    draft.owned = frozenset(wish.installed for wish in wishes)
+    # No plan of OLM takes away a CSV that no Subscription has installed, so every solution has to hold it (R-CAT-543).
+    draft.anchors += [item.identifier for item in draft.view.existing if item.name not in draft.owned]
+    return _include(draft, list(draft.view.existing))
+
+
+def add_subscription(draft: Draft, wish: Wish, *, legacy_precedence: bool = False) -> list[Trouble]:
+    """Include a Subscription and all that it could lead to (R-CAT-546, R-CAT-547, R-CAT-571)."""
+    installed = installed_item(draft.view, wish)
+    try:
+        offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
+    except ChannelError as error:
+        return [Trouble(str(error), error.location)]
+    for candidate in offered.candidates:
+        errors = _include(draft, [candidate])
+        if errors:
+            return errors
+    options = list(offered.candidates)
+    # To stay as it is comes last: a Subscription moves whenever any candidate fits (R-CAT-546). Old and new exclude
+    # each other, since the one replaces the other (R-CAT-547).
+    if installed and not offered.absent:
+        for candidate in offered.candidates:
+            identifier = candidate.identifier
+            text = f"{identifier} conflicts with {installed.identifier}"
+            draft.replaced[identifier] = installed.name
+            draft.constraints[identifier].append(Applied(Kind.CONFLICTS, identifier, (installed.identifier,), text))
+        options.append(installed)
+    subject = subscription_variable(wish.name)
+    identifiers = tuple(option.identifier for option in options)
+    draft.anchors.append(subject)
+    draft.constraints[subject] = [
+        Applied(Kind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
+        # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
+        Applied(Kind.PROHIBITED, subject, (), offered.absent)
+        if offered.absent
+        else Applied(Kind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
+    ]
+    return []
+
+
+def installed_item(view: View, wish: Wish) -> Item | None:
+    """The existing CSV that a Subscription has installed."""
+    return next((item for item in view.existing if item.name == wish.installed), None)
+
+
+def _wish_text(name: str, identifiers: Sequence[str]) -> str:
+    match identifiers:
+        case []:
+            return f"no operators found matching the criteria of subscription {name}"
+        case [one]:
+            return f"subscription {name} requires {one}"
+        case _:
+            return f"subscription {name} requires at least one of {_listed(identifiers, 'or')}"
+
+
+def _listed(parts: Sequence[str], conjunction: str) -> str:
+    return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
+
+
+def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
+    """Include the bundles of `stack` and all that could meet their requirements, depth first (R-CAT-521)."""
+    errors: list[Trouble] = []
+    while stack:
+        item = stack.pop()
+        if item.identifier in draft.items:
+            continue
+        draft.items[item.identifier] = item
+        draft.constraints[item.identifier] = found = list(_own_constraints(draft, item))
+        try:
+            wanted = requirements(each for each in item.properties if each.type not in draft.unheeded)
+        except ConstraintError as error:
+            errors.append(_unreadable(item, str(error)))
+            continue
+        for predicate in wanted:
+            try:
+                options = _options(draft, predicate, item.catalog)
+            except ChannelError as error:
+                errors.append(Trouble(str(error), error.location))
+                continue
+            # All that could be chosen is collected before anything is: the solver needs to see each way out
+            # (R-CAT-521).
+            stack += options
+            text = f"bundle {item.name} requires an operator {wording(predicate)}"
+            identifiers = tuple(option.identifier for option in options)
+            found.append(Applied(Kind.DEPENDS, item.identifier, identifiers, text))
+    return errors
+
+
+def _unreadable(item: Item, text: str) -> Trouble:
+    """That a requirement of a bundle can't be read, at the properties of the bundle."""
+    origin = item.origin
+    place = origin.bundle if isinstance(origin, Candidate) else None
+    location = locate(place.source, (*place.keys, "properties")) if place is not None else origin.location
+    return Trouble(text, location, f"a requirement of {item.name} can't be read: {text}")
+
+
+def _own_constraints(draft: Draft, item: Item) -> Iterator[Applied]:
+    identifier = item.identifier
+    if item.existing and item.name not in draft.owned:
+        text = f"clusterserviceversion {item.name} exists and is not referenced by a subscription"
+        yield Applied(Kind.MANDATORY, identifier, (), text)
+    if any(each.type == "olm.deprecated" for each in item.properties):
+        yield Applied(Kind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
+
+
+def _options(draft: Draft, predicate: Predicate, own: CatalogKey) -> tuple[Item, ...]:
+    """The bundles that meet a requirement of a bundle from the catalog `own`, best first (R-CAT-540).
+
+    Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
+    way.
+    """
+    known = draft.options.get((predicate, own))
+    if known is not None:
+        return known
+    by_catalog: dict[CatalogKey, dict[Shelf, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in _matching(draft.view, predicate):
+        by_catalog[item.catalog][Shelf(item.catalog, item.package, item.channel)].append(item)
+    found: list[Item] = []
+    for key in draft.view.order(own):
+        shelves = by_catalog.get(key, {})
+        for shelf in sorted(shelves, key=lambda each: _rank(draft.view, each)):
+            # Existing CSVs count one by one; they have no channel to be ordered with.
+            matched = shelves[shelf]
+            chain = ordered(matched) if matched[0].existing else _chain(draft, shelf)
+            found += [item for item in chain if matches(predicate, item)]
+    draft.options[predicate, own] = tuple(found)
+    return draft.options[predicate, own]
+
+
+def _matching(view: View, predicate: Predicate) -> Iterable[Item]:
+    match predicate:
+        case Provides(api):
+            return view.by_api.get(api, ())
+        case Labelled(label):
+            return view.by_label.get(label, ())
+        case InPackage(name):
+            return (item for item in view.by_package.get(name, ()) if matches(predicate, item))
+        case _:
+            return (item for item in view.items() if matches(predicate, item))
+
+
+def _chain(draft: Draft, shelf: Shelf) -> tuple[Item, ...]:
+    if shelf not in draft.chains:
+        draft.chains[shelf] = ordered(draft.view.shelves[shelf])
+    return draft.chains[shelf]
+
+
+def _rank(view: View, shelf: Shelf) -> tuple[bool, str, str]:
+    """Default channels first, of whatever package (R-CAT-531)."""
+    default = any(item.default_channel for item in view.shelves[shelf])
+    return (not default, shelf.package, shelf.channel)
+
+
+def problem_of(draft: Draft) -> Problem:
+    """The solver's problem: the draft, and "at most one" per API and per package (R-CAT-545)."""
+    variables = dict(draft.constraints)
+    offering: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for identifier, item in draft.items.items():
+        # OLM looks the bundle up by name and channel and gives up on what isn't unique.
+        if identifier not in draft.view.copies:
+            for api in item.apis:
+                if (api.group, api.kind) in draft.view.shared:
+                    continue
+                offering[api.bracketed, f"provide {api.bracketed}"].append(identifier)
+            for package, _ in item.packages:
+                offering[package, f"originate from package {package}"].append(identifier)
+    # A bundle that lists a property twice is here twice, excludes itself and is never installed, as in OLM (R-CAT-545,
+    # D18).
+    for (name, verb), members in sorted(offering.items()):
+        if len(members) > 1:
+            text = f"{_listed(sorted(members), 'and')} {verb}"
+            variables.setdefault(name, []).append(Applied(Kind.AT_MOST_ONE, name, tuple(sorted(members)), text))
+    return Problem({name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors))

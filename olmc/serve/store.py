@@ -1,0 +1,238 @@
+"""The states of a workspace one after the other, and what happened in between.
+
+What did not change is the very same object in the next snapshot, so that a history costs little and compares quickly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from olmc.model.cluster import Name
+from olmc.model.objects import KubernetesObject
+from olmc.proposed.installed.installed import (
+    TRACKED,
+    Installation,
+    Installations,
+    Versions,
+    aggregate,
+    listed,
+    winners_in,
+)
+from olmc.proposed.installed.package_manifests import Offer
+from olmc.proposed.installed.resources import Listed
+from olmc.proposed.installed.view import View
+
+
+class Snapshot(NamedTuple):
+    """The Installed objects of one moment.
+
+    `since` is the version at which each operator last changed, `items` the objects of all namespaces that exist.
+    """
+
+    installations: Installations
+    since: Mapping[Name, str]
+    items: Mapping[Name, Listed]
+
+    @property
+    def versions(self) -> Versions:
+        return self.installations.versions
+
+    @property
+    def version(self) -> str:
+        """The aggregate resourceVersion (R-INST-9)."""
+        return aggregate(self.versions)
+
+    def in_namespace(self, namespace: str | None) -> Mapping[Name, Listed]:
+        """The objects of a namespace, which need not exist, or of all (None)."""
+        if namespace is None:
+            return self.items
+        if namespace in self.installations.namespaces:
+            return {name: item for name, item in self.items.items() if name.namespace == namespace}
+        winners = winners_in(self.installations, namespace)
+        return {Name(namespace, name): _item(each, namespace, self.since) for name, each in sorted(winners.items())}
+
+
+class Packages(NamedTuple):
+    """The packages on offer; `generation` counts how often they changed."""
+
+    offers: tuple[Offer, ...]
+    global_namespace: str
+    generation: int
+
+
+class Event(NamedTuple):
+    """What a watch tells: ADDED, MODIFIED or DELETED, and the object with its new version."""
+
+    type: str
+    item: Listed
+
+
+def first_snapshot(view: View) -> Snapshot:
+    """The state that a server begins with; its versions are those of the input (R-INST-9)."""
+    return _snapshot(view.installations, None)
+
+
+def next_snapshot(before: Snapshot, view: View) -> Snapshot:
+    """The state after a change, or the very same snapshot if nothing is different.
+
+    The version of a tracked list grows whenever what is shown of it changes, so that each state has its own.
+    """
+    after = _shared(before.installations, view.installations)
+    grown = _grown(before.installations, after)
+    made = _snapshot(after._replace(versions=grown), before)
+    if made.items == before.items and made.since == before.since:
+        return before
+    if grown == before.versions:  # a namespace came or went: the copies of CSVs would
+        versions = {**grown, TRACKED[0]: grown[TRACKED[0]] + 1}
+        made = _snapshot(after._replace(versions=versions), before)
+    return made
+
+
+def _shared(before: Installations, after: Installations) -> Installations:
+    """The later state with every operator that is as it was taken from the earlier one."""
+    known = {Name(each.home, each.name): each for each in before.operators}
+    operators = tuple(
+        earlier if (earlier := known.get(Name(each.home, each.name))) == each and earlier is not None else each
+        for each in after.operators
+    )
+    return after._replace(operators=operators)
+
+
+def _grown(before: Installations, after: Installations) -> dict[str, int]:
+    """The versions after a change: those of the input, but higher than before where something is different."""
+    parts: Mapping[str, Callable[[Installation], object]] = {
+        TRACKED[0]: lambda each: (each.csv, each.targets, each.cells),
+        TRACKED[1]: lambda each: each.subscription,
+    }
+    old = {Name(each.home, each.name): each for each in before.operators}
+    new = {Name(each.home, each.name): each for each in after.operators}
+    grown = {}
+    for tracked, part in parts.items():
+        moved = any(
+            old.get(name) is not new.get(name)
+            and (part(old[name]) if name in old else None) != (part(new[name]) if name in new else None)
+            for name in {*old, *new}
+        )
+        grown[tracked] = max(before.versions[tracked] + moved, after.versions[tracked] if moved else 0)
+    return grown
+
+
+def _snapshot(found: Installations, before: Snapshot | None) -> Snapshot:
+    """The snapshot of a state; objects that are as before are the same objects."""
+    version = aggregate(found.versions)
+    known = {Name(each.home, each.name): each for each in before.installations.operators} if before else {}
+    since = {}
+    for each in found.operators:
+        own = Name(each.home, each.name)
+        since[own] = before.since[own] if before is not None and known.get(own) is each else version
+    items: dict[Name, Listed] = {}
+    shown = {name: winners_in(found, name) for name in found.namespaces}
+    for namespace, winners in shown.items():
+        earlier = winners_in(before.installations, namespace) if before is not None else {}
+        for name, each in sorted(winners.items()):
+            key = Name(namespace, name)
+            kept = before.items.get(key) if before is not None and earlier.get(name) is each else None
+            items[key] = kept if kept is not None else _at(listed(each, namespace), version)
+    return Snapshot(found, since, items)
+
+
+def _item(each: Installation, namespace: str, since: Mapping[Name, str]) -> Listed:
+    return _at(listed(each, namespace), since[Name(each.home, each.name)])
+
+
+def _at(item: Listed, version: str) -> Listed:
+    """The object with a resourceVersion."""
+    metadata = {**item.object["metadata"], "resourceVersion": version}
+    return item._replace(object={**item.object, "metadata": metadata})
+
+
+def changes(
+    before: Snapshot, after: Snapshot, namespace: str | None, selects: Callable[[Listed], bool]
+) -> Iterator[Event]:
+    """The events from one snapshot to a later one, by namespace and name, as far as a watch selects the objects."""
+    old, new = before.in_namespace(namespace), after.in_namespace(namespace)
+    for name in sorted({*old, *new}):
+        was, now = old.get(name), new.get(name)
+        if was is now or was == now:
+            continue
+        had = was is not None and selects(was)
+        has = now is not None and selects(now)
+        if now is not None and has:
+            yield Event("MODIFIED" if had else "ADDED", now)
+        elif was is not None and had:
+            yield Event("DELETED", _at(was, after.version))
+
+
+def as_bookmark(snapshot: Snapshot, api_version: str, kind: str, *, initial_end: bool = False) -> KubernetesObject:
+    """The object of a bookmark: nothing but the version that has been reached."""
+    metadata: KubernetesObject = {"resourceVersion": snapshot.version, "creationTimestamp": None}
+    if initial_end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
+
+
+HISTORY = 64
+"""How many states are kept: a watch or a list that begins with an older one is refused (410)."""
+
+
+@dataclass(slots=True)
+class Feed:
+    """The states of the workspace; the one thing in the server that changes. Only for the thread of the event loop.
+
+    `closing` is set when the server is about to stop.
+    """
+
+    history: deque[Snapshot]
+    packages: Packages
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    watches: int = 0
+    requests: int = 0
+
+    @property
+    def current(self) -> Snapshot:
+        return self.history[-1]
+
+    def publish(self, snapshot: Snapshot, packages: Packages) -> None:
+        """Make a new state the present one, and wake all who wait."""
+        self.packages = packages
+        if snapshot is not self.current:
+            self.history.append(snapshot)
+        self._wake()
+
+    def close(self) -> None:
+        """End all watches."""
+        self.closing.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self.changed = self.changed, asyncio.Event()
+        waiting.set()
+
+    def at(self, version: str) -> Snapshot | None:
+        """The state with a version, None when it is not kept any more or never was."""
+        return next((each for each in reversed(self.history) if each.version == version), None)
+
+    def since(self, snapshot: Snapshot) -> list[Snapshot] | None:
+        """The states after one, oldest first; None when they are not all kept any more."""
+        states = list(self.history)
+        for index, each in enumerate(states):
+            if each is snapshot:
+                return states[index + 1 :]
+        return None
+
+
+def feed_of(view: View) -> Feed:
+    """A feed that begins with a view."""
+    return Feed(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1))
+
+
+def updated(snapshot: Snapshot, packages: Packages, view: View) -> tuple[Snapshot, Packages]:
+    """The state that follows another one when the workspace shows a view; what is the same stays the same."""
+    if (packages.offers, packages.global_namespace) != (view.offers, view.global_namespace):
+        packages = Packages(view.offers, view.global_namespace, packages.generation + 1)
+    return next_snapshot(snapshot, view), packages
