@@ -14,7 +14,15 @@ import sys
 import time
 from collections.abc import Callable
 
-from olmc.model.catalog import Answer, Candidate, Present, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import (
+    Candidate,
+    InstalledEntry,
+    Property,
+    Resolution,
+    ResolveRequest,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
 from olmc.model.objects import CatalogKey
 from olmc.resolver.resolve import answer
 
@@ -57,7 +65,9 @@ def api(kind_of_property: str, kind: str) -> Property:
     return Property(kind_of_property, {"group": "bench.example.com", "version": "v1", "kind": kind})
 
 
-def question(packages: int, subscriptions: int, *, installed: bool, broken: bool, rival: bool = False) -> Question:
+def question(
+    packages: int, subscriptions: int, *, installed: bool, broken: bool, rival: bool = False
+) -> ResolveRequest:
     """A namespace with Subscriptions to the first packages; `rival` is a CSV that provides what one of them
     does.
     """
@@ -72,15 +82,15 @@ def question(packages: int, subscriptions: int, *, installed: bool, broken: bool
     for number in range(subscriptions):
         package = f"package-{number:03}"
         csv = first[package]
-        wishes.append(Wish(package, package, "stable", CATALOG, installed=csv.name if installed else ""))
+        wishes.append(SubscriptionRequest(package, package, "stable", CATALOG, installed=csv.name if installed else ""))
         if installed:
-            present.append(Present(csv.name, csv.version, csv.properties))
+            present.append(InstalledEntry(csv.name, csv.version, csv.properties))
     if rival:
-        present.append(Present("rival.v1", "1.0.0", (api("olm.gvk", "Kind10"),)))
-    return Question("ns", (VisibleCatalog(CATALOG, 0, tuple(entries)),), tuple(wishes), tuple(present))
+        present.append(InstalledEntry("rival.v1", "1.0.0", (api("olm.gvk", "Kind10"),)))
+    return ResolveRequest("ns", (VisibleCatalog(CATALOG, 0, tuple(entries)),), tuple(wishes), tuple(present))
 
 
-def measured(ask: Callable[[], Answer], repeat: int) -> tuple[float, Answer]:
+def measured(ask: Callable[[], Resolution], repeat: int) -> tuple[float, Resolution]:
     best = float("inf")
     for _ in range(repeat):
         start = time.process_time()

@@ -10,7 +10,7 @@ gc.disable()
 try:
     from olmc.api import Compilation, compile, load
     from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-    from olmc.model.objects import Identity, Provenance, Rendered
+    from olmc.model.objects import ObjectKey, Provenance, Rendered
     from olmc.model.options import Options
     from olmc.model.workspace import Workspace
     from olmc.version import __version__
@@ -31,8 +31,8 @@ if _collecting:
 __all__ = [
     "Compilation",
     "Diagnostic",
-    "Identity",
     "Location",
+    "ObjectKey",
     "Options",
     "Provenance",
     "Rendered",

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.load.bundles import inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
 from olmc.olm.profiles.data import UnknownVersionError, profile_of
 from olmc.reconcile.diagnose import diagnose
-from olmc.reconcile.loop import Settled, in_scope_of_crds, picks, settle
-from olmc.render.passes import generate
+from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
+from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.proposed.migration import Migration
-    from olmc.proposed.v2alpha1.approval import Outcome
-    from olmc.proposed.v2alpha1.installs import Begun
+    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.installs import InitialInstalls
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()
@@ -44,14 +44,14 @@ class Compilation:
 
     objects: tuple[Rendered, ...]
     diagnostics: tuple[Diagnostic, ...]
-    phases: Mapping[Name, tuple[str, str]]
-    settled: Settled | None = None
+    phases: Mapping[NamespacedName, tuple[str, str]]
+    settled: SettledCluster | None = None
     workspace: Workspace | None = None
     lock: Lock | None = None
     suppressed: tuple[Diagnostic, ...] = ()
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
-    operators: tuple[Outcome, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -143,8 +143,8 @@ def compile(
     folder = scan(path, scanned, ignored=ignored, ignore_file=own) if not no_folder(path) else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
-    settled: Settled | None = None
-    begun: Begun | None = None
+    settled: SettledCluster | None = None
+    begun: InitialInstalls | None = None
     config: Mapping[str, Any] = {}
     if folder is not None and is_bundle(folder):
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
@@ -176,26 +176,32 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
     return _compilation(workspace, workspace.bundles, begun, settled, options, report)
 
 
-def _settle_workspace(workspace: Workspace, options: Options, report: Report) -> tuple[Begun | None, Settled | None]:
+def _settle_workspace(
+    workspace: Workspace, options: Options, report: Report
+) -> tuple[InitialInstalls | None, SettledCluster | None]:
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
     if not options.v2alpha1:
-        return None, settle(workspace, options, report)
+        return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
 
     return settled_with_installs(workspace, options, report)
 
 
 def _compilation(
-    workspace: Workspace | None, bundles: Mapping[str, Bundle], begun: Begun | None, settled: Settled | None,
-    options: Options, report: Report,
-) -> Compilation:  # fmt: skip
+    workspace: Workspace | None,
+    bundles: Mapping[str, Bundle],
+    begun: InitialInstalls | None,
+    settled: SettledCluster | None,
+    options: Options,
+    report: Report,
+) -> Compilation:
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
-    operators: tuple[Outcome, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
     changes: tuple[Any, ...] = ()
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
@@ -204,7 +210,7 @@ def _compilation(
         settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
     diagnose(settled, bundles, options, report)
-    objects = () if report.failed else generate(settled.cluster, options, report, *changes)
+    objects = () if report.failed else render(settled.cluster, options, report, *changes)
     if report.failed:  # in the objects themselves
         objects = ()
     lacking: tuple[str, ...] = ()
@@ -230,12 +236,12 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
     return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
 
 
-def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Lock:
+def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
     from olmc.resolver.lock import broken, lock_of, moved  # only workspaces with Subscriptions need it
 
-    present = lock_of(workspace, settled.cluster, picks(settled))
+    present = lock_of(workspace, settled.cluster, selections(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
         for namespace, text in broken(workspace.lock, present):
@@ -247,20 +253,20 @@ def _checked_lock(workspace: Workspace, settled: Settled, report: Report) -> Loc
 
 def _settle_bundle(
     path: Path, folder: Folder, options: Options, report: Report
-) -> tuple[Settled | None, Mapping[str, Bundle]]:
+) -> tuple[SettledCluster | None, Mapping[str, Bundle]]:
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}
-    from olmc.reconcile.single_bundle import bare  # workspaces don't need it
+    from olmc.reconcile.single_bundle import single_bundle  # workspaces don't need it
 
-    made = bare(bundle, options, report)
+    made = single_bundle(bundle, options, report)
     if made.watched and options.purpose == "apply":
         from olmc.diagnostics.rules.output import WATCHED_NAMESPACE
 
         for name in made.watched:
             report.add(WATCHED_NAMESPACE.finding(None, name=name))
     there = options._replace(namespaces=(*options.namespaces, *made.watched))
-    settled = settle(made.workspace, there, report, direct=made.steps, home=made.namespace)
+    settled = reconcile(made.workspace, there, report, direct=made.steps, home=made.namespace)
     return settled, made.workspace.bundles
 
 
@@ -275,5 +281,5 @@ def _knows_version(options: Options, report: Report) -> bool:
     return True
 
 
-def _phases(cluster: Cluster) -> dict[Name, tuple[str, str]]:
+def _phases(cluster: Cluster) -> dict[NamespacedName, tuple[str, str]]:
     return {name: (member.phase, member.reason) for name, member in sorted(cluster.members.items())}

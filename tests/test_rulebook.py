@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from olmc.diagnostics.rulebook import (
-    Source,
+    RuleSource,
     SpecRule,
     linked,
     named_in,
@@ -241,7 +241,7 @@ def test_rules_read_well_in_a_terminal() -> None:
 
 def test_the_text_of_a_rule() -> None:
     """Title, text without markup, lists that hang, tables in columns if they fit, code as it is; then its sources."""
-    rule = SpecRule("R-OG-1", "What `it` is", _TEXT, (Source("olm/a.go:1-2", "https://example.com/a"),), "x.md")
+    rule = SpecRule("R-OG-1", "What `it` is", _TEXT, (RuleSource("olm/a.go:1-2", "https://example.com/a"),), "x.md")
     assert as_text(rule, ("olmc/a.py", "olmc/b.py")) == _SHOWN
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmc.catalogs.catalog_errors import Keys, Trouble
+from olmc.catalogs.catalog_errors import CatalogError, Keys
 from olmc.catalogs.properties import canonical, raw
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, mismatch_text
@@ -101,7 +101,7 @@ def schema_of(value: Any) -> str:
     return schema if isinstance(schema, str) else ""
 
 
-def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> list[Trouble]:
+def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> list[CatalogError]:
     """Decode one document into `blobs`; what is wrong with it comes back. Unknown schemas have no effect."""
     trouble = _meta_trouble(value, source, "error unmarshaling JSON: while decoding JSON: " if is_yaml else "")
     if trouble is not None:
@@ -113,28 +113,28 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
         decoded = decode(_GO_TYPES[schema], value)
     except DecodeError as error:
         what = schema.removeprefix(SCHEMA_PREFIX)
-        return [Trouble(rules.BAD_BLOB, Place(source, error.path), {"what": what, "cause": error})]
+        return [CatalogError(rules.BAD_BLOB, Place(source, error.path), {"what": what, "cause": error})]
     _ADDERS[schema](decoded, source, blobs)
     return []
 
 
-def _meta_trouble(value: Any, source: Source, prefix: str) -> Trouble | None:
+def _meta_trouble(value: Any, source: Source, prefix: str) -> CatalogError | None:
     """What is wrong with a document before its schema matters (R-CAT-121)."""
     if value is None:
-        return Trouble(rules.EMPTY_DOCUMENT, Place(source), {"path": source.path})
+        return CatalogError(rules.EMPTY_DOCUMENT, Place(source), {"path": source.path})
     if not isinstance(value, dict):
         cause = mismatch_text(value, "map[string]interface {}")
-        return Trouble(rules.NOT_A_BLOB, Place(source), {"prefix": prefix, "cause": cause})
+        return CatalogError(rules.NOT_A_BLOB, Place(source), {"prefix": prefix, "cause": cause})
     if len({key.casefold() for key in value}) != len(value):
         cause, keys = _same_keys(value)
-        return Trouble(rules.SAME_KEYS, Place(source, keys), {"prefix": prefix, "cause": cause})
+        return CatalogError(rules.SAME_KEYS, Place(source, keys), {"prefix": prefix, "cause": cause})
     for name in ("schema", "package", "name"):
         key = meta_key(value, name)
         if key is not None and not isinstance(value[key], str):
             values = {"prefix": prefix, "key": quoted(key), "value": raw(value[key])}
-            return Trouble(rules.NOT_TEXT, Place(source, (key,)), values)
+            return CatalogError(rules.NOT_TEXT, Place(source, (key,)), values)
     if not schema_of(value):
-        return Trouble(rules.NO_SCHEMA, Place(source), {"object": raw(canonical(value)) + "\n"})
+        return CatalogError(rules.NO_SCHEMA, Place(source), {"object": raw(canonical(value)) + "\n"})
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from olmc.catalogs.catalog_errors import Trouble, tell, unavailable
+from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
 from olmc.catalogs.csv_graphs import (
     PackageManifest,
     Versioned,
@@ -17,7 +17,7 @@ from olmc.catalogs.csv_graphs import (
     wrapped,
 )
 from olmc.catalogs.loading import bundle_troubles
-from olmc.catalogs.rendering import LooseBundle, bundle_properties, related_images
+from olmc.catalogs.rendering import UncataloguedBundle, bundle_properties, related_images
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.kube.api_validation.field import aggregated
 from olmc.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
@@ -34,10 +34,10 @@ class _BadListError(ValueError):
         self.place = place
 
 
-def catalog_from_bundles(bundles: Sequence[LooseBundle], indexing: Indexing, report: Report) -> Catalog:
+def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexing, report: Report) -> Catalog:
     """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8)."""
     troubles = [each for bundle in bundles for each in bundle_troubles(bundle, rules.BAD_BUNDLE_LIST, indexing)]
-    by_package: dict[str, list[LooseBundle]] = {}
+    by_package: dict[str, list[UncataloguedBundle]] = {}
     for bundle in bundles:
         by_package.setdefault(bundle.package, []).append(bundle)
     packages: dict[str, Package] = {}
@@ -46,14 +46,14 @@ def catalog_from_bundles(bundles: Sequence[LooseBundle], indexing: Indexing, rep
             packages[name] = _BUILDERS[indexing.mode](name, members, report)
         except ValueError as error:
             place = error.place if isinstance(error, _BadListError) else None
-            troubles.append(Trouble(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
+            troubles.append(CatalogError(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
     tell(troubles, report)
     if troubles:
         return unavailable(aggregated(each.text for each in troubles), troubles[0].place)
     return Catalog(packages)
 
 
-def _served(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
+def _served(bundle: UncataloguedBundle, package: str, report: Report) -> CatalogBundle:
     """A bundle as a catalog rendered by opm would list it."""
     return CatalogBundle(
         bundle.name,
@@ -67,7 +67,7 @@ def _served(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
     )
 
 
-def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+def _from_replaces(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
     ordered = [versioned(bundle) for bundle in members]
     declared = _declared_default(ordered)
     heads = {channel: _head(channel, ordered) for channel in _channels(members)}
@@ -81,11 +81,11 @@ def _from_replaces(name: str, members: Sequence[LooseBundle], report: Report) ->
     return package
 
 
-def _channels(members: Iterable[LooseBundle]) -> list[str]:
+def _channels(members: Iterable[UncataloguedBundle]) -> list[str]:
     return list(dict.fromkeys(channel for bundle in members for channel in bundle.channels))
 
 
-def _head(channel: str, bundles: Sequence[Versioned]) -> LooseBundle:
+def _head(channel: str, bundles: Sequence[Versioned]) -> UncataloguedBundle:
     members = [each for each in bundles if channel in each.bundle.channels]
     highest = max(members, key=by_version)
     if sum(not compare(each, highest) for each in members) > 1:
@@ -106,7 +106,7 @@ def _declared_default(bundles: Sequence[Versioned]) -> str:
     return default
 
 
-def _default_channel(default: str, heads: Mapping[str, LooseBundle]) -> str:
+def _default_channel(default: str, heads: Mapping[str, UncataloguedBundle]) -> str:
     """The declared default channel if there is such a channel, else the only one."""
     if default in heads or (len(heads) == 1 and not default):
         return next(iter(heads)) if len(heads) == 1 else default
@@ -114,7 +114,7 @@ def _default_channel(default: str, heads: Mapping[str, LooseBundle]) -> str:
     raise _BadListError(f"unable to determine default channel among channel heads: map[{found}]")
 
 
-def _from_versions(name: str, members: Sequence[LooseBundle], report: Report, *, skip_patches: bool) -> Package:
+def _from_versions(name: str, members: Sequence[UncataloguedBundle], report: Report, *, skip_patches: bool) -> Package:
     default = ""
     strict = []
     for bundle in members:
@@ -160,15 +160,15 @@ def _by_patch(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     return tuple(entries)
 
 
-def _semver(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+def _semver(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
     return _from_versions(name, members, report, skip_patches=False)
 
 
-def _skip_patch(name: str, members: Sequence[LooseBundle], report: Report) -> Package:
+def _skip_patch(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
     return _from_versions(name, members, report, skip_patches=True)
 
 
-_BUILDERS: Mapping[IndexingMode, Callable[[str, Sequence[LooseBundle], Report], Package]] = {
+_BUILDERS: Mapping[IndexingMode, Callable[[str, Sequence[UncataloguedBundle], Report], Package]] = {
     "replaces": _from_replaces,
     "semver": _semver,
     "semver-skippatch": _skip_patch,

@@ -15,7 +15,7 @@ from olmc.yaml import locate
 Keys = tuple[str | int, ...]
 
 
-class Trouble(NamedTuple):
+class CatalogError(NamedTuple):
     """One thing wrong: the rule broken, where, and the values that fill the rule's message."""
 
     rule: Rule
@@ -52,7 +52,7 @@ def location_of(place: Place | None) -> Location | None:
     return locate(Source(source.path, source.text, source.document), (*source.prefix, *place.keys))
 
 
-def tell(troubles: Iterable[Trouble], report: Report) -> None:
+def tell(troubles: Iterable[CatalogError], report: Report) -> None:
     """Report the troubles where they stand."""
     for trouble in troubles:
         found = trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values)

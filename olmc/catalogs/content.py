@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.apis import required_apis
-from olmc.catalogs.catalog_errors import Trouble, below, tell
+from olmc.catalogs.catalog_errors import CatalogError, below, tell
 from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
@@ -83,10 +83,10 @@ def _decode(value: Any, index: int) -> KubernetesObject:
     raise ValueError(f"convert bundle object property at index {index} to JSON: {cause}")
 
 
-def _bad_object(bundle: CatalogBundle, index: int, problem: str) -> Trouble:
+def _bad_object(bundle: CatalogBundle, index: int, problem: str) -> CatalogError:
     place = below(bundle.location, "properties", index, "value")
     values = {"package": quoted(bundle.package), "bundle": quoted(bundle.name), "cause": problem}
-    return Trouble(rules.BAD_OBJECT, place, values)
+    return CatalogError(rules.BAD_OBJECT, place, values)
 
 
 def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> KubernetesObject | None:
@@ -100,7 +100,7 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
     found = [(index, each.value) for index, each in enumerate(bundle.properties) if each.type == CSV_METADATA]
     if len(found) > 1:
         place = below(bundle.location, "properties", found[1][0])
-        tell([Trouble(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
+        tell([CatalogError(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
         return None
     return _made_csv(package, bundle, match_keys(found[0][1] or {}, _METADATA_NAMES)) if found else None
 

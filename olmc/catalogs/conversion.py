@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
-from olmc.catalogs.catalog_errors import Keys, Trouble
+from olmc.catalogs.catalog_errors import CatalogError, Keys
 from olmc.catalogs.properties import pull_spec_problem
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import catalogs as rules
@@ -34,7 +34,7 @@ class _Draft:
     entries: set[str] = field(default_factory=set)
 
 
-def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[Trouble]]:
+def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
     """The packages that the blobs describe, and what OLM refuses about them, in the order in which it looks."""
     drafts: dict[str, _Draft] = {}
     troubles = list(_add_packages(blobs, drafts))
@@ -49,11 +49,11 @@ def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[Trouble]]:
     return {name: _package(draft) for name, draft in drafts.items()}, troubles
 
 
-def _trouble(rule: Rule, source: Source, *keys: str | int, **values: object) -> Trouble:
-    return Trouble(rule, Place(source, keys), values)
+def _trouble(rule: Rule, source: Source, *keys: str | int, **values: object) -> CatalogError:
+    return CatalogError(rule, Place(source, keys), values)
 
 
-def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[Trouble]:
+def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[CatalogError]:
     for blob in blobs.packages:
         if not blob.name:
             yield _trouble(rules.PACKAGE_WITHOUT_NAME, blob.source)
@@ -68,7 +68,7 @@ def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[Trouble]:
             yield _trouble(rules.BAD_PACKAGE_NAME, blob.source, "name", package=quoted(blob.name), cause=cause)
 
 
-def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     draft = drafts.get(blob.package)
     names = {"package": quoted(blob.package), "channel": quoted(blob.name)}
     if draft is None:
@@ -91,7 +91,7 @@ def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[Tr
     draft.channels[blob.name] = Channel(blob.name, blob.package, blob.entries, Place(blob.source))
 
 
-def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     if not blob.package:
         yield _trouble(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
         return
@@ -131,7 +131,7 @@ def _property(kind: str, value: object) -> Property:
     return Property(kind, value if kind in props.CONTENT else props.canonical(value))
 
 
-def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]]) -> Iterator[Trouble]:
+def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]]) -> Iterator[CatalogError]:
     """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
     apis: set[tuple[str, ...]] = set()
     for index, (kind, value) in enumerate(blob.properties):
@@ -163,7 +163,7 @@ def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]])
         yield _trouble(rules.OTHER_PACKAGE, blob.source, *keys, **_names(blob), other=quoted(found[0][1]))
 
 
-def _image_troubles(blob: BundleBlob) -> Iterator[Trouble]:
+def _image_troubles(blob: BundleBlob) -> Iterator[CatalogError]:
     for index, image in enumerate((blob.image, *blob.related_images), start=-1):
         problem = pull_spec_problem(image) if image else ""
         if problem:
@@ -173,7 +173,7 @@ def _image_troubles(blob: BundleBlob) -> Iterator[Trouble]:
             yield _trouble(rules.BAD_PULL_SPEC, blob.source, *keys, **values)
 
 
-def _version_troubles(blob: BundleBlob, index: int, _: str, version: str, release: str) -> Iterator[Trouble]:
+def _version_troubles(blob: BundleBlob, index: int, _: str, version: str, release: str) -> Iterator[CatalogError]:
     keys: Keys = ("properties", index, "value")
     try:
         parse_strict(version)
@@ -187,17 +187,17 @@ def _version_troubles(blob: BundleBlob, index: int, _: str, version: str, releas
         yield _trouble(rules.BAD_RELEASE, blob.source, *keys, "release", **values)
 
 
-def _missing_bundles(name: str, draft: _Draft) -> Iterator[Trouble]:
+def _missing_bundles(name: str, draft: _Draft) -> Iterator[CatalogError]:
     """Entries of any channel without a bundle (D6)."""
     missing = sorted(draft.entries - draft.bundles.keys())
     if missing:
         entries = (entry for channel in draft.channels.values() for entry in channel.entries)
         place = next(entry.location for entry in entries if entry.name == missing[0])
         values = {"package": quoted(name), "entries": " ".join(missing)}
-        yield Trouble(rules.ENTRIES_WITHOUT_BUNDLE, place, values)
+        yield CatalogError(rules.ENTRIES_WITHOUT_BUNDLE, place, values)
 
 
-def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _Draft]) -> Iterator[Trouble]:
+def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     if not blob.package:
         yield _trouble(rules.DEPRECATION_WITHOUT_PACKAGE, blob.source, index=index)
         return

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.catalog_errors import below
-from olmc.catalogs.rendering import LooseBundle, derived_properties, related_images
+from olmc.catalogs.rendering import UncataloguedBundle, derived_properties, related_images
 from olmc.gojson import decode
 from olmc.kube.api_validation.field import aggregated
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
@@ -25,11 +25,11 @@ NO_VERSION = "0.0.0-z"
 class Versioned(NamedTuple):
     """A bundle with its parsed version."""
 
-    bundle: LooseBundle
+    bundle: UncataloguedBundle
     version: Version
 
 
-def versioned(bundle: LooseBundle) -> Versioned:
+def versioned(bundle: UncataloguedBundle) -> Versioned:
     """A bundle with its version; a ValueError in OLM's words if it is none."""
     version = bundle.version or NO_VERSION
     try:
@@ -62,7 +62,7 @@ class Edges(NamedTuple):
     skips: tuple[str, ...] = ()
 
 
-class Problem(NamedTuple):
+class PackageProblem(NamedTuple):
     """What keeps a package from being loaded: OLM's text, and where it stands."""
 
     text: str
@@ -72,17 +72,17 @@ class Problem(NamedTuple):
 class _SubstituteError(ValueError):
     """What is wrong with a bundle's substitution, in OLM's words."""
 
-    def __init__(self, text: str, bundle: LooseBundle) -> None:
+    def __init__(self, text: str, bundle: UncataloguedBundle) -> None:
         super().__init__(text)
         self.place = below(bundle.location, "metadata", "annotations", SUBSTITUTES_FOR)
 
 
-def base_of(bundle: LooseBundle) -> str:
+def base_of(bundle: UncataloguedBundle) -> str:
     """The name of the bundle that this one substitutes for, "" for none."""
     return as_text(bundle.annotations.get(SUBSTITUTES_FOR))
 
 
-def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], list[Problem]]:
+def edges_of(bundles: Mapping[str, UncataloguedBundle]) -> tuple[Mapping[str, Edges], list[PackageProblem]]:
     """The edges of bundles, given by name, and what is wrong with substitutes.
 
     What replaces a bundle replaces the last of its substitutes instead, what skips it skips these as well, and each
@@ -92,13 +92,13 @@ def edges_of(bundles: Mapping[str, LooseBundle]) -> tuple[Mapping[str, Edges], l
     try:
         chains = list(_chains(bundles))
     except ValueError as error:
-        return edges, [Problem(str(error), error.place if isinstance(error, _SubstituteError) else None)]
+        return edges, [PackageProblem(str(error), error.place if isinstance(error, _SubstituteError) else None)]
     for chain in chains:
         edges = {name: _beside(own, name, chain) for name, own in edges.items()}
     return edges, []
 
 
-def _declared(bundle: LooseBundle) -> Edges:
+def _declared(bundle: UncataloguedBundle) -> Edges:
     skips = bundle.spec.get("skips")
     return Edges(as_text(bundle.spec.get("replaces")), tuple(map(str, skips)) if isinstance(skips, list) else ())
 
@@ -115,9 +115,9 @@ def _united(skips: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*skips, *more)))
 
 
-def _chains(bundles: Mapping[str, LooseBundle]) -> Iterator[list[str]]:
+def _chains(bundles: Mapping[str, UncataloguedBundle]) -> Iterator[list[str]]:
     """Each bundle that is substituted for and no substitute itself, with its substitutes, the last one last."""
-    substitutes: dict[str, list[LooseBundle]] = {}
+    substitutes: dict[str, list[UncataloguedBundle]] = {}
     for bundle in bundles.values():
         if base_of(bundle):
             substitutes.setdefault(base_of(bundle), []).append(bundle)
@@ -132,7 +132,7 @@ def _chains(bundles: Mapping[str, LooseBundle]) -> Iterator[list[str]]:
             raise _SubstituteError(f'cyclic substitutesFor chain detected involving "{bundle.name}"', bundle)
 
 
-def _after(base: str, substitutes: Mapping[str, Sequence[LooseBundle]]) -> Iterator[str]:
+def _after(base: str, substitutes: Mapping[str, Sequence[UncataloguedBundle]]) -> Iterator[str]:
     """The substitutes of a bundle by version, behind each those that substitute for it in turn."""
     ordered = sorted(map(versioned, substitutes.get(base, ())), key=by_version)
     for one, other in pairwise(ordered):
@@ -164,22 +164,22 @@ def package_manifest(value: Any, place: Place | None) -> PackageManifest:
     return PackageManifest(fields["packageName"], channels, fields["defaultChannel"], place)
 
 
-def skip_range(bundle: LooseBundle) -> str:
+def skip_range(bundle: UncataloguedBundle) -> str:
     """The annotation `olm.skipRange` of a CSV (R-CAT-142)."""
     return as_text(bundle.annotations.get("olm.skipRange"))
 
 
-def is_deprecated(bundle: LooseBundle) -> bool:
+def is_deprecated(bundle: UncataloguedBundle) -> bool:
     """Whether a bundle has the property `olm.deprecated`."""
     return any(each.type == DEPRECATED for each in derived_properties(bundle, Report()))
 
 
-Serve = Callable[[LooseBundle, str, Report], CatalogBundle]
+Serve = Callable[[UncataloguedBundle, str, Report], CatalogBundle]
 
 
 def package_of(
-    manifest: PackageManifest, bundles: Mapping[str, LooseBundle], serve: Serve, report: Report
-) -> tuple[Package, list[Problem]]:
+    manifest: PackageManifest, bundles: Mapping[str, UncataloguedBundle], serve: Serve, report: Report
+) -> tuple[Package, list[PackageProblem]]:
     """The package that a manifest and the CSVs describe, and what is wrong with it (R-CAT-141).
 
     `serve` makes the catalog's view of a bundle of a package.
@@ -194,7 +194,7 @@ def package_of(
     edges, problems = edges_of(bundles)
     if not default:
         text = f"no default channel specified for {manifest.name}"
-        problems.append(Problem(text, below(manifest.place, "defaultChannel")))
+        problems.append(PackageProblem(text, below(manifest.place, "defaultChannel")))
     channels: dict[str, Channel] = {}
     for index, name, head in heads:
         entries, found = _walk(head, bundles, edges, below(manifest.place, "channels", index, "currentCSV"))
@@ -206,17 +206,17 @@ def package_of(
 
 
 def _walk(
-    head: str, bundles: Mapping[str, LooseBundle], edges: Mapping[str, Edges], place: Place | None
-) -> tuple[tuple[ChannelEntry, ...], list[Problem]]:
+    head: str, bundles: Mapping[str, UncataloguedBundle], edges: Mapping[str, Edges], place: Place | None
+) -> tuple[tuple[ChannelEntry, ...], list[PackageProblem]]:
     """The entries of the channel with this head, down through replaces; skipped ones with content are entries too.
 
     `place` is where the channel names its head.
     """
     if head not in bundles:
-        return (), [Problem(f"no bundle found for bundlename {head}", place)]
+        return (), [PackageProblem(f"no bundle found for bundlename {head}", place)]
     chain = [head]
     skipped: list[str] = []
-    problems: list[Problem] = []
+    problems: list[PackageProblem] = []
     while True:
         replaced, skips = edges[chain[-1]]
         skipped += skips
@@ -224,12 +224,12 @@ def _walk(
             break
         edge = below(bundles[chain[-1]].location, "spec", "replaces")
         if replaced in chain:
-            problems.append(Problem(f"Cycle detected, {chain[-1]} replaces {replaced}", edge))
+            problems.append(PackageProblem(f"Cycle detected, {chain[-1]} replaces {replaced}", edge))
             break
         if is_deprecated(bundles[chain[-1]]):
             break
         if replaced not in bundles:
-            problems.append(Problem(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}", edge))
+            problems.append(PackageProblem(f"Invalid bundle {head}, replaces nonexistent bundle {replaced}", edge))
             break
         chain.append(replaced)
     entries = [entry(bundles[name], *edges[name]) for name in chain]
@@ -238,12 +238,12 @@ def _walk(
     return tuple(entries), problems
 
 
-def entry(bundle: LooseBundle, replaced: str = "", skipped: tuple[str, ...] = ()) -> ChannelEntry:
+def entry(bundle: UncataloguedBundle, replaced: str = "", skipped: tuple[str, ...] = ()) -> ChannelEntry:
     """A bundle in a channel."""
     return ChannelEntry(bundle.name, replaced, skipped, skip_range(bundle), bundle.location)
 
 
-def database_bundle(bundle: LooseBundle, package: str, report: Report) -> CatalogBundle:
+def database_bundle(bundle: UncataloguedBundle, package: str, report: Report) -> CatalogBundle:
     """A bundle as the old database serves it: inline, its requirements beside the properties, not among them."""
     found = [each for each in derived_properties(bundle, report) if each.type != props.PACKAGE]
     found.append(Property(props.PACKAGE, {"packageName": package, "version": bundle.version}))
@@ -259,6 +259,6 @@ def database_bundle(bundle: LooseBundle, package: str, report: Report) -> Catalo
     )
 
 
-def wrapped(problems: Iterable[Problem], prefix: str) -> str:
+def wrapped(problems: Iterable[PackageProblem], prefix: str) -> str:
     """The errors of one package as the loaders report them."""
     return f"{prefix}: {aggregated(each.text for each in problems)}"

@@ -8,16 +8,16 @@ from typing import Any
 
 from olmc.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, meta_key, schema_of
-from olmc.catalogs.catalog_errors import Trouble, tell, unavailable
+from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
 from olmc.catalogs.csv_graphs import base_of, database_bundle, package_manifest, package_of, wrapped
 from olmc.catalogs.fbc import CatalogFile, catalog_of, kept_files, read_file, readable
-from olmc.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.catalogs.semver_template import SEMVER, expand_semver
 from olmc.catalogs.templates import (
     BASIC,
     SUBSTITUTES,
     Expand,
-    Workshop,
+    TemplateContext,
     expand_basic,
     expand_substitutes,
     expanded,
@@ -46,8 +46,8 @@ def looks_like_package_manifest(document: Document) -> bool:
 def load_package_manifests(root: str, files: Mapping[str, CatalogFile], indexing: Indexing, report: Report) -> Catalog:
     """The catalog in a directory of package manifests, or an unavailable one with what is wrong with it."""
     first = {path: file.documents[0] for path, file in files.items() if file.documents and not _is_hidden(root, path)}
-    bundles: dict[str, LooseBundle] = {}
-    troubles: list[Trouble] = []
+    bundles: dict[str, UncataloguedBundle] = {}
+    troubles: list[CatalogError] = []
     for bundle in _bundles(first):
         troubles += bundle_troubles(bundle, rules.BAD_PACKAGE_MANIFESTS, indexing)
         bundles.setdefault(bundle.name, bundle)
@@ -78,8 +78,8 @@ def _is_hidden(root: str, path: str) -> bool:
 
 
 def _add_package(
-    document: Document, bundles: Mapping[str, LooseBundle], packages: dict[str, Package], report: Report
-) -> Iterator[Trouble]:
+    document: Document, bundles: Mapping[str, UncataloguedBundle], packages: dict[str, Package], report: Report
+) -> Iterator[CatalogError]:
     place = Place(document.source)
     try:
         manifest = package_manifest(document.value, place)
@@ -89,10 +89,10 @@ def _add_package(
     packages[manifest.name], problems = package_of(manifest, bundles, database_bundle, report)
     if problems:
         cause = wrapped(problems, "error loading package into db")
-        yield Trouble(rules.BAD_PACKAGE_MANIFESTS, problems[0].place, {"cause": cause})
+        yield CatalogError(rules.BAD_PACKAGE_MANIFESTS, problems[0].place, {"cause": cause})
 
 
-def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:
+def _bundles(first: Mapping[str, Document]) -> Iterator[UncataloguedBundle]:
     """Each CSV with what lies beside it in its folder, other CSVs left out."""
     folders: dict[str, list[Document]] = {}
     for path, document in first.items():
@@ -102,17 +102,17 @@ def _bundles(first: Mapping[str, Document]) -> Iterator[LooseBundle]:
         for document in documents:
             if document.value["kind"] == CSV_KIND:
                 others = [each.value for each in documents if each is document or each.value["kind"] != CSV_KIND]
-                yield LooseBundle("", (), "", document.value, tuple(others), location=Place(document.source))
+                yield UncataloguedBundle("", (), "", document.value, tuple(others), location=Place(document.source))
 
 
 def _kind(document: Document) -> Any:
     return document.value.get("kind") if isinstance(document.value, dict) else None
 
 
-def bundle_troubles(bundle: LooseBundle, rule: Rule, indexing: Indexing) -> Iterator[Trouble]:
+def bundle_troubles(bundle: UncataloguedBundle, rule: Rule, indexing: Indexing) -> Iterator[CatalogError]:
     """What keeps a bundle out of the old database; `rule` is the one broken when its APIs are not in order."""
     if base_of(bundle) and not indexing.alpha:
-        yield Trouble(rules.SUBSTITUTES_FOR, bundle.location)
+        yield CatalogError(rules.SUBSTITUTES_FOR, bundle.location)
     try:
         required_apis(bundle.objects)
         missing = _missing_crds(bundle)
@@ -120,10 +120,10 @@ def bundle_troubles(bundle: LooseBundle, rule: Rule, indexing: Indexing) -> Iter
         missing = [str(error)]
     for cause in missing:
         text = f"error checking provided apis in bundle {bundle.name}: {cause}"
-        yield Trouble(rule, bundle.location, {"cause": text})
+        yield CatalogError(rule, bundle.location, {"cause": text})
 
 
-def _missing_crds(bundle: LooseBundle) -> list[str]:
+def _missing_crds(bundle: UncataloguedBundle) -> list[str]:
     """OLM's text for the first owned CRD that the bundle doesn't bring along (R-CAT-101)."""
     provided = provided_apis(bundle.objects)
     for api in described_crds(Csv(bundle.csv).owned_crds):
@@ -148,7 +148,7 @@ def load_catalog(
     root: str,
     files: Mapping[str, str],
     report: Report,
-    bundles: Mapping[str, LooseBundle] = MappingProxyType({}),
+    bundles: Mapping[str, UncataloguedBundle] = MappingProxyType({}),
     indexing: Indexing = DEFAULT_INDEXING,
 ) -> Catalog:
     """The catalog in the folder `root` of the workspace.
@@ -179,11 +179,11 @@ def load_catalog(
     return catalog._replace(images=tuple(images), files=readable(read), unused=tuple(unused))
 
 
-def _template_images(file: CatalogFile, bundles: Mapping[str, LooseBundle]) -> Iterator[str]:
+def _template_images(file: CatalogFile, bundles: Mapping[str, UncataloguedBundle]) -> Iterator[str]:
     """The references in the templates of a file, but for those to folders of the workspace."""
     for document in file.documents:
         if schema_of(document.value) in _TEMPLATES:
-            workshop = Workshop(document.source, bundles, Report())
+            workshop = TemplateContext(document.source, bundles, Report())
             yield from (image for image in named_images(document.value) if workshop.is_image(image))
 
 
@@ -194,14 +194,16 @@ def _holds_package_manifests(files: Mapping[str, CatalogFile]) -> bool:
     )
 
 
-def _add_file(file: CatalogFile, blobs: Blobs, bundles: Mapping[str, LooseBundle], report: Report) -> list[Trouble]:
+def _add_file(
+    file: CatalogFile, blobs: Blobs, bundles: Mapping[str, UncataloguedBundle], report: Report
+) -> list[CatalogError]:
     """Add what a file holds to `blobs`; what is wrong with it comes back."""
-    troubles: list[Trouble] = []
+    troubles: list[CatalogError] = []
     for document in file.documents:
         expand = _TEMPLATES.get(schema_of(document.value))
         if expand is None:
             troubles += add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
         else:
-            workshop = Workshop(document.source, bundles, report)
+            workshop = TemplateContext(document.source, bundles, report)
             troubles += expanded(document.value, expand, workshop, blobs)
     return troubles

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from olmc.catalogs import properties as props
-from olmc.catalogs.catalog_errors import Trouble, below
+from olmc.catalogs.catalog_errors import CatalogError, below
 from olmc.catalogs.content import has_inline_content
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import catalogs as rules
@@ -55,11 +55,11 @@ class _Node:
 
     line: str
     children: list[_Node] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[CatalogError] = field(default_factory=list)
 
     def add(self, rule: Rule, place: Place | None, where: str, problem: str) -> None:
         self.children.append(_Node(problem))
-        self.troubles.append(Trouble(rule, place, {"where": where, "problem": problem}))
+        self.troubles.append(CatalogError(rule, place, {"where": where, "problem": problem}))
 
     def hang(self, node: _Node) -> None:
         """Add a sub-tree, unless nothing is wrong in it."""
@@ -68,7 +68,7 @@ class _Node:
             self.troubles += node.troubles
 
 
-def check_model(packages: Mapping[str, Package]) -> tuple[str, list[Trouble]]:
+def check_model(packages: Mapping[str, Package]) -> tuple[str, list[CatalogError]]:
     """What is wrong with the packages: OLM's tree ("" when all is well) and each finding with its place.
 
     Packages, channels and bundles are visited in the order of their names (D7).

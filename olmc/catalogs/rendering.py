@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.apis import APIKey, provided_apis, required_apis
-from olmc.catalogs.catalog_errors import Trouble, below, tell
+from olmc.catalogs.catalog_errors import CatalogError, below, tell
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, match_keys, unmarshal
 from olmc.model.catalog import Property
@@ -21,7 +21,7 @@ _ITEM = frozenset({"type", "value"})
 _PROPERTIES = "olm.properties"
 
 
-class LooseBundle(NamedTuple):
+class UncataloguedBundle(NamedTuple):
     """A bundle outside of any catalog: what its directory says about it.
 
     `objects` are in file order and include `csv`; `properties` and `dependencies` are the items of the files in
@@ -59,9 +59,9 @@ class LooseBundle(NamedTuple):
         return text(self.spec.get("version"))
 
 
-def loose(bundle: Bundle, image: str = "") -> LooseBundle:
+def loose(bundle: Bundle, image: str = "") -> UncataloguedBundle:
     """A bundle of the workspace as a LooseBundle."""
-    return LooseBundle(
+    return UncataloguedBundle(
         bundle.package,
         bundle.channels,
         bundle.default_channel,
@@ -74,7 +74,7 @@ def loose(bundle: Bundle, image: str = "") -> LooseBundle:
     )
 
 
-def release_of(bundle: LooseBundle) -> str:
+def release_of(bundle: UncataloguedBundle) -> str:
     """The release of a bundle, "" for none (R-CAT-108); ValueError with OLM's text for what can't be one."""
     release = bundle.spec.get("release")
     if release is None or isinstance(release, str):
@@ -84,7 +84,7 @@ def release_of(bundle: LooseBundle) -> str:
     return str(int(release)) if release == int(release) else f"{release:g}"
 
 
-def bundle_properties(bundle: LooseBundle, report: Report) -> tuple[Property, ...]:
+def bundle_properties(bundle: UncataloguedBundle, report: Report) -> tuple[Property, ...]:
     """The properties of a bundle in a catalog, without its objects, sorted by type and value (R-CAT-300, R-CAT-112).
 
     What can't be read is reported, and () returned.
@@ -93,11 +93,11 @@ def bundle_properties(bundle: LooseBundle, report: Report) -> tuple[Property, ..
         found = derived_properties(bundle, report)
         return _sorted([*_rebuilt(found, bundle), *_requirements(bundle, report)])
     except ValueError as error:
-        tell([Trouble(rules.BAD_DEPENDENCY, bundle.location, {"cause": error})], report)
+        tell([CatalogError(rules.BAD_DEPENDENCY, bundle.location, {"cause": error})], report)
         return ()
 
 
-def derived_properties(bundle: LooseBundle, report: Report) -> list[Property]:
+def derived_properties(bundle: UncataloguedBundle, report: Report) -> list[Property]:
     """The properties as the bundle's files give them: points 1 to 4 of R-CAT-300, each once.
 
     Raises ValueError with OLM's text for a bad release.
@@ -123,7 +123,7 @@ def _package_property(package: str, version: str, release: str) -> Property:
     return Property(props.PACKAGE, {**value, "release": release} if release else value)
 
 
-def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
+def _annotated(bundle: UncataloguedBundle, report: Report) -> list[Property]:
     """The properties in the CSV's annotation `olm.properties` (point 3)."""
     written = bundle.annotations.get(_PROPERTIES)
     if not isinstance(written, str):
@@ -132,7 +132,7 @@ def _annotated(bundle: LooseBundle, report: Report) -> list[Property]:
         return [_item(item) for item in decode(props.LIST, unmarshal(written)) or ()]
     except ValueError as error:
         place = below(bundle.location, "metadata", "annotations", _PROPERTIES)
-        tell([Trouble(rules.UNREAD_PROPERTIES, place, {"cause": error})], report)
+        tell([CatalogError(rules.UNREAD_PROPERTIES, place, {"cause": error})], report)
         return []
 
 
@@ -141,7 +141,7 @@ def _gvks(kind: str, apis: Iterable[APIKey]) -> list[Property]:
     return [Property(kind, {"group": g, "kind": k, "version": v}) for g, k, v in values]
 
 
-def _rebuilt(found: list[Property], bundle: LooseBundle) -> Iterator[Property]:
+def _rebuilt(found: list[Property], bundle: UncataloguedBundle) -> Iterator[Property]:
     """The properties with package and APIs in their standard form (points 5 and 6)."""
     package = None
     apis: list[APIKey] = []
@@ -164,7 +164,7 @@ def _fields(index: int, item: Property) -> dict[str, str]:
         raise ValueError(props.parse_problem(index, item.type, error)) from None
 
 
-def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
+def _requirements(bundle: UncataloguedBundle, report: Report) -> Iterator[Property]:
     """The properties that dependencies and required APIs become (points 7 and 8)."""
     apis: list[APIKey] = []
     for index, dependency in enumerate(bundle.dependencies):
@@ -179,7 +179,8 @@ def _requirements(bundle: LooseBundle, report: Report) -> Iterator[Property]:
             if item.type == props.LABEL:
                 label = item.value.get("label") if isinstance(item.value, dict) else item.value
                 tell(
-                    [Trouble(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})], report
+                    [CatalogError(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})],
+                    report,
                 )
             yield item
     yield from _gvks(props.GVK_REQUIRED, [*apis, *required_apis(bundle.objects)])
@@ -189,7 +190,7 @@ def _sorted(properties: Iterable[Property]) -> tuple[Property, ...]:
     return tuple(sorted(properties, key=lambda each: (each.type, props.raw(each.value))))
 
 
-def related_images(bundle: LooseBundle) -> tuple[str, ...]:
+def related_images(bundle: UncataloguedBundle) -> tuple[str, ...]:
     """The images that a bundle needs: those its CSV lists, its own, those of its containers (R-CAT-111)."""
     listed = bundle.spec.get("relatedImages")
     images = [as_text(each.get("image")) for each in _list(listed) if isinstance(each, dict)]

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
 from olmc.catalogs.catalog_errors import Keys
-from olmc.catalogs.templates import Workshop, refused
+from olmc.catalogs.templates import TemplateContext, refused
 from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import aggregated
 from olmc.model.catalog import ChannelEntry
@@ -44,7 +44,7 @@ class _Settings:
     preference: Kind
 
 
-def expand_semver(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
+def expand_semver(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
     """The file-based catalog of a semver template."""
     try:
         fields = decode("semver.SemverTemplateData", value, strict=True)
@@ -146,7 +146,7 @@ def _refuse_equal_versions(versions: Sequence[Version], stream: str) -> None:
 
 
 def _channels(
-    streams: Mapping[str, Sequence[_Member]], settings: _Settings, package: str, workshop: Workshop
+    streams: Mapping[str, Sequence[_Member]], settings: _Settings, package: str, workshop: TemplateContext
 ) -> tuple[list[ChannelBlob], str]:
     """The channels by name, and the name of the default one (points 6 to 8)."""
     entries: dict[str, list[ChannelEntry]] = {}
@@ -168,7 +168,7 @@ def _channels(
     return [ChannelBlob(name, package, tuple(each), workshop.source) for name, each in found], default
 
 
-def _edges(members: Sequence[_Member], workshop: Workshop) -> dict[str, ChannelEntry]:
+def _edges(members: Sequence[_Member], workshop: TemplateContext) -> dict[str, ChannelEntry]:
     """The entry of each bundle of a stream: heads of minor versions replace and skip what lies below (point 8)."""
     place = Place(workshop.source)
     found = {member.name: ChannelEntry(member.name, location=place) for member in members}
@@ -186,7 +186,11 @@ def _edges(members: Sequence[_Member], workshop: Workshop) -> dict[str, ChannelE
 
 
 def _blobs(
-    package: str, channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], workshop: Workshop
+    package: str,
+    channels: Sequence[ChannelBlob],
+    default: str,
+    rendered: Mapping[str, BundleBlob],
+    workshop: TemplateContext,
 ) -> Blobs:
     description, icon = _looks(channels, default, rendered, workshop)
     blob = PackageBlob(package, default, description, icon, workshop.source)
@@ -194,7 +198,7 @@ def _blobs(
 
 
 def _looks(
-    channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], workshop: Workshop
+    channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], workshop: TemplateContext
 ) -> tuple[str, Mapping[str, Any]]:
     """Description and icon of the package: those of the last entry of the default channel (point 9)."""
     channel = next((each for each in channels if each.name == default), None)

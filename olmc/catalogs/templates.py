@@ -9,10 +9,10 @@ from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, add_document
-from olmc.catalogs.catalog_errors import Keys, Trouble
+from olmc.catalogs.catalog_errors import CatalogError, Keys
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.model_checks import check_model
-from olmc.catalogs.rendering import LooseBundle, bundle_properties, related_images
+from olmc.catalogs.rendering import UncataloguedBundle, bundle_properties, related_images
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, fold, match_keys
@@ -43,14 +43,14 @@ def refused(cause: object, *keys: str | int) -> TemplateError:
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class TemplateContext:
     """What it takes to expand a template: its document, the bundles by reference, and where findings go."""
 
     source: Source
-    bundles: Mapping[str, LooseBundle]
+    bundles: Mapping[str, UncataloguedBundle]
     report: Report
 
-    def bundle(self, image: str, *keys: str | int) -> LooseBundle:
+    def bundle(self, image: str, *keys: str | int) -> UncataloguedBundle:
         """The content of a bundle; TemplateError with the place `keys` when it isn't in the workspace."""
         found = self._found(image)
         if found is None:
@@ -62,7 +62,7 @@ class Workshop:
         found = self._found(reference)
         return found is None or bool(found.image)
 
-    def _found(self, image: str) -> LooseBundle | None:
+    def _found(self, image: str) -> UncataloguedBundle | None:
         beside = normpath(join(dirname(self.source.path), image))
         return next((self.bundles[each] for each in (image, beside, normpath(image)) if each in self.bundles), None)
 
@@ -80,15 +80,15 @@ class Workshop:
         )
 
 
-Expand = Callable[[Mapping[str, Any], Workshop], Blobs]
+Expand = Callable[[Mapping[str, Any], TemplateContext], Blobs]
 
 
-def expanded(value: Mapping[str, Any], expand: Expand, workshop: Workshop, blobs: Blobs) -> list[Trouble]:
+def expanded(value: Mapping[str, Any], expand: Expand, workshop: TemplateContext, blobs: Blobs) -> list[CatalogError]:
     """Add what a template stands for to `blobs`; what is wrong with it comes back."""
     try:
         found = expand(value, workshop)
     except TemplateError as error:
-        return [Trouble(error.rule, Place(workshop.source, error.keys), error.values)]
+        return [CatalogError(error.rule, Place(workshop.source, error.keys), error.values)]
     blobs.packages.extend(found.packages)
     blobs.channels.extend(found.channels)
     blobs.bundles.extend(found.bundles)
@@ -113,7 +113,7 @@ def named_images(value: Any) -> Iterator[str]:
             yield from named_images(item)
 
 
-def entry_blobs(value: Any, workshop: Workshop) -> Blobs:
+def entry_blobs(value: Any, workshop: TemplateContext) -> Blobs:
     """The blobs in a template's `entries`."""
     blobs = Blobs()
     if not isinstance(value, list | None):
@@ -128,7 +128,7 @@ def entry_blobs(value: Any, workshop: Workshop) -> Blobs:
     return blobs
 
 
-def expand_basic(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
+def expand_basic(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
     """The file-based catalog of a basic template: its bundles rendered, all else as it is."""
     blobs = entry_blobs(match_keys(value, _FIELDS).get("entries"), workshop)
     bundles: Sequence[BundleBlob] = tuple(blobs.bundles)
@@ -146,7 +146,7 @@ SUBSTITUTES = "olm.template.substitutes"
 _SUBSTITUTES_FIELDS = frozenset({"schema", "entries", "substitutions"})
 
 
-def expand_substitutes(value: Mapping[str, Any], workshop: Workshop) -> Blobs:
+def expand_substitutes(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
     """The file-based catalog of a substitutes template: its entries with the substitutions made in every channel."""
     fields = match_keys(value, _SUBSTITUTES_FIELDS)
     try:
@@ -187,7 +187,7 @@ def _refuse_reuse(name: str, base: str, used: dict[str, str], index: int) -> Non
         used[name] = base
 
 
-def _substitute(name: str, base: str, blobs: Blobs, workshop: Workshop, index: int) -> None:
+def _substitute(name: str, base: str, blobs: Blobs, workshop: TemplateContext, index: int) -> None:
     """Put the bundle of image `name` in the place of bundle `base`; ValueError with opm's text when that can't be."""
     if not name:
         raise ValueError("substitution name cannot be empty")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
-from olmc.check.lints import Subject, bundles, objects, olm_objects
+from olmc.check.lints import LintSubject, bundles, objects, olm_objects
 from olmc.check.lints import olm_objects as subscriptions
-from olmc.check.validators.findings import OPTIONAL, Settings
+from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
 from olmc.diagnostics.rule import FoundBy
@@ -21,15 +21,15 @@ from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_conf
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, obeyed, written
 from olmc.load.workspace import load
-from olmc.model.diagnostics import Diagnostic, Location, Mistake, Report, Severity, Source, Tag
+from olmc.model.diagnostics import Diagnostic, Location, Mistake, Report, RuleTag, Severity, Source
 from olmc.model.options import Options
 from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import LeftOut, Workspace
 from olmc.output.messages import LineOf
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import locate
 
-Lint = Callable[[Subject], Iterator[Diagnostic]]
+Lint = Callable[[LintSubject], Iterator[Diagnostic]]
 
 LINTS: tuple[Lint, ...] = (
     olm_objects.empty_targets,
@@ -54,7 +54,7 @@ LINTS: tuple[Lint, ...] = (
 )
 
 
-def lint(subject: Subject, report: Report) -> None:
+def lint(subject: LintSubject, report: Report) -> None:
     """Report what the lints find."""
     for each in LINTS:
         for diagnostic in each(subject):
@@ -66,17 +66,17 @@ DEFAULTS = Options()
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
 
 
-class Compiled(NamedTuple):
+class CheckInput(NamedTuple):
     """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
 
     workspace: Workspace | None
-    settled: Settled | None
+    settled: SettledCluster | None
     diagnostics: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown.
@@ -91,11 +91,15 @@ class Checked(NamedTuple):
 
 
 def checked(
-    root: Path, compiled: Compiled, settings: Settings, options: Options = DEFAULTS, given: frozenset[str] = frozenset()
-) -> Checked:
+    root: Path,
+    compiled: CheckInput,
+    settings: ValidatorSettings,
+    options: Options = DEFAULTS,
+    given: frozenset[str] = frozenset(),
+) -> CheckResult:
     """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
     if no_folder(root):
-        return Checked(root, compiled.diagnostics)
+        return CheckResult(root, compiled.diagnostics)
     config = read_config(root, Report())
     ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
     report = Report([*compiled.diagnostics, *compiled.suppressed])
@@ -106,7 +110,7 @@ def checked(
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
     effective = options_from(config, options, given)
-    lint(Subject(workspace, compiled.settled, effective), report)
+    lint(LintSubject(workspace, compiled.settled, effective), report)
     done = obeyed(root, report, config)
     left = obeyed(root, findings(compiled.left_out), config, commented=False)
     told = Report([*done.kept, *left.kept])
@@ -116,7 +120,7 @@ def checked(
         for each in _about_suppressions(root, suppressions, done.used | left.used, looked_for):
             told.add(each)
     suppressed = (*done.suppressed, *left.suppressed)
-    return Checked(root, tuple(told), validated.bundles, suppressed, left_out=compiled.left_out)
+    return CheckResult(root, tuple(told), validated.bundles, suppressed, left_out=compiled.left_out)
 
 
 def _about_suppressions(
@@ -137,7 +141,7 @@ def _about_suppressions(
             yield rules.UNUSED.finding(place, code=each.code)
 
 
-def _looked_for(settings: Settings, options: Options) -> frozenset[FoundBy]:
+def _looked_for(settings: ValidatorSettings, options: Options) -> frozenset[FoundBy]:
     """The rules that a check with these settings looks for; it can't say of others that they are suppressed in vain."""
     parts = (
         (FoundBy.CHECK, True),
@@ -156,7 +160,7 @@ def _place(root: Path, suppression: Suppression) -> Location:
     return locate(Source(CONFIG_FILE, text), ("spec", "suppress", suppression.number))
 
 
-def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> Checked:
+def selected(checked: CheckResult, select: Sequence[str], ignore: Sequence[str]) -> CheckResult:
     """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
 
     Of what is left, each mistake is told once.
@@ -171,7 +175,7 @@ def selected(checked: Checked, select: Sequence[str], ignore: Sequence[str]) -> 
     return checked._replace(diagnostics=told_once(kept))
 
 
-def named(checked: Checked) -> tuple[Diagnostic, ...]:
+def named(checked: CheckResult) -> tuple[Diagnostic, ...]:
     """The diagnostics with what the directory is shown as before the paths of files."""
 
     def shown(place: Location) -> Location:
@@ -186,7 +190,7 @@ def named(checked: Checked) -> tuple[Diagnostic, ...]:
     )
 
 
-def reader(several: Iterable[Checked]) -> LineOf:
+def reader(several: Iterable[CheckResult]) -> LineOf:
     """A function that gives the line of a place, read from the file below the directory that was checked."""
     roots = [(each.shown_as, each.root) for each in several]
 
@@ -215,7 +219,7 @@ def told_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """
     given = tuple(diagnostics)
     best: dict[tuple[object, ...], Diagnostic] = {}
-    for each in sorted(given, key=lambda found: (-found.severity, Tag.OF_VALIDATORS in found.tags, found.code)):
+    for each in sorted(given, key=lambda found: (-found.severity, RuleTag.OF_VALIDATORS in found.tags, found.code)):
         best.setdefault(_mistake(each), each)
     kept = frozenset(best.values())
     return tuple(each for each in given if each in kept)

@@ -29,16 +29,16 @@ from olmc.model.options import Options
 from olmc.model.suggestions import close_matches, did_you_mean
 
 if TYPE_CHECKING:
-    from olmc.check.check import Checked
-    from olmc.check.validators.findings import Categories, Platform, Settings
+    from olmc.check.check import CheckResult
+    from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
 
 _KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
 _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 
-def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
+def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.check.validators.findings import OPTIONAL, SUITES, Settings, chosen
+    from olmc.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, chosen
 
     names, unknown = chosen(optional)
     if unknown:
@@ -51,7 +51,7 @@ def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Settings:
     for key in given:
         if key not in _KEYS:
             raise click.BadParameter(f"{key} is none of {', '.join(_KEYS)}.", param_hint="--optional-value")
-    return Settings(
+    return ValidatorSettings(
         names,
         kubernetes=given.get("k8s-version", ""),
         dockerfile=_given_file("index-path", given["index-path"]) if "index-path" in given else None,
@@ -188,7 +188,7 @@ def check(
     """
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.check.check import Compiled, checked, selected
+    from olmc.check.check import CheckInput, checked, selected
     from olmc.explain.left_out import left_out_of
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
@@ -202,7 +202,7 @@ def check(
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
-            compiled = Compiled(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
+            compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = selected(checked(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
@@ -225,7 +225,7 @@ def _shown_as(root: Path, output: str, count: int) -> str:
     return "" if below == "." else f"{below}/"
 
 
-def _print(done: list[Checked], output: str, least: Severity, failing: Severity) -> None:
+def _print(done: list[CheckResult], output: str, least: Severity, failing: Severity) -> None:
     from olmc.check.check import named, reader
     from olmc.explain.left_out import counted, note
     from olmc.output.messages import as_counts, as_json, as_text_with_source

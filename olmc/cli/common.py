@@ -15,7 +15,7 @@ from olmc.cli.process import BAD_INPUT
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
 from olmc.model.workspace import LeftOut
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 
 # A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at.
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
@@ -33,7 +33,7 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
     least: Severity,
-) -> tuple[Compilation, Settled]:  # fmt: skip
+) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
@@ -54,35 +54,35 @@ def compiled(
     return done, done.settled
 
 
-class Given(NamedTuple):
+class GivenInput(NamedTuple):
     """What options have an effect on: the options that hold, with what olmc.yaml says, and whether it is a bundle."""
 
     options: Options
     is_bundle: bool = False
 
 
-class Need(NamedTuple):
+class OptionNeed(NamedTuple):
     """What an option needs, and whether that is given."""
 
     text: str
-    is_met: Callable[[Given], bool]
+    is_met: Callable[[GivenInput], bool]
 
 
-_V2ALPHA1 = Need("--enable-v2alpha1", lambda given: given.options.v2alpha1)
-_APPLY = Need("--for apply", lambda given: given.options.purpose == "apply")
-_BUNDLE = Need("the directory of a bundle as PATH", lambda given: given.is_bundle)
+_V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
+_APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
+_BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
-PROPOSED: Mapping[str, Sequence[Need]] = {
-    "shared_apis": [Need("--descoped", lambda given: given.options.descoped)],
+PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
+    "shared_apis": [OptionNeed("--descoped", lambda given: given.options.descoped)],
     "approve_installs": [_V2ALPHA1],
     "user": [_V2ALPHA1],
-    "user_groups": [_V2ALPHA1, Need("--as", lambda given: bool(given.options.user))],
+    "user_groups": [_V2ALPHA1, OptionNeed("--as", lambda given: bool(given.options.user))],
     "migrate_subscriptions": [_V2ALPHA1],
     "component_label": [_V2ALPHA1],
     "olm_namespace": [_V2ALPHA1],
 }
-RENDERED: Mapping[str, Sequence[Need]] = {
+RENDERED: Mapping[str, Sequence[OptionNeed]] = {
     "certs": [_APPLY],
     "phase": [_APPLY],
     "keep_going": [_APPLY],
@@ -93,12 +93,14 @@ RENDERED: Mapping[str, Sequence[Need]] = {
 }
 
 
-def given_of(made: Iterable[Compilation]) -> list[Given]:
+def given_of(made: Iterable[Compilation]) -> list[GivenInput]:
     """What compilations that did not fail were given."""
-    return [Given(each.options, is_bundle=each.workspace is None) for each in made if not each.failed]
+    return [GivenInput(each.options, is_bundle=each.workspace is None) for each in made if not each.failed]
 
 
-def tell_idle(ctx: click.Context, given: Sequence[Given], needs: Mapping[str, Sequence[Need]] = PROPOSED) -> None:
+def tell_idle(
+    ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, Sequence[OptionNeed]] = PROPOSED
+) -> None:
     """Say on stderr which options have no effect on anything that was given, and what they need.
 
     Only those of the command line: variables of the environment and olmc.yaml are meant for several commands.
@@ -107,7 +109,7 @@ def tell_idle(ctx: click.Context, given: Sequence[Given], needs: Mapping[str, Se
         click.echo(f"olmc: {text}", err=True)
 
 
-def _idle(ctx: click.Context, given: Sequence[Given], needs: Mapping[str, Sequence[Need]]) -> Iterator[str]:
+def _idle(ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, Sequence[OptionNeed]]) -> Iterator[str]:
     for option in ctx.command.params:
         name = option.name or ""
         if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:

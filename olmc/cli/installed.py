@@ -76,12 +76,12 @@ def get(
     from olmc.cli.console import tell
     from olmc.model.diagnostics import Severity
     from olmc.model.options import Options
-    from olmc.proposed.installed.view import Asked, answer, as_text, elsewhere, list_version, view_of, viewing
+    from olmc.proposed.installed.view import ObjectQuery, answer, as_text, elsewhere, list_version, view_of, viewing
 
     given, options = given_fields(ctx, proposed), Options(kube_version=proposed["kube_version"])
     done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
     view = view_of(settled, done.objects, done.workspace, viewing(workspace, options, given), icons=icons)
-    asked = Asked(found, None if all_namespaces else namespace, name)
+    asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings)
     click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
@@ -171,7 +171,7 @@ def serve(
 
         click.echo(dump_one(fragment()), nl=False)
         return
-    from olmc.cli.common import Given, tell_idle
+    from olmc.cli.common import GivenInput, tell_idle
     from olmc.cli.console import tell
     from olmc.diagnostics.rules.proposed import NO_SERVER
     from olmc.load.config import options_from, read_config
@@ -179,14 +179,14 @@ def serve(
     from olmc.model.options import Options
 
     try:
-        from olmc.serve.server import Place, RefusedError, serve
+        from olmc.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
         tell([NO_SERVER.finding(None, cause=error)])
         ctx.exit(BAD_INPUT)
-    place = Place(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
+    place = ServeAddress(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
-    tell_idle(ctx, [Given(options_from(read_config(path, Report()), options, given))])
+    tell_idle(ctx, [GivenInput(options_from(read_config(path, Report()), options, given))])
     try:
         serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given)
     except RefusedError as error:

@@ -16,7 +16,7 @@ from olmc.model.diagnostics import Report
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
-    from olmc.vendor.vendor import Outcome
+    from olmc.vendor.vendor import VendorResult
 
 
 @click.command()
@@ -103,14 +103,14 @@ def vendor(
         raise click.UsageError("--check and --update exclude each other.")
     from olmc.vendor.fetch import Places, source_finder
     from olmc.vendor.sources import Progress
-    from olmc.vendor.vendor import Request
+    from olmc.vendor.vendor import VendorRequest
     from olmc.vendor.vendor import vendor as vendored
 
     places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
     report = Report()
     with progress() as doing:
         counter = Progress(lambda now: doing(f"fetching {now}"))
-        request = Request(
+        request = VendorRequest(
             Options(approve=approve),
             lambda config: source_finder(places, config, os.environ, Path.home(), counter.stop),
             given=frozenset({"approve"}) if approve else frozenset(),
@@ -127,7 +127,7 @@ def vendor(
     ctx.exit(_checked(outcome) if check else _done(outcome))
 
 
-def _if_possible(work: Callable[[], Outcome | None], report: Report) -> Outcome | None:
+def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> VendorResult | None:
     """The outcome of the work; None, and a finding, if it takes a library that is not there."""
     try:
         return work()
@@ -140,7 +140,7 @@ def _if_possible(work: Callable[[], Outcome | None], report: Report) -> Outcome 
         return None
 
 
-def _done(outcome: Outcome) -> int:
+def _done(outcome: VendorResult) -> int:
     for image in outcome.images:
         if image.image in outcome.fetched:
             click.echo(f"fetched {image.kind} {image.image} ({image.digest[:19]})", err=True)
@@ -155,7 +155,7 @@ def _done(outcome: Outcome) -> int:
     return DONE
 
 
-def _checked(outcome: Outcome) -> int:
+def _checked(outcome: VendorResult) -> int:
     for image in outcome.fetched:
         click.echo(f"missing: {image if image.isprintable() else ascii(image)}", err=True)
     for path in outcome.removed:

@@ -47,14 +47,14 @@ def why(
 
     Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
     """
-    from olmc.explain.targets import Scene
+    from olmc.explain.targets import ExplainContext
     from olmc.explain.why import PRESENT, as_data, as_text
     from olmc.explain.why import why as answers_to
     from olmc.output.messages import QueryError
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
     left = tell_left_out(path, done)
-    scene = Scene(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left)
+    scene = ExplainContext(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left)
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:

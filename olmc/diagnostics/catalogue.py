@@ -50,7 +50,7 @@ class Example(NamedTuple):
         return tuple(file for file in self.good if file not in self.bad)
 
 
-class Part(NamedTuple):
+class ExamplePart(NamedTuple):
     """A file to be shown: what is said before its path and behind it, and its text, "" if there is none to show."""
 
     before: str
@@ -71,7 +71,7 @@ def example_of(code: str) -> Example | None:
     return Example(keys.get("run", RUN), keys.get("base", ""), keys.get("none", ""), bad, good)
 
 
-def parts(example: Example) -> Iterator[Part]:
+def parts(example: Example) -> Iterator[ExamplePart]:
     """What there is to show: where both sides differ, or if one side only lacks a file, all of the bad one."""
     bad, good = example.only_bad, example.only_good
     for number, (path, text) in enumerate(bad if bad and good else example.bad):
@@ -79,11 +79,13 @@ def parts(example: Example) -> Iterator[Part]:
     for number, (path, text) in enumerate(good):
         yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " besides:", text)
     if not good:
-        yield Part("Good, without ", bad[0][0], ".", "")
+        yield ExamplePart("Good, without ", bad[0][0], ".", "")
 
 
-def _part(before: str, path: str, behind: str, text: str) -> Part:
-    return Part(before, path, " is not there.", "") if text == REMOVED else Part(before, path, behind, text)
+def _part(before: str, path: str, behind: str, text: str) -> ExamplePart:
+    return (
+        ExamplePart(before, path, " is not there.", "") if text == REMOVED else ExamplePart(before, path, behind, text)
+    )
 
 
 def as_text(example: Example | None) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from olmc.model.diagnostics import Cause, Diagnostic, Location, Severity, Tag
+from olmc.model.diagnostics import Cause, Diagnostic, Location, RuleTag, Severity
 
-IN_STATUS = frozenset({Tag.IN_STATUS})
+IN_STATUS = frozenset({RuleTag.IN_STATUS})
 _DRAWN = " \t\r│├└─"
 
 
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
     explanation: str
     found_by: FoundBy = FoundBy.CHECK
     cause: Cause | None = None
-    tags: frozenset[Tag] = frozenset()
+    tags: frozenset[RuleTag] = frozenset()
 
     def finding(
         self, location: Location | None, *, related: tuple[tuple[str, Location], ...] = (), **values: object

@@ -22,7 +22,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\((https:[^)]+)\)")
 _DEFINITION = re.compile(r"^\[[^\]]+\]: .*\n?", re.MULTILINE)
 
 
-class Source(NamedTuple):
+class RuleSource(NamedTuple):
     """What a rule was read from: a name for it, and its address."""
 
     name: str
@@ -35,7 +35,7 @@ class SpecRule(NamedTuple):
     id: str
     title: str
     text: str
-    sources: tuple[Source, ...]
+    sources: tuple[RuleSource, ...]
     page: str
 
     @property
@@ -100,10 +100,10 @@ def _rules_of(page: str, text: str) -> Iterator[SpecRule]:
                 yield SpecRule(rule_id, name, body.lstrip()[title.end() :].strip(), own or common, page)
 
 
-def _without_sources(text: str) -> tuple[str, tuple[Source, ...]]:
+def _without_sources(text: str) -> tuple[str, tuple[RuleSource, ...]]:
     """What stands before the sources, which come last, and the sources."""
     before, *links = _SOURCES.split(text, maxsplit=1)
-    found = (Source(" ".join(name.split()), url) for name, url in _LINK.findall("".join(links)))
+    found = (RuleSource(" ".join(name.split()), url) for name, url in _LINK.findall("".join(links)))
     return before, tuple(found)
 
 

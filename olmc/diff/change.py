@@ -15,13 +15,34 @@ from inspect import signature
 from typing import Any, Generic, NamedTuple, ParamSpec
 
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.output.unicode import clean
 
 __all__ = [
-    "ABSENT", "ADDED", "BREAKING", "CHANGE", "CHANGED", "NOTE", "REMOVED", "RISK", "SEVERITY_WORDS", "WORKLOADS",
-    "Absent", "Change", "ChangeKind", "ChangeType", "Group", "Judgement", "Message", "UntrustedText", "change_kind",
-    "excerpts", "from_to", "listed", "plain", "shown",
+    "ABSENT",
+    "ADDED",
+    "BREAKING",
+    "CHANGE",
+    "CHANGED",
+    "NOTE",
+    "REMOVED",
+    "RISK",
+    "SEVERITY_WORDS",
+    "WORKLOADS",
+    "Absent",
+    "ChangeGroup",
+    "ChangeKind",
+    "ChangeType",
+    "DiffChange",
+    "Judgement",
+    "Message",
+    "UntrustedText",
+    "change_kind",
+    "excerpts",
+    "from_to",
+    "listed",
+    "plain",
+    "shown",
 ]  # fmt: skip
 
 _WIDEST = 120
@@ -38,7 +59,7 @@ BREAKING: something that works with the old side stops working. RISK: more power
 SEVERITY_WORDS = {NOTE: "note", CHANGE: "change", RISK: "risk", BREAKING: "breaking"}
 
 
-class Group(StrEnum):
+class ChangeGroup(StrEnum):
     """What a change is about, in the order in which people want to read."""
 
     SETTINGS = "settings"
@@ -55,13 +76,13 @@ class Group(StrEnum):
 
 
 _HEADINGS = {
-    Group.SETTINGS: "Settings and what is left out",
-    Group.VERSIONS: "Versions",
-    Group.IMAGES: "Images",
-    Group.PERMISSIONS: "Permissions",
-    Group.CRDS: "Custom resource definitions",
-    Group.DEPLOYMENTS: "Deployments",
-    Group.OTHER: "Everything else",
+    ChangeGroup.SETTINGS: "Settings and what is left out",
+    ChangeGroup.VERSIONS: "Versions",
+    ChangeGroup.IMAGES: "Images",
+    ChangeGroup.PERMISSIONS: "Permissions",
+    ChangeGroup.CRDS: "Custom resource definitions",
+    ChangeGroup.DEPLOYMENTS: "Deployments",
+    ChangeGroup.OTHER: "Everything else",
 }
 
 
@@ -107,7 +128,7 @@ class ChangeKind(Generic[_Values]):
     """
 
     name: str
-    group: Group | None
+    group: ChangeGroup | None
     type: ChangeType | None
     judge: Callable[_Values, Judgement]
     fields: tuple[str, ...] = field(init=False, compare=False)
@@ -115,30 +136,30 @@ class ChangeKind(Generic[_Values]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(signature(self.judge).parameters))
 
-    def __call__(self, identity: Identity, *args: _Values.args, **kwargs: _Values.kwargs) -> Change:
+    def __call__(self, identity: ObjectKey, *args: _Values.args, **kwargs: _Values.kwargs) -> DiffChange:
         values = {**dict(zip(self.fields, args, strict=False)), **kwargs}
-        return Change(self, identity, values, *self.judge(*args, **kwargs))
+        return DiffChange(self, identity, values, *self.judge(*args, **kwargs))
 
 
 def change_kind(
-    name: str, group: Group | None, type: ChangeType | None = None
+    name: str, group: ChangeGroup | None, type: ChangeType | None = None
 ) -> Callable[[Callable[_Values, Judgement]], ChangeKind[_Values]]:
     """Makes a function that judges the values of a kind of change the kind itself."""
     return lambda judge: ChangeKind(name, group, type, judge)
 
 
-class Change(NamedTuple):
+class DiffChange(NamedTuple):
     """One change; `identity` is the object that changed: in the new side, for what is removed in the old one."""
 
     kind: ChangeKind[...]
-    identity: Identity
+    identity: ObjectKey
     values: Mapping[str, Any]
     severity: Severity
     message: Message
 
     @property
-    def group(self) -> Group:
-        return self.kind.group or (Group.DEPLOYMENTS if self.identity.kind in WORKLOADS else Group.OTHER)
+    def group(self) -> ChangeGroup:
+        return self.kind.group or (ChangeGroup.DEPLOYMENTS if self.identity.kind in WORKLOADS else ChangeGroup.OTHER)
 
     @property
     def type(self) -> ChangeType:

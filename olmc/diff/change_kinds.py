@@ -16,7 +16,7 @@ from olmc.diff.change import (
     NOTE,
     REMOVED,
     RISK,
-    Group,
+    ChangeGroup,
     Judgement,
     Message,
     UntrustedText,
@@ -43,21 +43,21 @@ _DIGEST = re.compile(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
 # Settings and what is left out: whoever changes these changes what a review gets to see.
 
 
-@change_kind("SettingChanged", Group.SETTINGS)
+@change_kind("SettingChanged", ChangeGroup.SETTINGS)
 def setting_changed(path: str, old: Any, new: Any, is_narrowing: bool) -> Judgement:
     """A setting of olmc.yaml with another value, or one that comes or goes; `path` as `spec.exclude`."""
     effect = "; it decides what is compiled, and does not count here" if is_narrowing else ""
     return RISK if is_narrowing else CHANGE, (shown(path), *from_to(old, new), effect)
 
 
-@change_kind("PatternAdded", Group.SETTINGS, ADDED)
+@change_kind("PatternAdded", ChangeGroup.SETTINGS, ADDED)
 def pattern_added(pattern: str) -> Judgement:
     """A line of .olmcignore that only the new side has."""
     severity = CHANGE if pattern.startswith("!") else RISK
     return severity, (*_effect(pattern), "; it does not count here")
 
 
-@change_kind("PatternRemoved", Group.SETTINGS, REMOVED)
+@change_kind("PatternRemoved", ChangeGroup.SETTINGS, REMOVED)
 def pattern_removed(pattern: str) -> Judgement:
     """A line of .olmcignore that only the old side has."""
     severity = RISK if pattern.startswith("!") else CHANGE
@@ -69,14 +69,14 @@ def _effect(pattern: str) -> Message:
     return (verb, shown(pattern.removeprefix("!")))
 
 
-@change_kind("SuppressionAdded", Group.SETTINGS, ADDED)
+@change_kind("SuppressionAdded", ChangeGroup.SETTINGS, ADDED)
 def suppression_added(code: str, reason: str, files: str, is_grave: bool) -> Judgement:
     """A finding that somebody accepts from now on, by a comment in a file or in olmc.yaml; `files` is the pattern of
     the files for which olmc.yaml accepts it."""
     return RISK if is_grave else CHANGE, ("accepts ", *_accepted(code, reason, files))
 
 
-@change_kind("SuppressionRemoved", Group.SETTINGS, REMOVED)
+@change_kind("SuppressionRemoved", ChangeGroup.SETTINGS, REMOVED)
 def suppression_removed(code: str, reason: str, files: str) -> Judgement:
     """A finding that nobody accepts any more; the values are those of SuppressionAdded."""
     return CHANGE, ("no longer accepts ", *_accepted(code, reason, files))
@@ -87,25 +87,25 @@ def _accepted(code: str, reason: str, files: str) -> Message:
     return (shown(code or "nothing"), *where, *((": ", shown(reason)) if reason else (", without a reason",)))
 
 
-@change_kind("BuildAdded", Group.SETTINGS, ADDED)
+@change_kind("BuildAdded", ChangeGroup.SETTINGS, ADDED)
 def build_added(tool: str) -> Judgement:
     """A file that only the new side has, by which `tool` builds what is applied of its folder."""
     return RISK, ("new: GitOps tools build this folder with ", tool, ", which olmc does not follow")
 
 
-@change_kind("BuildChanged", Group.SETTINGS, CHANGED)
+@change_kind("BuildChanged", ChangeGroup.SETTINGS, CHANGED)
 def build_changed(tool: str) -> Judgement:
     """Such a file that both sides have, with another content."""
     return RISK, ("another content: GitOps tools build this folder with ", tool, ", which olmc does not follow")
 
 
-@change_kind("BuildRemoved", Group.SETTINGS, REMOVED)
+@change_kind("BuildRemoved", ChangeGroup.SETTINGS, REMOVED)
 def build_removed(tool: str) -> Judgement:
     """Such a file that only the old side has: what is applied of the folder is no longer what it made of it."""
     return RISK, ("gone: GitOps tools no longer build this folder with ", tool, " by it, which olmc did not follow")
 
 
-@change_kind("LeftOutAdded", Group.SETTINGS, ADDED)
+@change_kind("LeftOutAdded", ChangeGroup.SETTINGS, ADDED)
 def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.
 
@@ -114,13 +114,13 @@ def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgem
     return RISK, ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
 
 
-@change_kind("LeftOutChanged", Group.SETTINGS, CHANGED)
+@change_kind("LeftOutChanged", ChangeGroup.SETTINGS, CHANGED)
 def left_out_changed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out on both sides, and not the same; the values are those of LeftOutAdded."""
     return RISK, ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
 
 
-@change_kind("LeftOutRemoved", Group.SETTINGS, REMOVED)
+@change_kind("LeftOutRemoved", ChangeGroup.SETTINGS, REMOVED)
 def left_out_removed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are no longer left out, or no longer there; the values are those of LeftOutAdded."""
     return CHANGE, ("no longer among what is left out: ", *_content(objects, unread), f"; {reason}")
@@ -149,19 +149,19 @@ class UpgradePath(NamedTuple):
     end: str = ""
 
 
-@change_kind("OperatorAdded", Group.VERSIONS, ADDED)
+@change_kind("OperatorAdded", ChangeGroup.VERSIONS, ADDED)
 def operator_added(package: str, version: str) -> Judgement:
     """A package that only the new side has in this namespace."""
     return CHANGE, ("new operator ", shown(package), " ", shown(version))
 
 
-@change_kind("OperatorRemoved", Group.VERSIONS, REMOVED)
+@change_kind("OperatorRemoved", ChangeGroup.VERSIONS, REMOVED)
 def operator_removed(package: str, version: str) -> Judgement:
     """A package that only the old side has in this namespace."""
     return BREAKING, ("operator ", shown(package), " ", shown(version), " is gone")
 
 
-@change_kind("OperatorUpgraded", Group.VERSIONS, CHANGED)
+@change_kind("OperatorUpgraded", ChangeGroup.VERSIONS, CHANGED)
 def operator_upgraded(
     package: str, old: str, new: str, old_version: str, new_version: str, path: UpgradePath, downgrade: bool
 ) -> Judgement:
@@ -189,13 +189,13 @@ def _way(path: UpgradePath) -> Message:
     return (f", in {len(path.hops)} hops: ", *stops)
 
 
-@change_kind("VersionEdited", Group.VERSIONS, CHANGED)
+@change_kind("VersionEdited", ChangeGroup.VERSIONS, CHANGED)
 def version_edited(field: str, old: str, new: str) -> Judgement:
     """The same CSV with another version or other upgrade edges: its bundle was changed without a new name."""
     return RISK, (f"{field} of the same CSV: ", shown(old), " → ", shown(new))
 
 
-@change_kind("PhaseChanged", Group.VERSIONS, CHANGED)
+@change_kind("PhaseChanged", ChangeGroup.VERSIONS, CHANGED)
 def phase_changed(old: str, new: str, reason: str, message: str) -> Judgement:
     """Another phase of an operator; `old` is "" for a new one. `message` is OLM's text."""
     before: Message = (shown(old), " → ") if old else ()
@@ -204,13 +204,13 @@ def phase_changed(old: str, new: str, reason: str, message: str) -> Judgement:
     return BREAKING, ("would not work: ", *before, shown(new), " (", shown(reason), "): ", shown(message))
 
 
-@change_kind("ResolutionFails", Group.VERSIONS, CHANGED)
+@change_kind("ResolutionFails", ChangeGroup.VERSIONS, CHANGED)
 def resolution_fails(message: str) -> Judgement:
     """A Subscription that OLM could resolve on the old side and can't on the new one."""
     return BREAKING, ("can't be resolved any more: ", shown(message))
 
 
-@change_kind("PlanChanged", Group.VERSIONS, ADDED)
+@change_kind("PlanChanged", ChangeGroup.VERSIONS, ADDED)
 def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
     """An InstallPlan that waits for approval, or has failed, on the new side only; `csvs` is what it would install."""
     if phase == "Failed":
@@ -218,14 +218,14 @@ def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
     return CHANGE, ("the plan for ", *listed(csvs), " waits for approval")
 
 
-@change_kind("SubscriptionChanged", Group.VERSIONS, CHANGED)
+@change_kind("SubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)
 def subscription_changed(field: str, old: str, new: str) -> Judgement:
     """Another channel, catalog, approval or starting version; "" for none."""
     severity = RISK if (field, old) == ("installPlanApproval", "Manual") else CHANGE
     return severity, (f"{field}: ", shown(old or "none"), " → ", shown(new or "none"))
 
 
-@change_kind("TargetsChanged", Group.VERSIONS, CHANGED)
+@change_kind("TargetsChanged", ChangeGroup.VERSIONS, CHANGED)
 def targets_changed(added: tuple[str, ...], removed: tuple[str, ...]) -> Judgement:
     """An OperatorGroup that targets other namespaces; "" is all of them."""
     severity = BREAKING if removed and "" not in added else RISK
@@ -240,31 +240,31 @@ def _namespaces(names: tuple[str, ...]) -> Message:
     return ("all namespaces",) if names == ("",) else listed(names)
 
 
-@change_kind("InstallModeAdded", Group.VERSIONS, ADDED)
+@change_kind("InstallModeAdded", ChangeGroup.VERSIONS, ADDED)
 def install_mode_added(mode: str) -> Judgement:
     """An install mode that the operator supports from now on."""
     return NOTE, ("supports install mode ", shown(mode))
 
 
-@change_kind("InstallModeRemoved", Group.VERSIONS, REMOVED)
+@change_kind("InstallModeRemoved", ChangeGroup.VERSIONS, REMOVED)
 def install_mode_removed(mode: str) -> Judgement:
     """An install mode that the operator does not support any more."""
     return BREAKING, ("no longer supports install mode ", shown(mode))
 
 
-@change_kind("KubernetesRaised", Group.VERSIONS, CHANGED)
+@change_kind("KubernetesRaised", ChangeGroup.VERSIONS, CHANGED)
 def kubernetes_raised(old: str, new: str) -> Judgement:
     """Another minKubeVersion; "" for none."""
     return RISK if new else NOTE, ("minKubeVersion: ", shown(old or "none"), " → ", shown(new or "none"))
 
 
-@change_kind("RequirementAdded", Group.VERSIONS, ADDED)
+@change_kind("RequirementAdded", ChangeGroup.VERSIONS, ADDED)
 def requirement_added(requirement: str) -> Judgement:
     """Another operator or API that has to be there; `requirement` as its property has it."""
     return RISK, ("requires ", shown(requirement))
 
 
-@change_kind("RequirementRemoved", Group.VERSIONS, REMOVED)
+@change_kind("RequirementRemoved", ChangeGroup.VERSIONS, REMOVED)
 def requirement_removed(requirement: str) -> Judgement:
     """Another operator or API that need not be there any more."""
     return NOTE, ("no longer requires ", shown(requirement))
@@ -273,7 +273,7 @@ def requirement_removed(requirement: str) -> Judgement:
 # Images: of containers, of variables that name images, and the related images of CSVs.
 
 
-@change_kind("ImageChanged", Group.IMAGES, CHANGED)
+@change_kind("ImageChanged", ChangeGroup.IMAGES, CHANGED)
 def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
     """Another image; `places` are all that had the one and have the other: containers, variables, related images."""
     (old_name, old_version), (new_name, new_version) = _parts(old), _parts(new)
@@ -283,13 +283,13 @@ def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
     return CHANGE, (*listed(places), ": ", _short(old), " → ", _short(new))
 
 
-@change_kind("ImageAdded", Group.IMAGES, ADDED)
+@change_kind("ImageAdded", ChangeGroup.IMAGES, ADDED)
 def image_added(place: str, image: str) -> Judgement:
     """An image for a place that the old side does not have."""
     return CHANGE, (shown(place), ": ", _short(image), " (new)")
 
 
-@change_kind("ImageRemoved", Group.IMAGES, REMOVED)
+@change_kind("ImageRemoved", ChangeGroup.IMAGES, REMOVED)
 def image_removed(place: str, image: str) -> Judgement:
     """An image of a place that the new side does not have."""
     return NOTE, (shown(place), " is gone; it was ", _short(image))
@@ -310,7 +310,7 @@ def _short(image: str) -> UntrustedText:
 # `*` for wherever the role gets bound.
 
 
-@change_kind("PermissionGained", Group.PERMISSIONS, ADDED)
+@change_kind("PermissionGained", ChangeGroup.PERMISSIONS, ADDED)
 def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], level: str) -> Judgement:
     """What somebody may do on the new side only.
 
@@ -321,19 +321,19 @@ def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], leve
     return severity, ("may ", *_allowed(rule), *_where(scope), *warning)
 
 
-@change_kind("PermissionLost", Group.PERMISSIONS, REMOVED)
+@change_kind("PermissionLost", ChangeGroup.PERMISSIONS, REMOVED)
 def permission_lost(scope: str, rule: PolicyRule) -> Judgement:
     """What somebody may do on the old side only."""
     return CHANGE, ("may no longer ", *_allowed(rule), *_where(scope))
 
 
-@change_kind("RoleGained", Group.PERMISSIONS, ADDED)
+@change_kind("RoleGained", ChangeGroup.PERMISSIONS, ADDED)
 def role_gained(scope: str, role: str) -> Judgement:
     """A role of the cluster that somebody has on the new side only; what is in it, neither side says."""
     return CHANGE, ("has ", shown(role), *_where(scope))
 
 
-@change_kind("RoleLost", Group.PERMISSIONS, REMOVED)
+@change_kind("RoleLost", ChangeGroup.PERMISSIONS, REMOVED)
 def role_lost(scope: str, role: str) -> Judgement:
     """A role of the cluster that somebody has on the old side only."""
     return CHANGE, ("no longer has ", shown(role), *_where(scope))
@@ -372,26 +372,26 @@ def _where(scope: str) -> Message:
 # Deployments and other workloads.
 
 
-@change_kind("ContainerAdded", Group.DEPLOYMENTS, ADDED)
+@change_kind("ContainerAdded", ChangeGroup.DEPLOYMENTS, ADDED)
 def container_added(container: str, privileged: bool) -> Judgement:
     """A container that the old side does not have; the images have its image."""
     warning = (", which is privileged",) if privileged else ()
     return RISK if privileged else CHANGE, ("new container ", shown(container), *warning)
 
 
-@change_kind("ContainerRemoved", Group.DEPLOYMENTS, REMOVED)
+@change_kind("ContainerRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
 def container_removed(container: str) -> Judgement:
     """A container that the new side does not have."""
     return CHANGE, ("container ", shown(container), " is gone")
 
 
-@change_kind("EnvironmentChanged", Group.DEPLOYMENTS)
+@change_kind("EnvironmentChanged", ChangeGroup.DEPLOYMENTS)
 def environment_changed(container: str, variable: str, old: Any, new: Any) -> Judgement:
     """A variable of a container's environment; a value from elsewhere is the mapping that names its source."""
     return CHANGE, (shown(container), ": variable ", shown(variable), *from_to(old, new))
 
 
-@change_kind("ArgumentsChanged", Group.DEPLOYMENTS, CHANGED)
+@change_kind("ArgumentsChanged", ChangeGroup.DEPLOYMENTS, CHANGED)
 def arguments_changed(container: str, field: str, added: tuple[str, ...], removed: tuple[str, ...]) -> Judgement:
     """The command or the arguments of a container: what comes and what goes; neither if only the order is another."""
     start: Message = (shown(container), f": {field}")
@@ -401,20 +401,20 @@ def arguments_changed(container: str, field: str, added: tuple[str, ...], remove
     return CHANGE, (*start, *less, *((" with ", *listed(added)) if added else ()))
 
 
-@change_kind("ResourcesChanged", Group.DEPLOYMENTS)
+@change_kind("ResourcesChanged", ChangeGroup.DEPLOYMENTS)
 def resources_changed(container: str, what: str, old: Any, new: Any) -> Judgement:
     """A limit or a request of a container; `what` as `limits.memory`."""
     return CHANGE, (shown(container), ": ", shown(what), *from_to(old, new))
 
 
-@change_kind("SecurityChanged", Group.DEPLOYMENTS)
+@change_kind("SecurityChanged", ChangeGroup.DEPLOYMENTS)
 def security_changed(path: str, old: Any, new: Any, loosened: bool) -> Judgement:
     """A setting that decides what a pod may do to its node; `loosened` if it may do more than before."""
     warning = ("; the pod may do more than before",) if loosened else ()
     return RISK if loosened else CHANGE, (shown(path), *from_to(old, new), *warning)
 
 
-@change_kind("PodsReplaced", Group.DEPLOYMENTS, CHANGED)
+@change_kind("PodsReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)
 def pods_replaced() -> Judgement:
     """A workload whose pods are replaced, be it for an annotation alone."""
     return CHANGE, ("its pods are replaced, because their template is another",)
@@ -441,7 +441,7 @@ def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgemen
     return severity, (shown(path), *from_to(old, new))
 
 
-@change_kind("Renamed", Group.OTHER, CHANGED)
+@change_kind("Renamed", ChangeGroup.OTHER, CHANGED)
 def renamed(old: str, is_bound_by_people: bool) -> Judgement:
     """An object that has another name; the ClusterRoles of OperatorGroups are there to be bound by people."""
     advice = "; bindings to that name have to follow" if is_bound_by_people else ""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.diff import change_kinds as kinds
-from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, Change, Group, plain
+from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffChange, plain
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
-from olmc.diff.operators import CSV, Operator, not_installed, operators
+from olmc.diff.operators import CSV, DiffOperator, not_installed, operators
 from olmc.diff.permissions import access, permission_changes
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import Side
@@ -19,16 +19,16 @@ from olmc.diff.values import deltas, identical, path_text, same
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
 from olmc.kube.restmapper import CRD
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.coerce import mapping, text
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
 
 __all__ = ["Difference", "compare"]
 
-_GROUPS = tuple(Group)
+_GROUPS = tuple(ChangeGroup)
 # They see or change what others send to the API server, or answer for it.
 _POWERFUL = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"))
 
@@ -43,12 +43,12 @@ class Difference(NamedTuple):
 
     old: Side
     new: Side
-    changes: tuple[Change, ...]
+    changes: tuple[DiffChange, ...]
     pairs: tuple[Pair, ...]
     folded: Mapping[str, int]
     unchanged: int
 
-    def in_group(self, group: Group) -> tuple[Change, ...]:
+    def in_group(self, group: ChangeGroup) -> tuple[DiffChange, ...]:
         return tuple(change for change in self.changes if change.group is group)
 
     def count(self, severity: Severity) -> int:
@@ -63,7 +63,7 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     before, after = operators(old.objects), operators(new.objects)
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
     pairs = matched_pairs(kept_old, kept_new, before, after)
-    changes: list[Change] = [*setting_changes(old, new), *left_out_changes(old, new)]
+    changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
     changes += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
     # Whatever kinds are not compared, who may do what is.
     changes += permission_changes(access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after))
@@ -89,11 +89,11 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
 class _Owners(NamedTuple):
     """The operators of both sides."""
 
-    old: Mapping[Name, Operator]
-    new: Mapping[Name, Operator]
+    old: Mapping[NamespacedName, DiffOperator]
+    new: Mapping[NamespacedName, DiffOperator]
 
 
-def _order(change: Change) -> tuple[int, int, Identity, str, str]:
+def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     rank = _GROUPS.index(change.group)
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
@@ -103,8 +103,8 @@ def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
 
 
 def _with_waiting(
-    old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[Name, Operator],
-    after: Mapping[Name, Operator],
+    old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
+    after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
     """The objects, and the Deployments of operators that neither side installs."""
     was, now = not_installed(before, old), not_installed(after, new)
@@ -114,7 +114,7 @@ def _with_waiting(
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
     """The kind of noise of every folded object that is not the same on both sides."""
-    before, after = ({identity(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
+    before, after = ({object_key(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
     for known in before.keys() | after.keys():
         was, now = before.get(known), after.get(known)
         if was != now:
@@ -123,16 +123,16 @@ def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[Kubernete
 
 def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
     """The kind of every object that is not compared, and that is not the same on both sides."""
-    before, after = ({identity(obj): obj for obj in side.excluded} for side in (old, new))
+    before, after = ({object_key(obj): obj for obj in side.excluded} for side in (old, new))
     return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
-def _grants_differ(pair: Pair, owners: Mapping[Name, Operator]) -> bool:
+def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
     """Whether a role or a binding is there on one side only, or grants something else.
 
     Those with the name of a CSV are for its OperatorCondition, and differ in that name.
     """
-    if pair.identity.group != RBAC or Name(pair.identity.namespace, pair.identity.name) in owners:
+    if pair.identity.group != RBAC or NamespacedName(pair.identity.namespace, pair.identity.name) in owners:
         return False
     if pair.old is None or pair.new is None:
         return True
@@ -146,13 +146,13 @@ def _what(pair: Pair) -> str:
     return pair.identity.kind
 
 
-def _changes(pair: Pair, owners: _Owners) -> Iterator[Change]:
+def _changes(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.old is None or pair.new is None:
         return _one_sided(pair)
     return _both_sided(pair, pair.old, pair.new, owners)
 
 
-def _one_sided(pair: Pair) -> Iterator[Change]:
+def _one_sided(pair: Pair) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     known = pair.identity
     if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
@@ -168,7 +168,7 @@ def _one_sided(pair: Pair) -> Iterator[Change]:
         yield from subscription_changes(pair)
 
 
-def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[Change]:
+def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
     known = pair.identity
     if _is_crd(known):
         yield from crd_changes(known, old, new)
@@ -192,15 +192,15 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
 
 
-def _is_crd(known: Identity) -> bool:
+def _is_crd(known: ObjectKey) -> bool:
     return (known.group, known.kind) == ("apiextensions.k8s.io", CRD)
 
 
-def _is_olm(known: Identity, kind: str) -> bool:
+def _is_olm(known: ObjectKey, kind: str) -> bool:
     return known.group == OLM_GROUP and known.kind == kind
 
 
-def _format_changes(pairs: Iterable[Pair]) -> Iterator[Change]:
+def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
     """What only another version of OLM changes: names of RBAC, and the templates of pods without their containers.
 
     Nobody wants to read it about an upgrade of an operator, which changes these by its name and its hashes.

@@ -18,7 +18,7 @@ from olmc.diff.change import (
     NOTE,
     REMOVED,
     RISK,
-    Group,
+    ChangeGroup,
     Judgement,
     Message,
     change_kind,
@@ -29,57 +29,57 @@ from olmc.diff.change import (
 from olmc.model.diagnostics import Severity
 
 
-@change_kind("CrdAdded", Group.CRDS, ADDED)
+@change_kind("CrdAdded", ChangeGroup.CRDS, ADDED)
 def crd_added() -> Judgement:
     """A CRD that only the new side has."""
     return CHANGE, ("new",)
 
 
-@change_kind("CrdRemoved", Group.CRDS, REMOVED)
+@change_kind("CrdRemoved", ChangeGroup.CRDS, REMOVED)
 def crd_removed() -> Judgement:
     """A CRD that only the old side has; if it is deleted, so are all of its objects."""
     return BREAKING, ("is gone: deleting it deletes all of its objects (OLM leaves it, pruning does not)",)
 
 
-@change_kind("ScopeChanged", Group.CRDS, CHANGED)
+@change_kind("ScopeChanged", ChangeGroup.CRDS, CHANGED)
 def scope_changed(old: str, new: str) -> Judgement:
     """Namespaced becomes Cluster, or the other way around; the API server refuses that."""
     return BREAKING, ("scope: ", shown(old), " → ", shown(new), ", which the API server refuses")
 
 
-@change_kind("NameChanged", Group.CRDS, CHANGED)
+@change_kind("NameChanged", ChangeGroup.CRDS, CHANGED)
 def name_changed(field: str, old: str, new: str) -> Judgement:
     """Another kind, listKind, plural or singular."""
     severity = CHANGE if field in ("singular", "listKind") else BREAKING
     return severity, (f"{field}: ", shown(old), " → ", shown(new))
 
 
-@change_kind("VersionAdded", Group.CRDS, ADDED)
+@change_kind("VersionAdded", ChangeGroup.CRDS, ADDED)
 def version_added(version: str) -> Judgement:
     """A version that only the new side has."""
     return CHANGE, ("new version ", shown(version))
 
 
-@change_kind("VersionRemoved", Group.CRDS, REMOVED)
+@change_kind("VersionRemoved", ChangeGroup.CRDS, REMOVED)
 def version_removed(version: str, served: bool, stored: bool) -> Judgement:
     """A version that only the old side has; `served` and `stored` are what it was there."""
     migration = ": objects are stored in it, so OLM refuses the upgrade until they are migrated" if stored else ""
     return BREAKING if served or stored else CHANGE, ("version ", shown(version), " is gone", migration)
 
 
-@change_kind("VersionServed", Group.CRDS, ADDED)
+@change_kind("VersionServed", ChangeGroup.CRDS, ADDED)
 def version_served(version: str) -> Judgement:
     """A version that is served from now on."""
     return CHANGE, ("version ", shown(version), " is served from now on")
 
 
-@change_kind("VersionUnserved", Group.CRDS, REMOVED)
+@change_kind("VersionUnserved", ChangeGroup.CRDS, REMOVED)
 def version_unserved(version: str) -> Judgement:
     """A version that is not served any more: requests for it fail."""
     return BREAKING, ("version ", shown(version), " is no longer served")
 
 
-@change_kind("StoredVersionChanged", Group.CRDS, CHANGED)
+@change_kind("StoredVersionChanged", ChangeGroup.CRDS, CHANGED)
 def stored_version_changed(old: str, new: str, lossless: bool) -> Judgement:
     """Objects are stored in another version from now on; `lossless`: by a webhook, or both have the same schema."""
     start: Message = ("stored version: ", shown(old), " → ", shown(new))
@@ -88,13 +88,13 @@ def stored_version_changed(old: str, new: str, lossless: bool) -> Judgement:
     return BREAKING, (*start, "; without a conversion webhook, fields that ", shown(new), " does not have are lost")
 
 
-@change_kind("ConversionChanged", Group.CRDS, CHANGED)
+@change_kind("ConversionChanged", ChangeGroup.CRDS, CHANGED)
 def conversion_changed(old: str, new: str, needed: bool) -> Judgement:
     """Another conversion strategy; `needed`: several versions with different schemas are served."""
     return BREAKING if new != "Webhook" and needed else CHANGE, ("conversion: ", shown(old), " → ", shown(new))
 
 
-@change_kind("CrdFieldChanged", Group.CRDS)
+@change_kind("CrdFieldChanged", ChangeGroup.CRDS)
 def crd_field_changed(path: str, old: Any, new: Any) -> Judgement:
     """Any other field of a CRD: short names, categories, printer columns, subresources, labels."""
     return RISK if new is ABSENT and "subresources" in path else NOTE, (shown(path), *from_to(old, new))
@@ -103,14 +103,14 @@ def crd_field_changed(path: str, old: Any, new: Any) -> Judgement:
 # The schema of a version.
 
 
-@change_kind("PropertyAdded", Group.CRDS, ADDED)
+@change_kind("PropertyAdded", ChangeGroup.CRDS, ADDED)
 def property_added(version: str, path: str, required: bool, severity: Severity) -> Judgement:
     """A field that objects may have from now on, or must."""
     refused = ": objects without it are refused" if severity is BREAKING else ""
     return severity, (*_place(version, path), f" is new and required{refused}" if required else " is new")
 
 
-@change_kind("PropertyRemoved", Group.CRDS, REMOVED)
+@change_kind("PropertyRemoved", ChangeGroup.CRDS, REMOVED)
 def property_removed(
     version: str, path: str, kept_in: tuple[str, ...], tolerated: bool, severity: Severity
 ) -> Judgement:
@@ -125,26 +125,26 @@ def property_removed(
     return severity, (*start, "; unknown fields are kept there" if tolerated else ": what it holds is dropped")
 
 
-@change_kind("TypeChanged", Group.CRDS, CHANGED)
+@change_kind("TypeChanged", ChangeGroup.CRDS, CHANGED)
 def type_changed(version: str, path: str, old: str, new: str, severity: Severity) -> Judgement:
     """Another type; `anything` and `nothing` stand for schemas without one."""
     return severity, (*_place(version, path), " has another type: ", shown(old), " → ", shown(new))
 
 
-@change_kind("RequiredAdded", Group.CRDS, CHANGED)
+@change_kind("RequiredAdded", ChangeGroup.CRDS, CHANGED)
 def required_added(version: str, path: str, has_default: bool, severity: Severity) -> Judgement:
     """A field that objects could do without so far."""
     default = " (it has a default)" if has_default else ""
     return severity, (*_place(version, path), f" is required from now on{default}")
 
 
-@change_kind("RequiredRemoved", Group.CRDS, CHANGED)
+@change_kind("RequiredRemoved", ChangeGroup.CRDS, CHANGED)
 def required_removed(version: str, path: str) -> Judgement:
     """A field that objects had to have so far."""
     return CHANGE, (*_place(version, path), " is no longer required")
 
 
-@change_kind("EnumChanged", Group.CRDS, CHANGED)
+@change_kind("EnumChanged", ChangeGroup.CRDS, CHANGED)
 def enum_changed(
     version: str, path: str, added: tuple[str, ...], removed: tuple[str, ...], was_open: bool, is_open: bool,
     severity: Severity,
@@ -160,38 +160,38 @@ def enum_changed(
     return severity, (*place, *less, *more)
 
 
-@change_kind("BoundChanged", Group.CRDS)
+@change_kind("BoundChanged", ChangeGroup.CRDS)
 def bound_changed(version: str, path: str, keyword: str, old: Any, new: Any, severity: Severity) -> Judgement:
     """Another limit: minimum, maxLength, uniqueItems and their like."""
     return severity, (*_place(version, path), f" {keyword}", *from_to(old, new))
 
 
-@change_kind("PatternChanged", Group.CRDS)
+@change_kind("PatternChanged", ChangeGroup.CRDS)
 def pattern_changed(version: str, path: str, keyword: str, old: Any, new: Any, severity: Severity) -> Judgement:
     """Another pattern or format; which of two patterns lets more through nobody can say."""
     return severity, (*_place(version, path), f" {keyword}", *from_to(old, new))
 
 
-@change_kind("DefaultChanged", Group.CRDS)
+@change_kind("DefaultChanged", ChangeGroup.CRDS)
 def default_changed(version: str, path: str, old: Any, new: Any, severity: Severity) -> Judgement:
     """Another default: objects that leave the field out mean something else from now on."""
     return severity, (*_place(version, path), " default", *from_to(old, new))
 
 
-@change_kind("ValidationAdded", Group.CRDS, ADDED)
+@change_kind("ValidationAdded", ChangeGroup.CRDS, ADDED)
 def validation_added(version: str, path: str, rule: str, message: str, severity: Severity) -> Judgement:
     """A CEL rule that objects have to obey from now on."""
     reason: Message = (" (", shown(message), ")") if message else ()
     return severity, (*_place(version, path), " has to obey ", shown(rule), *reason)
 
 
-@change_kind("ValidationRemoved", Group.CRDS, REMOVED)
+@change_kind("ValidationRemoved", ChangeGroup.CRDS, REMOVED)
 def validation_removed(version: str, path: str, rule: str) -> Judgement:
     """A CEL rule that objects need not obey any more."""
     return CHANGE, (*_place(version, path), " need not obey ", shown(rule), " any more")
 
 
-@change_kind("KeywordChanged", Group.CRDS)
+@change_kind("KeywordChanged", ChangeGroup.CRDS)
 def keyword_changed(
     version: str, paths: tuple[str, ...], keyword: str, old: Any, new: Any, severity: Severity
 ) -> Judgement:
@@ -201,7 +201,7 @@ def keyword_changed(
     return severity, (*_place(version, paths[0]), f"{more} {keyword}", *from_to(old, new))
 
 
-@change_kind("UnknownFieldsChanged", Group.CRDS, CHANGED)
+@change_kind("UnknownFieldsChanged", ChangeGroup.CRDS, CHANGED)
 def unknown_fields_changed(version: str, path: str, kept: bool, severity: Severity) -> Judgement:
     """Fields that the schema doesn't name are kept from now on, or dropped."""
     return severity, (*_place(version, path), f" {'keeps' if kept else 'drops'} fields that the schema does not name")

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diff import crd_kinds as kinds
-from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, Change
+from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.values import deltas, path_text, same
 from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.objects import KubernetesObject, ObjectKey
 
 __all__ = ["crd_changes"]
 
@@ -89,7 +89,7 @@ def _definition(crd: KubernetesObject) -> _Definition:
     return _Definition(text(spec.get("scope")) or "Namespaced", mapping(spec.get("names")), versions, conversion)
 
 
-def crd_changes(identity: Identity, old: KubernetesObject, new: KubernetesObject) -> Iterator[Change]:
+def crd_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
     """How a CRD and its predecessor differ, schemas included."""
     before, after = _definition(old), _definition(new)
     if before.scope != after.scope:
@@ -107,7 +107,7 @@ def crd_changes(identity: Identity, old: KubernetesObject, new: KubernetesObject
             yield from _schema_changes(identity, version, after.versions[name], after)
 
 
-def _name_changes(identity: Identity, old: _Definition, new: _Definition) -> Iterator[Change]:
+def _name_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:
     for field in ("kind", "listKind", "plural", "singular"):
         before, after = text(old.names.get(field)), text(new.names.get(field))
         if before and after and before != after:
@@ -117,7 +117,7 @@ def _name_changes(identity: Identity, old: _Definition, new: _Definition) -> Ite
             yield kinds.crd_field_changed(identity, path_text(("names", *delta.path)), delta.old, delta.new)
 
 
-def _version_changes(identity: Identity, old: _Definition, new: _Definition) -> Iterator[Change]:
+def _version_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:
     for name, version in old.versions.items():
         after = new.versions.get(name)
         if after is None:
@@ -136,7 +136,7 @@ def _lossless(old: _Definition, new: _Definition) -> bool:
     return same(old.versions[old.stored].schema, new.versions[new.stored].schema)
 
 
-def _other_changes(identity: Identity, old: _Version, new: _Version) -> Iterator[Change]:
+def _other_changes(identity: ObjectKey, old: _Version, new: _Version) -> Iterator[DiffChange]:
     for delta in deltas(dict(old.other), dict(new.other)):
         yield kinds.crd_field_changed(identity, path_text((old.name, *delta.path)), delta.old, delta.new)
 
@@ -147,14 +147,14 @@ class _At(NamedTuple):
     `elsewhere` are the schemas of the same field in other versions that a conversion webhook leads to.
     """
 
-    identity: Identity
+    identity: ObjectKey
     version: str
     path: str
     most: Severity
     elsewhere: tuple[tuple[str, Schema], ...]
 
     @property
-    def where(self) -> tuple[Identity, str, str]:
+    def where(self) -> tuple[ObjectKey, str, str]:
         """What every change here begins with."""
         return self.identity, self.version, self.path
 
@@ -168,7 +168,7 @@ class _At(NamedTuple):
         return self._replace(path=path, most=most, elsewhere=schemas)
 
 
-def _schema_changes(identity: Identity, old: _Version, new: _Version, crd: _Definition) -> Iterator[Change]:
+def _schema_changes(identity: ObjectKey, old: _Version, new: _Version, crd: _Definition) -> Iterator[DiffChange]:
     """How the schema of a version differs from what it was; `crd` is the whole new definition.
 
     A version that was not served before can't break anybody. A field that is gone from one version may live on in
@@ -180,7 +180,7 @@ def _schema_changes(identity: Identity, old: _Version, new: _Version, crd: _Defi
     if old.schema and not new.schema:
         return
     # A generator of CRDs that learns a new keyword writes it everywhere; that is said once, with all places.
-    keywords: dict[str, list[Change]] = {}
+    keywords: dict[str, list[DiffChange]] = {}
     for change in _changes(old.schema, new.schema, _At(identity, new.name, "", most, elsewhere)):
         if change.kind is kinds.keyword_changed:
             key = repr([change.values[field] for field in ("keyword", "old", "new", "severity")])
@@ -192,7 +192,7 @@ def _schema_changes(identity: Identity, old: _Version, new: _Version, crd: _Defi
         yield kinds.keyword_changed(identity, **{**alike[0].values, "paths": paths})
 
 
-def _changes(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
+def _changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     if old == new:
         return
     before, after = _type(old), _type(new)
@@ -215,7 +215,7 @@ def _type(schema: Schema) -> str:
     return text(schema.get("type")) or _ANYTHING
 
 
-def _bounds(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
+def _bounds(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     for keyword in (*_UPPER, *_LOWER, *_FLAGS, "multipleOf"):
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         if before != after and not (keyword in _FLAGS and not _number(before) and not _number(after)):
@@ -241,7 +241,7 @@ def _tightened(keyword: str, old: Any, new: Any) -> bool:
     return _number(new) < _number(old) if keyword in _UPPER else _number(new) > _number(old)
 
 
-def _values(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
+def _values(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     for keyword in _PATTERNS:
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         if before != after:
@@ -262,7 +262,7 @@ def _pattern_severity(old: Any, new: Any) -> Severity:
     return RISK if old is ABSENT and new in _OF_NUMBERS else BREAKING
 
 
-def _enum(old: Any, new: Any, at: _At) -> Iterator[Change]:
+def _enum(old: Any, new: Any, at: _At) -> Iterator[DiffChange]:
     before, after = (_written(values) if isinstance(values, list) else None for values in (old, new))
     removed = tuple(each for each in before or () if each not in (after or ())) if after is not None else ()
     added = tuple(each for each in after or () if each not in (before or ()))
@@ -277,7 +277,7 @@ def _written(values: Sequence[Any]) -> tuple[str, ...]:
     return tuple(value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values)
 
 
-def _rules(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
+def _rules(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     before, after = (
         {text(rule.get("rule")): text(rule.get("message")) for rule in mappings(schema.get(_VALIDATIONS))}
         for schema in (old, new)
@@ -321,7 +321,7 @@ def _stricter(keyword: str, old: Any, new: Any) -> bool:
     return new is not ABSENT
 
 
-def _properties(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
+def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     before, after = mapping(old.get("properties")), mapping(new.get("properties"))
     required_before, required_after = texts(old.get("required")), texts(new.get("required"))
     for name in before:
@@ -345,7 +345,7 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[Change]:
             yield from _changes(mapping(before[name]), mapping(after[name]), at.below(name, schemas))
 
 
-def _removed(name: str, new: Schema, at: _At) -> Iterator[Change]:
+def _removed(name: str, new: Schema, at: _At) -> Iterator[DiffChange]:
     kept_in = tuple(version for version, schema in at.elsewhere if name in mapping(schema.get("properties")))
     is_open = new.get(_PRESERVE) is True or (new.get("additionalProperties") not in (None, False))
     severity = RISK if kept_in or is_open else BREAKING
@@ -357,7 +357,7 @@ def _property(schema: Schema, name: str) -> Schema:
     return mapping(mapping(schema.get("properties")).get(name))
 
 
-def _inner(old: Any, new: Any, field: str, step: str, at: _At) -> Iterator[Change]:
+def _inner(old: Any, new: Any, field: str, step: str, at: _At) -> Iterator[DiffChange]:
     """The schema of the items of a list, or of the values of a map (true: anything, false: nothing)."""
     if isinstance(old, dict) and isinstance(new, dict):
         schemas = tuple((version, mapping(schema.get(field))) for version, schema in at.elsewhere)

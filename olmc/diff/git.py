@@ -47,7 +47,7 @@ class Revision(NamedTuple):
         return f"{_PREFIX}{self.ref}" if self.path is None else f"{_PREFIX}{self.ref}:{self.path}"
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     """An entry of a tree: mode and name of its object, its size, and its path below the tree."""
 
     mode: str
@@ -94,7 +94,7 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
         place.mkdir()
         return place
     if _git("cat-file", "-t", obj).strip() == b"blob":
-        _write_files([_Entry("100644", obj, 0, place.name)], target, revision, report)
+        _write_files([_TreeEntry("100644", obj, 0, place.name)], target, revision, report)
         return place
     place.mkdir()
     entries = _entries(obj, revision, report)
@@ -124,7 +124,7 @@ def top_of() -> Path | None:
     return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
 
 
-def _entries(tree: str, revision: Revision, report: Report) -> list[_Entry]:
+def _entries(tree: str, revision: Revision, report: Report) -> list[_TreeEntry]:
     """The files, links and submodules below a tree; those that can't be written are reported and left out."""
     entries = []
     for entry in _entries_of(tree):
@@ -137,11 +137,11 @@ def _entries(tree: str, revision: Revision, report: Report) -> list[_Entry]:
     return entries
 
 
-def _entries_of(tree: str) -> Iterator[_Entry]:
+def _entries_of(tree: str) -> Iterator[_TreeEntry]:
     for line in _git("ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]:
         about, _, raw = line.partition(b"\t")
         mode, _, name, size = about.decode("ascii").split()
-        yield _Entry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+        yield _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
 
 
 def _is_hidden(path: str) -> bool:
@@ -154,7 +154,7 @@ def _is_plain(path: str) -> bool:
     return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
 
 
-def _write_files(entries: Sequence[_Entry], target: Path, revision: Revision, report: Report) -> None:
+def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
     """Write files; of those that nobody would read because of their size only that."""
     for entry in entries:
         if entry.size > MAX_FILE_BYTES:
@@ -167,7 +167,7 @@ def _write_files(entries: Sequence[_Entry], target: Path, revision: Revision, re
         _new_path(target, entry.path).write_bytes(content)
 
 
-def _write_links(entries: Sequence[_Entry], target: Path) -> None:
+def _write_links(entries: Sequence[_TreeEntry], target: Path) -> None:
     """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
     for entry, content in _contents(entries):
         if not content or b"\0" in content:
@@ -175,7 +175,7 @@ def _write_links(entries: Sequence[_Entry], target: Path) -> None:
         _new_path(target, entry.path).symlink_to(os.fsdecode(content))
 
 
-def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+def _contents(entries: Sequence[_TreeEntry]) -> Iterator[tuple[_TreeEntry, bytes]]:
     """The contents of blobs, all out of one process."""
     if not entries:
         return
@@ -188,7 +188,7 @@ def _contents(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
                 yield entry, _blob(process.stdout, entry)
 
 
-def _blob(stream: IO[bytes], entry: _Entry) -> bytes:
+def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
     header = stream.readline().split()
     if len(header) != 3:
         raise GitError(f"the content of {entry.path} is not in the repository")

@@ -12,7 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any, NamedTuple
 
-from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, SEVERITY_WORDS, Change, Group, UntrustedText
+from olmc.diff.change import (
+    ABSENT,
+    BREAKING,
+    CHANGE,
+    NOTE,
+    RISK,
+    SEVERITY_WORDS,
+    ChangeGroup,
+    DiffChange,
+    UntrustedText,
+)
 from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, operator_added, operator_upgraded
 from olmc.diff.compare import Difference
 from olmc.diff.matching import Pair
@@ -26,7 +36,7 @@ from olmc.output.unicode import clean
 from olmc.resources import template_text
 from olmc.yaml import dump_one
 
-__all__ = ["Block", "as_html", "beside"]
+__all__ = ["DiffBlock", "as_html", "beside"]
 
 
 class _Piece(NamedTuple):
@@ -44,20 +54,20 @@ class _Line(NamedTuple):
     pieces: tuple[_Piece, ...]
 
 
-class _Entry(NamedTuple):
+class _ChangeEntry(NamedTuple):
     """An object with its changes."""
 
     name: str
     lines: tuple[_Line, ...]
 
 
-class _Section(NamedTuple):
+class _HtmlSection(NamedTuple):
     """A group of changes."""
 
     name: str
     heading: str
     total: int
-    entries: tuple[_Entry, ...]
+    entries: tuple[_ChangeEntry, ...]
 
 
 class _Upgrade(NamedTuple):
@@ -110,19 +120,19 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _sections(difference: Difference) -> Iterator[_Section]:
-    for group in Group:
+def _sections(difference: Difference) -> Iterator[_HtmlSection]:
+    for group in ChangeGroup:
         changes = difference.in_group(group)
         if changes:
-            yield _Section(group.value, group.heading, len(changes), tuple(_entries(changes)))
+            yield _HtmlSection(group.value, group.heading, len(changes), tuple(_entries(changes)))
 
 
-def _entries(changes: Iterable[Change]) -> Iterator[_Entry]:
+def _entries(changes: Iterable[DiffChange]) -> Iterator[_ChangeEntry]:
     for identity, mine in by_object(changes).items():
-        yield _Entry(clean(str(identity)), tuple(map(_line, mine)))
+        yield _ChangeEntry(clean(str(identity)), tuple(map(_line, mine)))
 
 
-def _line(change: Change) -> _Line:
+def _line(change: DiffChange) -> _Line:
     pieces = (
         _Piece(clean(piece.text), True) if isinstance(piece, UntrustedText) else _Piece(piece, False)
         for piece in change.message
@@ -133,7 +143,7 @@ def _line(change: Change) -> _Line:
 def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
     settled = difference.new.settled
     drawn = set()
-    for change in difference.in_group(Group.VERSIONS):
+    for change in difference.in_group(ChangeGroup.VERSIONS):
         if change.kind not in (operator_added, operator_upgraded):
             continue
         namespace, package = change.identity.namespace, change.values["package"]
@@ -169,7 +179,7 @@ def _picture(subscription: Subscribed) -> str:
 def _matrices(difference: Difference) -> Iterator[Matrix]:
     sides = (difference.old.objects, difference.new.objects)
     old, new = (access(objects, operators(objects)) for objects in sides)
-    return matrices(old, new, difference.in_group(Group.PERMISSIONS))
+    return matrices(old, new, difference.in_group(ChangeGroup.PERMISSIONS))
 
 
 def _readable(matrix: Matrix) -> dict[str, Any]:
@@ -185,7 +195,7 @@ def _readable(matrix: Matrix) -> dict[str, Any]:
 
 def _object(pair: Pair, markup: type[str]) -> _Object:
     state = "new" if pair.old is None else "removed" if pair.new is None else "changed"
-    blocks = (Block(*map(_clean_lines, block)) for block in beside(pair.old, pair.new))
+    blocks = (DiffBlock(*map(_clean_lines, block)) for block in beside(pair.old, pair.new))
     lines = [[block.old] if block.is_same else [block.old, block.new] for block in blocks]
     text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
     return _Object(clean(str(pair.identity)), state, markup(_inside_script(text)))
@@ -200,7 +210,7 @@ def _inside_script(text: str) -> str:
     return text.replace("<", "\\u003c")
 
 
-class Block(NamedTuple):
+class DiffBlock(NamedTuple):
     """Some lines: the same on both sides (`old` is `new`), or what each side has there, "" for nothing."""
 
     old: str
@@ -211,34 +221,34 @@ class Block(NamedTuple):
         return self.old == self.new
 
 
-def beside(old: KubernetesObject | None, new: KubernetesObject | None) -> list[Block]:
+def beside(old: KubernetesObject | None, new: KubernetesObject | None) -> list[DiffBlock]:
     """The lines of an object and its predecessor; blocks of the same kind are joined."""
     if old is None or new is None:
         text = dump_one(old if new is None else new)
-        return [Block(text, "") if new is None else Block("", text)]
+        return [DiffBlock(text, "") if new is None else DiffBlock("", text)]
     return list(_joined(_mappings(old, new, "")))
 
 
-def _joined(blocks: Iterator[Block]) -> Iterator[Block]:
-    waiting: list[Block] = []
+def _joined(blocks: Iterator[DiffBlock]) -> Iterator[DiffBlock]:
+    waiting: list[DiffBlock] = []
     for block in blocks:
         if waiting and waiting[0].is_same is not block.is_same:
-            yield Block("".join(each.old for each in waiting), "".join(each.new for each in waiting))
+            yield DiffBlock("".join(each.old for each in waiting), "".join(each.new for each in waiting))
             waiting.clear()
         waiting.append(block)
     if waiting:
-        yield Block("".join(each.old for each in waiting), "".join(each.new for each in waiting))
+        yield DiffBlock("".join(each.old for each in waiting), "".join(each.new for each in waiting))
 
 
-def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], pad: str) -> Iterator[Block]:
+def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], pad: str) -> Iterator[DiffBlock]:
     for key in dict.fromkeys((*old, *new)):
         was, now = old.get(key, ABSENT), new.get(key, ABSENT)
         if _share_parts(was, now):
             head = pad + dump_one({key: [None]}).partition("\n")[0] + "\n"
-            yield Block(head, head)
+            yield DiffBlock(head, head)
             yield from _mappings(was, now, f"{pad}  ") if isinstance(was, dict) else _lists(key, was, now, pad)
         else:
-            yield Block(_entry(key, was, pad), _entry(key, now, pad))
+            yield DiffBlock(_entry(key, was, pad), _entry(key, now, pad))
 
 
 def _share_parts(old: Any, new: Any) -> bool:
@@ -246,15 +256,15 @@ def _share_parts(old: Any, new: Any) -> bool:
     return bool(old) and bool(new) and type(old) is type(new) and isinstance(old, (dict, list)) and old != new
 
 
-def _lists(field: str, old: Sequence[Any], new: Sequence[Any], pad: str) -> Iterator[Block]:
+def _lists(field: str, old: Sequence[Any], new: Sequence[Any], pad: str) -> Iterator[DiffBlock]:
     for was, now in aligned(field, old, new):
         if isinstance(was, dict) and _share_parts(was, now):
             yield from _dashed(_mappings(was, now, f"{pad}  "), pad)
         else:
-            yield Block(_item(was, pad), _item(now, pad))
+            yield DiffBlock(_item(was, pad), _item(now, pad))
 
 
-def _dashed(blocks: Iterator[Block], pad: str) -> Iterator[Block]:
+def _dashed(blocks: Iterator[DiffBlock], pad: str) -> Iterator[DiffBlock]:
     """The blocks of an item of a list: on each side the first line begins with a dash."""
     begun = [False, False]
     for block in blocks:
@@ -263,7 +273,7 @@ def _dashed(blocks: Iterator[Block], pad: str) -> Iterator[Block]:
             if text and not begun[number]:
                 begun[number] = True
                 sides[number] = f"{pad}- {text[len(pad) + 2 :]}"
-        yield Block(*sides)
+        yield DiffBlock(*sides)
 
 
 def _entry(key: str, value: Any, pad: str) -> str:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, NamedTuple
 
 from olmc.diff.change import WORKLOADS
-from olmc.diff.operators import CSV, Operator, is_copy
-from olmc.model.cluster import Name
+from olmc.diff.operators import CSV, DiffOperator, is_copy
+from olmc.model.cluster import NamespacedName
 from olmc.model.coerce import mapping, mappings, text
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC
 
@@ -60,14 +60,14 @@ _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "c
 _SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
 
-_Objects = dict[Identity, KubernetesObject]
-_Key = Callable[[Identity, KubernetesObject], Hashable]
+_Objects = dict[ObjectKey, KubernetesObject]
+_Key = Callable[[ObjectKey, KubernetesObject], Hashable]
 
 
 class Pair(NamedTuple):
     """An object in both sides, or in one of them; `identity` is that in the new side if it is there."""
 
-    identity: Identity
+    identity: ObjectKey
     old: KubernetesObject | None
     new: KubernetesObject | None
 
@@ -83,11 +83,11 @@ def folded_kind(obj: KubernetesObject) -> str:
 
 
 def matched_pairs(
-    old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[Name, Operator],
-    after: Mapping[Name, Operator],
+    old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
+    after: Mapping[NamespacedName, DiffOperator],
 ) -> list[Pair]:  # fmt: skip
     """Every object once, sorted by identity; `before` and `after` are the operators of both sides."""
-    olds, news = ({identity(obj): obj for obj in objects} for objects in (old, new))
+    olds, news = ({object_key(obj): obj for obj in objects} for objects in (old, new))
     pairs = [Pair(key, olds.pop(key), news[key]) for key in list(olds) if key in news]
     for pair in pairs:
         del news[pair.identity]
@@ -107,7 +107,7 @@ def matched_pairs(
 
 def _match(olds: _Objects, news: _Objects, old_key: _Key, new_key: _Key) -> Iterator[Pair]:
     """The objects with the same key in order, taken out of what is left on both sides."""
-    waiting: dict[Hashable, list[Identity]] = {}
+    waiting: dict[Hashable, list[ObjectKey]] = {}
     for known, obj in sorted(olds.items(), key=lambda item: item[0]):
         key = old_key(known, obj)
         if key is not None:
@@ -120,23 +120,23 @@ def _match(olds: _Objects, news: _Objects, old_key: _Key, new_key: _Key) -> Iter
             yield Pair(known, before, news.pop(known))
 
 
-def _by_operator(found: Mapping[Name, Operator]) -> _Key:
+def _by_operator(found: Mapping[NamespacedName, DiffOperator]) -> _Key:
     """Objects with the very name of a CSV: the CSV itself, its OperatorCondition and the Role for that."""
 
-    def key(known: Identity, _: KubernetesObject) -> Hashable:
-        operator = found.get(Name(known.namespace, known.name))
+    def key(known: ObjectKey, _: KubernetesObject) -> Hashable:
+        operator = found.get(NamespacedName(known.namespace, known.name))
         return (known.kind, known.namespace, operator.package) if operator is not None else None
 
     return key
 
 
-def _by_webhook(known: Identity, obj: KubernetesObject) -> Hashable:
+def _by_webhook(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     labels = mapping(mapping(obj.get("metadata")).get("labels"))
     name = text(labels.get(_WEBHOOK_NAME))
     return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
 
 
-def role_of_group(known: Identity, obj: KubernetesObject) -> Hashable:
+def role_of_group(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     """The OperatorGroup of an aggregating ClusterRole and for whom it is, None for anything else."""
     labels = mapping(mapping(obj.get("metadata")).get("labels"))
     suffix = _SUFFIX.search(known.name)
@@ -161,7 +161,7 @@ def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
     rules: dict[tuple[str, str, str], str] = {}
     whom: dict[tuple[str, str, str], frozenset[str]] = {}
     for obj in objects:
-        known = identity(obj)
+        known = object_key(obj)
         if known.group != RBAC:
             continue
         if known.kind.endswith("Binding"):
@@ -176,7 +176,7 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
     """What a role or a binding grants to whom; without `exactly`, only to whom. A role that grants nothing to nobody is
     like no other."""
 
-    def key(known: Identity, obj: KubernetesObject) -> Hashable:
+    def key(known: ObjectKey, obj: KubernetesObject) -> Hashable:
         if known.group != RBAC:
             return None
         is_binding = known.kind.endswith("Binding")
@@ -189,20 +189,20 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
     return key
 
 
-def _role_of(known: Identity, binding: KubernetesObject) -> tuple[str, str, str]:
+def _role_of(known: ObjectKey, binding: KubernetesObject) -> tuple[str, str, str]:
     reference = mapping(binding.get("roleRef"))
     kind = text(reference.get("kind"))
     return kind, known.namespace if kind == "Role" else "", text(reference.get("name"))
 
 
-def _subjects(known: Identity, binding: KubernetesObject) -> frozenset[str]:
+def _subjects(known: ObjectKey, binding: KubernetesObject) -> frozenset[str]:
     return frozenset(
         f"{text(each.get('kind'))} {text(each.get('namespace')) or known.namespace} {text(each.get('name'))}"
         for each in mappings(binding.get("subjects"))
     )
 
 
-def without_noise(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> dict[str, Any]:
+def without_noise(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> dict[str, Any]:
     """What of an object is worth comparing; the object is not changed. `owners` are the operators of its side."""
     metadata = mapping(obj.get("metadata"))
     kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
@@ -247,12 +247,12 @@ def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, A
     return {key: value for key, value in mapping(obj.get("spec")).items() if key not in fields}
 
 
-def _owner(metadata: Mapping[str, Any], owners: Mapping[Name, Operator]) -> Operator | None:
+def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
     labels = mapping(metadata.get("labels"))
-    return owners.get(Name(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+    return owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
 
 
-def _deployment_spec(spec: Mapping[str, Any], owner: Operator | None) -> dict[str, Any]:
+def _deployment_spec(spec: Mapping[str, Any], owner: DiffOperator | None) -> dict[str, Any]:
     kept = dict(spec)
     template = dict(mapping(spec.get("template")))
     metadata = dict(mapping(template.get("metadata")))

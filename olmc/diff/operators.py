@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import unmarshal
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.olm.ownership import COPIED_FROM
 
-__all__ = ["CSV", "Operator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
+__all__ = ["CSV", "DiffOperator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
 
 CSV = "ClusterServiceVersion"
 
@@ -22,7 +22,7 @@ _COMPONENT = "operators.coreos.com/"
 _VERSION_IN_NAME = re.compile(r"[.-]v?[0-9].*$")
 
 
-class Operator(NamedTuple):
+class DiffOperator(NamedTuple):
     """A CSV that is no copy: its package, as far as the object says, and the object."""
 
     namespace: str
@@ -71,46 +71,46 @@ def is_copy(csv: KubernetesObject) -> bool:
     )
 
 
-def operators(objects: Iterable[KubernetesObject]) -> dict[Name, Operator]:
+def operators(objects: Iterable[KubernetesObject]) -> dict[NamespacedName, DiffOperator]:
     """The CSVs among objects that are no copies, by namespace and name."""
     by_name = {}
     for obj in objects:
-        if identity(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
+        if object_key(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
             namespace = text(mapping(obj.get("metadata")).get("namespace"))
-            operator = Operator(namespace, _package_of(obj), obj)
-            by_name[Name(namespace, operator.name)] = operator
+            operator = DiffOperator(namespace, _package_of(obj), obj)
+            by_name[NamespacedName(namespace, operator.name)] = operator
     return by_name
 
 
-def heads(installed: Mapping[Name, Operator]) -> dict[Name, Operator]:
+def heads(installed: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedName, DiffOperator]:
     """By namespace and package the CSV that no other one of them replaces; the last by name where there are several."""
-    by_package: dict[Name, list[Operator]] = {}
+    by_package: dict[NamespacedName, list[DiffOperator]] = {}
     for operator in installed.values():
-        by_package.setdefault(Name(operator.namespace, operator.package), []).append(operator)
+        by_package.setdefault(NamespacedName(operator.namespace, operator.package), []).append(operator)
     return {name: _head(rivals) for name, rivals in sorted(by_package.items())}
 
 
-def _head(rivals: Sequence[Operator]) -> Operator:
+def _head(rivals: Sequence[DiffOperator]) -> DiffOperator:
     replaced = {operator.replaces for operator in rivals}
     on_top = [operator for operator in rivals if operator.name not in replaced] or list(rivals)
     return max(on_top, key=lambda operator: operator.name)
 
 
 def not_installed(
-    installed: Mapping[Name, Operator], objects: Iterable[KubernetesObject]
+    installed: Mapping[NamespacedName, DiffOperator], objects: Iterable[KubernetesObject]
 ) -> dict[tuple[str, str, str], KubernetesObject]:
     """The Deployments that the newest CSVs ask for and that are not there, by namespace, package and name.
 
     An operator whose requirements are not met has none; its review is about what it would run.
     """
-    there = {identity(obj) for obj in objects if obj.get("kind") == "Deployment"}
+    there = {object_key(obj) for obj in objects if obj.get("kind") == "Deployment"}
     missing = {}
     for name, operator in heads(installed).items():
         strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
         for spec in mappings(strategy.get("deployments")):
             metadata = {"name": text(spec.get("name")), "namespace": operator.namespace}
             deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec.get("spec")}
-            if identity(deployment) not in there:
+            if object_key(deployment) not in there:
                 missing[name.namespace, name.name, metadata["name"]] = deployment
     return missing
 

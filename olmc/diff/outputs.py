@@ -13,15 +13,15 @@ from olmc.diff.change import (
     CHANGE,
     RISK,
     SEVERITY_WORDS,
-    Change,
-    Group,
+    ChangeGroup,
+    DiffChange,
     Message,
     UntrustedText,
     plain,
 )
 from olmc.diff.compare import Difference
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.output.messages import Paint, in_color
 from olmc.output.unicode import clean, json_text
 
@@ -71,7 +71,7 @@ def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
     folded = folded_text(difference)
     if folded:
         yield paint(f"({folded})", "faint")
-    for group in Group:
+    for group in ChangeGroup:
         changes = difference.in_group(group)
         if changes:
             yield ""
@@ -79,15 +79,15 @@ def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
             yield from _group_lines(changes, paint)
 
 
-def _group_lines(changes: tuple[Change, ...], paint: Paint) -> Iterator[str]:
+def _group_lines(changes: tuple[DiffChange, ...], paint: Paint) -> Iterator[str]:
     for identity, mine in by_object(changes).items():
         yield f"  {clean(str(identity))}"
         yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in mine)
 
 
-def by_object(changes: Iterable[Change]) -> dict[Identity, list[Change]]:
+def by_object(changes: Iterable[DiffChange]) -> dict[ObjectKey, list[DiffChange]]:
     """Changes by object, the objects in the order of their gravest change, which comes first."""
-    objects: dict[Identity, list[Change]] = {}
+    objects: dict[ObjectKey, list[DiffChange]] = {}
     for change in changes:
         objects.setdefault(change.identity, []).append(change)
     return objects
@@ -123,11 +123,11 @@ def _plural(what: str, count: int) -> str:
     return what.replace("role or binding", "roles and bindings") if what == "role or binding" else f"{what}s"
 
 
-class _Section(NamedTuple):
+class _TextSection(NamedTuple):
     """A heading, and the changes below it, the gravest first; a folded one is opened by the reader."""
 
     heading: str
-    changes: tuple[Change, ...]
+    changes: tuple[DiffChange, ...]
     folded: bool
 
 
@@ -156,7 +156,7 @@ def _head(difference: Difference) -> Iterator[str]:
     old, new = (code(side.name) for side in (difference.old, difference.new))
     yield f"### {old} → {new}: {summary(difference)}"
     if difference.changes:
-        counts = ((group.heading, len(difference.in_group(group))) for group in Group)
+        counts = ((group.heading, len(difference.in_group(group))) for group in ChangeGroup)
         yield ""
         yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
     folded = folded_text(difference)
@@ -165,23 +165,23 @@ def _head(difference: Difference) -> Iterator[str]:
         yield f"<sub>{_escaped(folded)}</sub>"
 
 
-def _sections(difference: Difference) -> list[_Section]:
+def _sections(difference: Difference) -> list[_TextSection]:
     """Breaking changes and risks of all groups first; the rest by group, folded if it is long."""
     sections = [
-        _Section("🛑 Breaking", _of(difference.changes, BREAKING), False),
-        _Section("⚠️ Risks", _of(difference.changes, RISK), False),
+        _TextSection("🛑 Breaking", _of(difference.changes, BREAKING), False),
+        _TextSection("⚠️ Risks", _of(difference.changes, RISK), False),
     ]
-    for group in Group:
+    for group in ChangeGroup:
         changes = tuple(change for change in difference.in_group(group) if change.severity <= CHANGE)
-        sections.append(_Section(group.heading, changes, len(changes) > _OPEN_UP_TO))
+        sections.append(_TextSection(group.heading, changes, len(changes) > _OPEN_UP_TO))
     return [section for section in sections if section.changes]
 
 
-def _of(changes: Iterable[Change], severity: Severity) -> tuple[Change, ...]:
+def _of(changes: Iterable[DiffChange], severity: Severity) -> tuple[DiffChange, ...]:
     return tuple(change for change in changes if change.severity is severity)
 
 
-def _section_text(section: _Section, changes: Sequence[Change]) -> str:
+def _section_text(section: _TextSection, changes: Sequence[DiffChange]) -> str:
     lines = [f"- {code(str(known))}\n{''.join(map(_item, mine))}" for known, mine in by_object(changes).items()]
     title = f"{section.heading} ({len(section.changes)})"
     if section.folded:
@@ -189,12 +189,12 @@ def _section_text(section: _Section, changes: Sequence[Change]) -> str:
     return f"\n#### {title}\n\n{''.join(lines)}"
 
 
-def _item(change: Change) -> str:
+def _item(change: DiffChange) -> str:
     sign = {"+": "➕", "-": "➖", "~": "✏️"}[change.type]
     return f"  - {sign} {marked(change.message)}\n"
 
 
-def _fitting(section: _Section, room: int) -> tuple[Change, ...]:
+def _fitting(section: _TextSection, room: int) -> tuple[DiffChange, ...]:
     """As many of the first changes of a section as there is room for."""
     low, high = 0, len(section.changes)
     while low < high:
@@ -253,7 +253,7 @@ def _data(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: DiffChange) -> dict[str, Any]:
     return {
         "kind": change.kind.name,
         "group": change.group.value,
@@ -265,7 +265,7 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _details(change: Change) -> dict[str, Any]:
+def _details(change: DiffChange) -> dict[str, Any]:
     """The values of a change under their JSON names; those that are not there are left out."""
     values = ((name, value) for name, value in change.values.items() if name != "severity")
     return {_json_name(name): _as_data(value) for name, value in values if value is not ABSENT}

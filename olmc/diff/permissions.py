@@ -7,20 +7,20 @@ from itertools import islice, product
 from typing import Literal, NamedTuple
 
 from olmc.diff import change_kinds as kinds
-from olmc.diff.change import Change
+from olmc.diff.change import DiffChange
 from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
-from olmc.diff.operators import Operator
+from olmc.diff.operators import DiffOperator
 from olmc.kube.rbac import decode_rules, merged, normalized, rules_allow, uncovered
 from olmc.kube.rbac_access import decode_binding, decode_role
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.coerce import mappings, texts
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, Provenance, Rendered, object_key
 from olmc.model.rbac import ACCOUNT, ANY, RBAC, PolicyRule, Request, Subject
 from olmc.rbac_report.builtin_roles import USER_ROLES
 from olmc.rbac_report.permissions import Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
-__all__ = ["Access", "Cell", "Holder", "Matrix", "Row", "access", "matrices", "permission_changes"]
+__all__ = ["Cell", "Matrix", "MatrixRow", "ScopedSubject", "SideAccess", "access", "matrices", "permission_changes"]
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 _NOWHERE = Provenance(None, "", "")
@@ -30,48 +30,48 @@ _MOST_ROWS = 200
 Cell = Literal["kept", "gained", "lost", ""]
 
 
-class Holder(NamedTuple):
+class ScopedSubject(NamedTuple):
     """Somebody with permissions, and the scope: a namespace, `EVERYWHERE`, or `WHERE_BOUND`."""
 
-    subject: Identity
+    subject: ObjectKey
     scope: str
 
 
-class Access(NamedTuple):
+class SideAccess(NamedTuple):
     """The rules that holders have, and the roles that they have without the side saying what is in them."""
 
-    rules: Mapping[Holder, tuple[PolicyRule, ...]]
-    roles: Mapping[Holder, tuple[str, ...]]
+    rules: Mapping[ScopedSubject, tuple[PolicyRule, ...]]
+    roles: Mapping[ScopedSubject, tuple[str, ...]]
 
-    def everywhere(self, holder: Holder) -> tuple[PolicyRule, ...]:
+    def everywhere(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
         """What the holder of a scope that is a namespace may do in the whole cluster, and so there as well."""
         is_namespace = holder.scope not in (EVERYWHERE, WHERE_BOUND)
-        return self.rules.get(Holder(holder.subject, EVERYWHERE), ()) if is_namespace else ()
+        return self.rules.get(ScopedSubject(holder.subject, EVERYWHERE), ()) if is_namespace else ()
 
-    def granted(self, holder: Holder) -> tuple[PolicyRule, ...]:
+    def granted(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
         """The rules that count for a holder in its scope."""
         return self.rules.get(holder, ()) + self.everywhere(holder)
 
 
-def access(objects: Iterable[KubernetesObject], owners: Mapping[Name, Operator]) -> Access:
+def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator]) -> SideAccess:
     """The access that the RBAC objects among `objects` give.
 
     Roles that nothing here binds are holders themselves, and so are admin, edit and view with what is aggregated into
     them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
     for the OperatorCondition of a CSV is that for the condition of its package.
     """
-    rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if identity(obj).group == RBAC]
+    rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if object_key(obj).group == RBAC]
     granted = permissions(rendered)
     of_groups = {role.identity.name for role in rendered if _is_of_a_group(role)}
-    rules: dict[Holder, dict[PolicyRule, None]] = {}
+    rules: dict[ScopedSubject, dict[PolicyRule, None]] = {}
     for grant in (*granted.grants, *granted.gains):
         # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
         if grant.subject.kind != "ClusterRole" or grant.subject.name not in of_groups:
             scope = WHERE_BOUND if grant.namespace is None else grant.namespace
-            rules.setdefault(Holder(_known(grant.subject), scope), {})[grant.rule] = None
+            rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
     for holder, rule in _of_unbound(rendered, granted):
         rules.setdefault(holder, {})[rule] = None
-    return Access({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
+    return SideAccess({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -85,10 +85,10 @@ def _is_of_a_group(rendered: Rendered) -> bool:
     return rendered.identity.kind == "ClusterRole" and by_label
 
 
-def _unnamed(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> KubernetesObject:
+def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> KubernetesObject:
     """A role, or one for the condition of a CSV with the package in the place of the CSV."""
-    known = identity(obj)
-    owner = owners.get(Name(known.namespace, known.name))
+    known = object_key(obj)
+    owner = owners.get(NamespacedName(known.namespace, known.name))
     if owner is None or known.kind != "Role":
         return obj
     own = {owner.name: owner.package}
@@ -97,32 +97,32 @@ def _unnamed(obj: KubernetesObject, owners: Mapping[Name, Operator]) -> Kubernet
     return {**obj, "rules": [{**rule, "resourceNames": named} for rule, named in rules]}
 
 
-def _known(subject: Subject) -> Identity:
-    return Identity("" if subject.kind == ACCOUNT else RBAC, subject.kind, subject.namespace, subject.name)
+def _known(subject: Subject) -> ObjectKey:
+    return ObjectKey("" if subject.kind == ACCOUNT else RBAC, subject.kind, subject.namespace, subject.name)
 
 
-def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[tuple[Holder, PolicyRule]]:
+def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
     """The rules of roles that no binding names and no other role aggregates."""
     used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
     for role in rendered:
         known = role.identity
         if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
             for rule in decode_rules(role.object.get("rules")):
-                yield from ((Holder(known, WHERE_BOUND), part) for part in normalized(rule))
+                yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalized(rule))
 
 
-def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[Holder, tuple[str, ...]]:
+def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[ScopedSubject, tuple[str, ...]]:
     """By holder the roles that bindings name, and that are neither here nor in every cluster."""
     bindings = {binding.identity: binding.object for binding in rendered}
-    roles: dict[Holder, list[str]] = {}
+    roles: dict[ScopedSubject, list[str]] = {}
     for binding, role in granted.dangling:
         namespace = namespace_of(binding)
         for subject in decode_binding(binding, bindings[binding], namespace).subjects:
-            roles.setdefault(Holder(_known(subject), namespace), []).append(str(role))
+            roles.setdefault(ScopedSubject(_known(subject), namespace), []).append(str(role))
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}
 
 
-def permission_changes(old: Access, new: Access) -> Iterator[Change]:
+def permission_changes(old: SideAccess, new: SideAccess) -> Iterator[DiffChange]:
     """How two sides differ in what they let whom do."""
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
@@ -135,7 +135,7 @@ def permission_changes(old: Access, new: Access) -> Iterator[Change]:
         yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(before - after))
 
 
-def _gained(old: Access, new: Access) -> Iterator[tuple[Holder, PolicyRule]]:
+def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
     """What holders may do in `new` and not in `old`, in as few rules as it takes.
 
     What is gained in the whole cluster is not gained once more for a namespace.
@@ -153,7 +153,7 @@ def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:
     return -sum(ANY in values for values in rule), rule
 
 
-def _risks(holder: Holder, rule: PolicyRule) -> tuple[tuple[str, ...], Level]:
+def _risks(holder: ScopedSubject, rule: PolicyRule) -> tuple[tuple[str, ...], Level]:
     """The risks of a rule by name; that admins may do anything with an operator's objects is how OLM wants it."""
     namespace = None if holder.scope == WHERE_BOUND else holder.scope
     names = tuple(risk.name for risk in risks_of(rule, namespace))
@@ -161,7 +161,7 @@ def _risks(holder: Holder, rule: PolicyRule) -> tuple[tuple[str, ...], Level]:
     return tuple(name for name in names if not (is_user and name == "every verb")), level_of(rule, namespace)
 
 
-class Row(NamedTuple):
+class MatrixRow(NamedTuple):
     """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb."""
 
     resource: str
@@ -172,20 +172,20 @@ class Row(NamedTuple):
 class Matrix(NamedTuple):
     """Everything that `subject` may do in a scope on either side."""
 
-    subject: Identity
+    subject: ObjectKey
     scope: str
     verbs: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
 
 
-def matrices(old: Access, new: Access, changes: Iterable[Change]) -> Iterator[Matrix]:
+def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Iterator[Matrix]:
     """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first."""
     moved = (change for change in changes if change.kind in (kinds.permission_gained, kinds.permission_lost))
-    for holder in dict.fromkeys(Holder(change.identity, change.values["scope"]) for change in moved):
+    for holder in dict.fromkeys(ScopedSubject(change.identity, change.values["scope"]) for change in moved):
         yield _matrix(holder, old, new)
 
 
-def _matrix(holder: Holder, old: Access, new: Access) -> Matrix:
+def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
     verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
     sides = old.granted(holder), new.granted(holder)
@@ -201,14 +201,16 @@ def _places(rule: PolicyRule) -> Iterator[Request]:
         yield Request("", group, resource, name)
 
 
-def _row(place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]) -> Row:
+def _row(
+    place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
+) -> MatrixRow:
     cells: list[Cell] = []
     for verb in verbs:
         request = place._replace(verb=verb)
         was, now = (rules_allow(rules, request) for rules in (before, after))
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
-    return Row(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
+    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
 
 
-def _is_unchanged(row: Row) -> bool:
+def _is_unchanged(row: MatrixRow) -> bool:
     return not {"gained", "lost"} & set(row.cells)

@@ -22,7 +22,7 @@ from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
 from olmc.olm.ownership import COPIED_FROM
 from olmc.yaml import Document, read
@@ -106,12 +106,12 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
 
     Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
     """
-    objects: dict[Identity, KubernetesObject] = {}
+    objects: dict[ObjectKey, KubernetesObject] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
     mapper = rest_mapper(obj for _, obj in written)
     for path, each in written:
         obj = mapper.in_its_scope(each)
-        known = identity(obj)
+        known = object_key(obj)
         if known in objects and objects[known] != obj:
             report.add(rules.TWICE.finding(Location(path), identity=known))
         objects[known] = obj

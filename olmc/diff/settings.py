@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from olmc.diff import change_kinds as kinds
-from olmc.diff.change import Change
-from olmc.diff.sides import Settings, Side
+from olmc.diff.change import DiffChange
+from olmc.diff.sides import Side, SideSettings
 from olmc.diff.values import deltas, path_text
 from olmc.explain.left_out import rank
 from olmc.load.config import CONFIG_FILE
@@ -19,7 +19,7 @@ from olmc.load.files import IGNORE_FILE
 from olmc.load.left_out import builder
 from olmc.load.suppressions import Suppression
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.model.workspace import LeftOut, Reason
 
 __all__ = ["left_out_changes", "setting_changes"]
@@ -28,7 +28,7 @@ _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 """Settings that decide what there is to see."""
 
 
-def setting_changes(old: Side, new: Side) -> Iterator[Change]:
+def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """How two workspaces differ in what they say about themselves; nothing for renderings, which say nothing."""
     if old.settings is None or new.settings is None:
         return
@@ -38,19 +38,19 @@ def setting_changes(old: Side, new: Side) -> Iterator[Change]:
     yield from _builds(old.settings.builds, new.settings.builds)
 
 
-def _file(path: str) -> Identity:
+def _file(path: str) -> ObjectKey:
     """What a file of a workspace is called among objects."""
-    return Identity("", "File", "", path)
+    return ObjectKey("", "File", "", path)
 
 
-def _config(old: Settings, new: Settings) -> Iterator[Change]:
+def _config(old: SideSettings, new: SideSettings) -> Iterator[DiffChange]:
     before, after = ({key: value for key, value in side.config.items() if key != "suppress"} for side in (old, new))
     for delta in deltas(before, after, ("spec",)):
         is_narrowing = len(delta.path) > 1 and delta.path[1] in _NARROWING
         yield kinds.setting_changed(_file(CONFIG_FILE), path_text(delta.path), delta.old, delta.new, is_narrowing)
 
 
-def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Change]:
+def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffChange]:
     file = _file(IGNORE_FILE)
     removed, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
     yield from (kinds.pattern_added(file, pattern) for pattern in sorted(added))
@@ -59,7 +59,7 @@ def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Change]:
         yield kinds.setting_changed(file, "order", list(old), list(new), is_narrowing=True)
 
 
-def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Iterator[Change]:
+def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Iterator[DiffChange]:
     before, after = Counter(map(_key, old)), Counter(map(_key, new))
     grave = _grave_codes() if after - before else frozenset()
     for path, code, files, reason in sorted((after - before).elements()):
@@ -79,7 +79,7 @@ def _grave_codes() -> frozenset[str]:
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 
 
-def _builds(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+def _builds(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[DiffChange]:
     for path in sorted(old.keys() | new.keys()):
         if path not in old:
             yield kinds.build_added(_file(path), builder(path))
@@ -99,14 +99,14 @@ class _Unread(NamedTuple):
 class _Pile(NamedTuple):
     """What is left out together: the digests of the objects, and by path what can't be read."""
 
-    objects: dict[Identity, list[str]]
+    objects: dict[ObjectKey, list[str]]
     unread: dict[str, _Unread]
 
 
-_Key = TypeVar("_Key", Identity, str)
+_Key = TypeVar("_Key", ObjectKey, str)
 
 
-def left_out_changes(old: Side, new: Side) -> Iterator[Change]:
+def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """How two sides differ in what is left out of them, by file; of what is left out by choice, by folder.
 
     No change of it goes without a word: whatever applies the whole directory applies this as well.
@@ -130,7 +130,7 @@ def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:
     return piles
 
 
-def _pile_changes(file: Identity, reason: Reason, old: _Pile, new: _Pile) -> Iterator[Change]:
+def _pile_changes(file: ObjectKey, reason: Reason, old: _Pile, new: _Pile) -> Iterator[DiffChange]:
     for kind, objects, unread in (
         (kinds.left_out_added, new.objects.keys() - old.objects.keys(), new.unread.keys() - old.unread.keys()),
         (kinds.left_out_changed, _differing(old.objects, new.objects), _differing(old.unread, new.unread)),

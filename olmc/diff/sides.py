@@ -14,7 +14,7 @@ from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
 from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
-from olmc.explain.left_out import Compiled, left_out_of
+from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
@@ -27,16 +27,16 @@ from olmc.model.workspace import Inputs, LeftOut
 from olmc.render.passes import is_wanted
 
 if TYPE_CHECKING:
-    from olmc.reconcile.loop import Settled
+    from olmc.reconcile.loop import SettledCluster
 
-__all__ = ["Compile", "Kinds", "Settings", "Side", "Sides", "read_sides", "read_versions"]
+__all__ = ["Compile", "Kinds", "Side", "SideSettings", "Sides", "read_sides", "read_versions"]
 
 
-Compile = Callable[[Path, Narrowing | None], Compiled]
+Compile = Callable[[Path, Narrowing | None], SettledCompilation]
 """Compiles a directory, with what is left out of it in the place of what it leaves out itself."""
 
 
-class Settings(NamedTuple):
+class SideSettings(NamedTuple):
     """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
 
     `builds` are the files by which other tools build what they apply, each with a digest.
@@ -58,11 +58,11 @@ class Side(NamedTuple):
 
     name: str
     objects: tuple[KubernetesObject, ...]
-    settled: Settled | None = None
+    settled: SettledCluster | None = None
     shared: int = 0
     excluded: tuple[KubernetesObject, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    settings: Settings | None = None
+    settings: SideSettings | None = None
 
 
 class Kinds(NamedTuple):
@@ -202,7 +202,7 @@ def _place(
 def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty: bool) -> Side:
     side = Side(source.asked, ())
     if source.path is None:
-        side = side._replace(settings=Settings({}))
+        side = side._replace(settings=SideSettings({}))
     elif source.texts is not None:
         objects = rendered_objects(source.texts, source.report, shared.known.memory)
         side = Side(source.asked, objects, shared=shared.known.shared)
@@ -242,13 +242,13 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
         return Side(source.asked, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    settings = Settings(config, patterns, tuple(written(path, config, files)), build_files(path))
+    settings = SideSettings(config, patterns, tuple(written(path, config, files)), build_files(path))
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
     return Side(source.asked, objects, compilation.settled, left_out=left, settings=settings)
 
 
-def _is_broken(compilation: Compiled) -> bool:
+def _is_broken(compilation: SettledCompilation) -> bool:
     return any(each.severity is Severity.ERROR for each in compilation.diagnostics)
 
 

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 from olmc.diff.change import ABSENT
 from olmc.gojson.quantity import amount
 
-__all__ = ["Delta", "Item", "Path", "aligned", "deltas", "identical", "path_text", "same"]
+__all__ = ["Delta", "ListItem", "Path", "aligned", "deltas", "identical", "path_text", "same"]
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """A step of a path into a list: what the item is known by."""
 
     name: str
 
 
-Path = tuple[str | Item, ...]
+Path = tuple[str | ListItem, ...]
 
 
 class Delta(NamedTuple):
@@ -90,7 +90,7 @@ def path_text(path: Path) -> str:
     """A path as `spec.containers[manager].env[MODE].value`."""
     parts: list[str] = []
     for step in path:
-        if isinstance(step, Item):
+        if isinstance(step, ListItem):
             parts.append(f"[{step.name}]")
         elif _PLAIN_KEY.fullmatch(step):
             parts.append(f".{step}" if parts else step)
@@ -148,7 +148,7 @@ def _by_keys(
     before = {_label(item, keys): item for item in old}
     after = {_label(item, keys): item for item in new}
     for label in dict.fromkeys((*before, *after)):
-        was, now, place = before.get(label, ABSENT), after.get(label, ABSENT), (*path, Item(label))
+        was, now, place = before.get(label, ABSENT), after.get(label, ABSENT), (*path, ListItem(label))
         if not whole:
             yield from deltas(was, now, place)
         elif not same(was, now):
@@ -160,7 +160,7 @@ def _one_by_one(old: Sequence[Any], new: Sequence[Any], path: Path) -> Iterator[
     for number in range(max(len(old), len(new))):
         before = old[number] if number < len(old) else ABSENT
         after = new[number] if number < len(new) else ABSENT
-        yield from deltas(before, after, (*path, Item(str(number))))
+        yield from deltas(before, after, (*path, ListItem(str(number))))
 
 
 def _keys_for(field: str, old: Sequence[Any], new: Sequence[Any]) -> tuple[str, ...]:

@@ -10,26 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diff import change_kinds as kinds
-from olmc.diff.change import Change
+from olmc.diff.change import DiffChange
 from olmc.diff.change_kinds import UpgradeHop, UpgradePath
 from olmc.diff.matching import SUBSCRIBED, Pair
-from olmc.diff.operators import Operator, heads, operators, properties_of
+from olmc.diff.operators import DiffOperator, heads, operators, properties_of
 from olmc.diff.sides import Side
 from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import Identity, KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.resolver.upgrade_path import edge_kind
 from olmc.semver import tolerant_or_none
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
-    from olmc.reconcile.loop import Settled
+    from olmc.reconcile.loop import SettledCluster
 
 __all__ = ["Subscribed", "operator_changes", "plan_changes", "subscribed", "subscription_changes", "target_changes"]
 
 _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
 
 
-def operator_changes(old: Side, new: Side) -> Iterator[Change]:
+def operator_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """What changed in the operators of each namespace, by package."""
     before, after = heads(operators(old.objects)), heads(operators(new.objects))
     planned = _replaced_by_plans(new.objects)
@@ -37,9 +37,9 @@ def operator_changes(old: Side, new: Side) -> Iterator[Change]:
         was, now = before.get(name), after.get(name)
         if now is None:
             assert was is not None
-            yield kinds.operator_removed(identity(was.csv), was.package, was.version)
+            yield kinds.operator_removed(object_key(was.csv), was.package, was.version)
             continue
-        known = identity(now.csv)
+        known = object_key(now.csv)
         if was is None:
             yield kinds.operator_added(known, now.package, now.version)
         elif was.name != now.name:
@@ -51,21 +51,21 @@ def operator_changes(old: Side, new: Side) -> Iterator[Change]:
         yield from _phase(known, was, now)
 
 
-def _upgrade(known: Identity, old: Operator, new: Operator, path: UpgradePath) -> Change:
+def _upgrade(known: ObjectKey, old: DiffOperator, new: DiffOperator, path: UpgradePath) -> DiffChange:
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
     downgrade = before is not None and after is not None and after.compare(before) < 0
     versions = old.version, new.version
     return kinds.operator_upgraded(known, new.package, old.name, new.name, *versions, path, downgrade)
 
 
-def _edited_edges(known: Identity, old: Operator, new: Operator) -> Iterator[Change]:
+def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
     before, after = _edges(old), _edges(new)
     for field, was in before.items():
         if was != after[field]:
             yield kinds.version_edited(known, field, was or "none", after[field] or "none")
 
 
-def _edges(operator: Operator) -> dict[str, str]:
+def _edges(operator: DiffOperator) -> dict[str, str]:
     """The version of a CSV and what it upgrades, as texts."""
     return {
         "version": operator.version,
@@ -75,7 +75,7 @@ def _edges(operator: Operator) -> dict[str, str]:
     }
 
 
-def _phase(known: Identity, old: Operator | None, new: Operator) -> Iterator[Change]:
+def _phase(known: ObjectKey, old: DiffOperator | None, new: DiffOperator) -> Iterator[DiffChange]:
     was, now = old.phase if old is not None else "", new.phase
     # That a new operator works is no news, and what was rendered without a status has no phase to compare.
     if now and was != now and (was or now != "Succeeded"):
@@ -83,7 +83,7 @@ def _phase(known: Identity, old: Operator | None, new: Operator) -> Iterator[Cha
         yield kinds.phase_changed(known, was, now, text(status.get("reason")), text(status.get("message")))
 
 
-def _needs(known: Identity, old: Operator, new: Operator) -> Iterator[Change]:
+def _needs(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
     before, after = _modes(old), _modes(new)
     yield from (kinds.install_mode_added(known, mode) for mode in after if mode not in before)
     yield from (kinds.install_mode_removed(known, mode) for mode in before if mode not in after)
@@ -95,12 +95,12 @@ def _needs(known: Identity, old: Operator, new: Operator) -> Iterator[Change]:
     yield from (kinds.requirement_removed(known, requirement) for requirement in before if requirement not in after)
 
 
-def _modes(operator: Operator) -> list[str]:
+def _modes(operator: DiffOperator) -> list[str]:
     modes = mappings(operator.spec.get("installModes"))
     return [text(mode.get("type")) for mode in modes if mode.get("supported") is True]
 
 
-def _requirements(operator: Operator) -> list[str]:
+def _requirements(operator: DiffOperator) -> list[str]:
     properties = (each for each in properties_of(operator.csv) if each.get("type") in _REQUIREMENTS)
     return [_requirement(text(each["type"]), each.get("value")) for each in properties]
 
@@ -114,7 +114,9 @@ def _requirement(kind: str, value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _path_between(old: Operator, new: Operator, planned: Mapping[str, str], settled: Settled | None) -> UpgradePath:
+def _path_between(
+    old: DiffOperator, new: DiffOperator, planned: Mapping[str, str], settled: SettledCluster | None
+) -> UpgradePath:
     """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
     subscription = subscribed(settled, new.namespace, new.package) if settled is not None else None
     if subscription is not None:
@@ -132,7 +134,7 @@ class Subscribed(NamedTuple):
     channel: str
 
 
-def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | None:
+def subscribed(settled: SettledCluster, namespace: str, package: str) -> Subscribed | None:
     """What the Subscription to a package in a namespace asks for, None if its catalog does not have the package."""
     for name, subscription in sorted(settled.cluster.subscriptions.items()):
         if name.namespace == namespace and subscription.package == package:
@@ -143,7 +145,7 @@ def subscribed(settled: Settled, namespace: str, package: str) -> Subscribed | N
     return None
 
 
-def _path_by_catalog(subscription: Subscribed, old: Operator, new: Operator) -> UpgradePath | None:
+def _path_by_catalog(subscription: Subscribed, old: DiffOperator, new: DiffOperator) -> UpgradePath | None:
     from olmc.graph.paths import channel_named, route, version_named
     from olmc.graph.upgrade_graph import upgrade_graph
     from olmc.output.messages import QueryError
@@ -180,13 +182,13 @@ def _path_by_plans(old: str, new: str, replaced: Mapping[str, str]) -> UpgradePa
     return UpgradePath(tuple(reversed(hops)), True) if current == old and hops else None
 
 
-def _direct_path(old: Operator, new: Operator) -> UpgradePath:
+def _direct_path(old: DiffOperator, new: DiffOperator) -> UpgradePath:
     """What the new CSV says about the old one."""
     kind = edge_kind(new, old.name, tolerant_or_none(old.version))
     return UpgradePath((UpgradeHop(old.name, new.name, kind),), True) if kind else UpgradePath()
 
 
-def subscription_changes(pair: Pair) -> Iterator[Change]:
+def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
     """What changed in a Subscription besides its `config`, and whether it can still be resolved."""
     before, after = (_subscription_fields(obj) for obj in (pair.old, pair.new))
     if pair.old is not None and pair.new is not None:
@@ -212,7 +214,7 @@ def _failure(subscription: KubernetesObject) -> str:
     return ""
 
 
-def target_changes(pair: Pair) -> Iterator[Change]:
+def target_changes(pair: Pair) -> Iterator[DiffChange]:
     """The namespaces that an OperatorGroup targets on one side only."""
     if pair.old is None or pair.new is None:
         return
@@ -230,14 +232,14 @@ def _targets(group: KubernetesObject) -> list[str]:
     return sorted(texts(selected if selected is not None else asked) or [""])
 
 
-def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[Change]:
+def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:
     """The InstallPlans of the new side that wait or have failed, unless the old side has the like."""
     before = {_plan(obj)[:3] for obj in old if obj.get("kind") == "InstallPlan"}
     for obj in new:
         if obj.get("kind") == "InstallPlan":
             namespace, phase, csvs, message = _plan(obj)
             if phase in ("RequiresApproval", "Failed") and (namespace, phase, csvs) not in before:
-                yield kinds.plan_changed(identity(obj), phase, csvs, message)
+                yield kinds.plan_changed(object_key(obj), phase, csvs, message)
 
 
 def _plan(obj: KubernetesObject) -> tuple[str, str, tuple[str, ...], str]:
@@ -246,4 +248,4 @@ def _plan(obj: KubernetesObject) -> tuple[str, str, tuple[str, ...], str]:
     csvs = tuple(texts(mapping(obj.get("spec")).get("clusterServiceVersionNames")))
     messages = (text(condition.get("message")) for condition in mappings(status.get("conditions")))
     message = text(status.get("message")) or next(filter(None, messages), "")
-    return identity(obj).namespace, text(status.get("phase")), csvs, message
+    return object_key(obj).namespace, text(status.get("phase")), csvs, message

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.diff import change_kinds as kinds
-from olmc.diff.change import ABSENT, NOTE, Change
+from olmc.diff.change import ABSENT, NOTE, DiffChange
 from olmc.diff.matching import IMAGE_VARIABLE, Pair
 from olmc.diff.operators import CSV
-from olmc.diff.values import Delta, Item, Path, path_text
+from olmc.diff.values import Delta, ListItem, Path, path_text
 from olmc.model.coerce import mapping, mappings, text
-from olmc.model.objects import Identity, KubernetesObject
+from olmc.model.objects import KubernetesObject, ObjectKey
 
 __all__ = ["image_changes", "images_of", "without_repetitions", "workload_changes"]
 
@@ -35,7 +35,7 @@ _TIGHT: tuple[tuple[str, object], ...] = (
 _SECURITY = frozenset(("securityContext", "hostNetwork", "hostPID", "hostIPC", "hostPath"))
 
 
-def image_changes(pair: Pair) -> Iterator[Change]:
+def image_changes(pair: Pair) -> Iterator[DiffChange]:
     """How the images of an object and its predecessor differ."""
     old, new = images_of(pair.old), images_of(pair.new)
     moved: dict[tuple[str, str], list[str]] = {}
@@ -51,7 +51,7 @@ def image_changes(pair: Pair) -> Iterator[Change]:
         yield kinds.image_changed(pair.identity, tuple(places), before, after)
 
 
-def without_repetitions(changes: Iterable[Change]) -> list[Change]:
+def without_repetitions(changes: Iterable[DiffChange]) -> list[DiffChange]:
     """Changes without those of related images of a CSV that a workload of its namespace has as well."""
     # OLM takes the Deployments out of the CSV, so that most of its images are in both; once is enough.
     every = list(changes)
@@ -61,7 +61,7 @@ def without_repetitions(changes: Iterable[Change]) -> list[Change]:
     return [change for change in every if id(change) not in repeated]
 
 
-def _moved_image(change: Change) -> tuple[str, str, str]:
+def _moved_image(change: DiffChange) -> tuple[str, str, str]:
     return change.identity.namespace, change.values["old"], change.values["new"]
 
 
@@ -88,28 +88,28 @@ def _pod_of(obj: KubernetesObject) -> Mapping[str, Any]:
     return mapping(mapping(mapping(obj.get("spec")).get("template")).get("spec"))
 
 
-def workload_changes(identity: Identity, differences: Iterable[Delta]) -> Iterator[Change]:
+def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:
     """The differences of a workload and its predecessor, each as the change that it is."""
     for delta in differences:
         yield from _changes(identity, delta)
 
 
-def _changes(identity: Identity, delta: Delta) -> Iterator[Change]:
+def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
     path = delta.path
     inside = path[len(_POD) :] if path[: len(_POD)] == _POD else ()
     match inside:
-        case ("containers" | "initContainers", Item(name)):
+        case ("containers" | "initContainers", ListItem(name)):
             yield _container(identity, name, delta)
-        case ("containers" | "initContainers", Item(name), "env", Item(variable)):
+        case ("containers" | "initContainers", ListItem(name), "env", ListItem(variable)):
             yield kinds.environment_changed(identity, name, variable, _value(delta.old), _value(delta.new))
-        case ("containers" | "initContainers", Item(name), "env"):
+        case ("containers" | "initContainers", ListItem(name), "env"):
             yield from _whole_environment(identity, name, delta)
-        case ("containers" | "initContainers", Item(name), "args" | "command" as field):
+        case ("containers" | "initContainers", ListItem(name), "args" | "command" as field):
             # What only moved comes in as neither added nor removed; of an argument given twice each counts.
             old, new = Counter(_texts(delta.old)), Counter(_texts(delta.new))
             added, removed = tuple((new - old).elements()), tuple((old - new).elements())
             yield kinds.arguments_changed(identity, name, field, added, removed)
-        case ("containers" | "initContainers", Item(name), "resources", *below):
+        case ("containers" | "initContainers", ListItem(name), "resources", *below):
             for what, before, after in _amounts(tuple(below), delta.old, delta.new):
                 yield kinds.resources_changed(identity, name, what, before, after)
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
@@ -122,14 +122,14 @@ def _changes(identity: Identity, delta: Delta) -> Iterator[Change]:
             yield kinds.field_changed(identity, _below_pod(path), delta.old, delta.new, NOTE)
 
 
-def _container(identity: Identity, name: str, delta: Delta) -> Change:
+def _container(identity: ObjectKey, name: str, delta: Delta) -> DiffChange:
     if delta.new is ABSENT:
         return kinds.container_removed(identity, name)
     privileged = mapping(mapping(delta.new).get("securityContext")).get("privileged") is True
     return kinds.container_added(identity, name, privileged)
 
 
-def _whole_environment(identity: Identity, name: str, delta: Delta) -> Iterator[Change]:
+def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
     """An environment that comes or goes as a whole."""
     for items, is_new in ((delta.old, False), (delta.new, True)):
         for variable in items if isinstance(items, list) else ():

@@ -13,25 +13,25 @@ from olmc.kube.applied import is_applied
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
 from olmc.model.catalog import Catalog
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.coerce import text
 from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.model.objects import Identity, spec_of
+from olmc.model.objects import ObjectKey, spec_of
 from olmc.model.options import Narrowing, Options
 from olmc.model.suggestions import join_limited
 from olmc.model.workspace import LeftObject, LeftOut, Reason, Unused, Workspace
 from olmc.output.text import as_yaml
 from olmc.output.unicode import clean
-from olmc.reconcile.loop import Settled
-from olmc.render.passes import generate
+from olmc.reconcile.loop import SettledCluster
+from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.model.diagnostics import Diagnostic
     from olmc.model.objects import Rendered
     from olmc.model.options import Options
     from olmc.model.workspace import Inputs, Workspace
-    from olmc.proposed.v2alpha1.approval import Judged, Outcome
-    from olmc.reconcile.loop import Settled
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.reconcile.loop import SettledCluster
 
 _SHOWN = 3
 
@@ -54,7 +54,7 @@ def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOu
     whole = [
         found.identity.kind
         for cluster, options in compiled
-        for found in generate(cluster, options._replace(include=(), exclude=(), phase=0), Report())
+        for found in render(cluster, options._replace(include=(), exclude=(), phase=0), Report())
     ]
     if not whole:
         return None
@@ -66,7 +66,10 @@ def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOu
 
 
 def missing(
-    cluster: Cluster, found: Iterable[Diagnostic], operators: Iterable[Outcome] = (), installs: Iterable[Judged] = ()
+    cluster: Cluster,
+    found: Iterable[Diagnostic],
+    operators: Iterable[OperatorResult] = (),
+    installs: Iterable[InstallDecision] = (),
 ) -> tuple[str, ...]:
     """What a settled cluster lacks: operators that are not installed, each with the reason; else, what was `found`.
 
@@ -98,13 +101,16 @@ def _subscriptions(cluster: Cluster) -> Iterator[str]:
     plans = (plan for plan in cluster.plans if plan.phase == "RequiresApproval" and plan.csvs)
     waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
     for name, subscription in sorted(cluster.subscriptions.items()):
-        if any(Name(name.namespace, csv) in cluster.csvs for csv in (subscription.installed, subscription.current)):
+        if any(
+            NamespacedName(name.namespace, csv) in cluster.csvs
+            for csv in (subscription.installed, subscription.current)
+        ):
             continue
         csv = waiting.get((name.namespace, subscription.plan))
         yield f"{name} (to be approved as {name.namespace}/{csv})" if csv else f"{name} (nothing is installed)"
 
 
-def _proposed(operators: Iterable[Outcome], installs: Iterable[Judged]) -> Iterator[str]:
+def _proposed(operators: Iterable[OperatorResult], installs: Iterable[InstallDecision]) -> Iterator[str]:
     """The Operators of which nothing is applied, and the Installs that are not."""
     for outcome in operators:
         if not outcome.installed and not any(each.applied for each in outcome.installs):
@@ -127,7 +133,7 @@ _POWERFUL = (
 _V2ALPHA1 = "operators.coreos.com/v2alpha1"
 
 
-def left_out_of(root: Path, made: Compiled, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
+def left_out_of(root: Path, made: SettledCompilation, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
     """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
 
     Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
@@ -152,12 +158,12 @@ def _without(left: LeftOut, known: frozenset[LeftObject]) -> LeftOut | None:
     return left._replace(objects=objects) if objects or left.problem else None
 
 
-def _written_now(made: Compiled, settled: Settled, wanted: set[Identity]) -> Iterator[LeftObject]:
+def _written_now(made: SettledCompilation, settled: SettledCluster, wanted: set[ObjectKey]) -> Iterator[LeftObject]:
     """The objects of these identities as olmc writes them, for review and for being applied."""
     everything = made.options._replace(include=(), exclude=())
     for purpose in ("review", "apply"):
         options = everything._replace(purpose=purpose)
-        objects = made.objects if options == made.options else generate(settled.cluster, options, Report())
+        objects = made.objects if options == made.options else render(settled.cluster, options, Report())
         for found in objects:
             if found.identity in wanted:
                 yield from objects_of(as_yaml([found]))[0]
@@ -223,7 +229,7 @@ def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def uninstalled(workspace: Workspace, settled: Settled) -> Iterator[Unused]:
+def uninstalled(workspace: Workspace, settled: SettledCluster) -> Iterator[Unused]:
     """The objects of bundles that no catalog lists and that are not installed.
 
     Bundles may make up a catalog by themselves (D8): of a package that is installed, or that a Subscription is for, its
@@ -263,7 +269,7 @@ def _listed(catalogs: Iterable[Catalog]) -> set[str]:
     return {entry.name for entry in entries} | {name for package in packages for name in package.bundles}
 
 
-class Compiled(Protocol):
+class SettledCompilation(Protocol):
     """The objects and what was said of them; `settled` and `workspace` are None where an error stopped it before."""
 
     @property
@@ -273,7 +279,7 @@ class Compiled(Protocol):
     def diagnostics(self) -> tuple[Diagnostic, ...]: ...
 
     @property
-    def settled(self) -> Settled | None: ...
+    def settled(self) -> SettledCluster | None: ...
 
     @property
     def workspace(self) -> Workspace | None: ...

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.reconcile.loop import Settled
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.reconcile.loop import SettledCluster
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -22,7 +22,7 @@ class Metric(NamedTuple):
     samples: Mapping[Labels, int]
 
 
-def as_prometheus(settled: Settled, *, legacy: bool = False, everything: bool = False) -> str:
+def as_prometheus(settled: SettledCluster, *, legacy: bool = False, everything: bool = False) -> str:
     """The text format 0.0.4. `legacy`: with the labels that OLM's documents name (R-CAT-902); `everything`: with the
     metrics that only its code has (R-CAT-904), of which durations have counts only.
     """
@@ -43,7 +43,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _metrics(settled: Settled, *, legacy: bool) -> Iterator[Metric]:
+def _metrics(settled: SettledCluster, *, legacy: bool) -> Iterator[Metric]:
     cluster = settled.cluster
     members = {name: member for name, member in cluster.members.items() if not member.csv.counts_as_copy}
     yield _count("catalog_source_count", "gauge", "Number of catalog sources", len(cluster.catalogs))
@@ -67,7 +67,7 @@ def _count(name: str, kind: str, text: str, value: int) -> Metric:
     return Metric(name, kind, text, {(): value})
 
 
-def _labels(name: Name, member: Member, **more: str) -> Labels:
+def _labels(name: NamespacedName, member: CsvState, **more: str) -> Labels:
     version = member.csv.version or "0.0.0"
     found = {"name": name.name, "namespace": name.namespace, "version": version, **more}
     return tuple(sorted(found.items()))
@@ -85,7 +85,7 @@ def _kept_plans(cluster: Cluster) -> int:
     return sum(len(cluster.kept_plans(namespace)) for namespace in {plan.namespace for plan in cluster.plans})
 
 
-def _changes(name: Name, settled: Settled) -> int:
+def _changes(name: NamespacedName, settled: SettledCluster) -> int:
     """How often the installed CSV of a Subscription changed on the way (R-CAT-903)."""
     beginning, end = settled.beginning.subscriptions, settled.cluster.subscriptions
     states = (beginning, *(done.subscriptions for done in settled.history), end)
@@ -94,7 +94,7 @@ def _changes(name: Name, settled: Settled) -> int:
     return sum(before != after for before, after in pairwise(seen))
 
 
-def _undocumented(settled: Settled) -> Iterator[Metric]:
+def _undocumented(settled: SettledCluster) -> Iterator[Metric]:
     catalogs = settled.cluster.catalogs.values()
     keys = [(("name", source.key.name), ("namespace", source.key.namespace)) for source in catalogs]
     ready: dict[Labels, int] = {key: int(not each.problem) for key, each in zip(keys, catalogs, strict=True)}

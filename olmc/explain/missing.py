@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 from olmc.catalogs.content import has_inline_content
 from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_subscription
-from olmc.explain.targets import Scene, Wanted, package_of_csv, subscribing
-from olmc.model.cluster import Cluster, Name
+from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
-from olmc.model.objects import CatalogKey, KubernetesObject, identity
+from olmc.model.objects import CatalogKey, KubernetesObject, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
-from olmc.reconcile.loop import Settled
-from olmc.resolver.explain import Line
+from olmc.reconcile.loop import SettledCluster
+from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at
 
 _NO_CATALOG = CatalogKey("", "")
 
 
-def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
+def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Why an object is not there; nothing when nobody would make it."""
     settled = scene.settled
     kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
@@ -40,37 +40,37 @@ def why_absent(wanted: Wanted, scene: Scene) -> Iterator[Line]:
         yield from _required_by(wanted.name, settled.cluster)
 
 
-def _refused(name: str, kinds: Set[str], scene: Scene) -> Iterator[Line]:
+def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[ExplanationLine]:
     """What the API server has against an object that a file of the workspace holds."""
     for found in scene.diagnostics:
         cause = found.cause
         if isinstance(cause, RefusedObject) and cause.kind in kinds and cause.name == name:
-            yield Line(0, found.message, found.location)
+            yield ExplanationLine(0, found.message, found.location)
 
 
-def _not_made(maker: Maker, wanted: Wanted, scene: Scene) -> Iterator[Line]:
+def _not_made(maker: Maker, wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Why a CSV does not bring what it would bring."""
     csv, cluster = maker.csv, scene.settled.cluster
-    name = Name(maker.namespace, csv.name)
+    name = NamespacedName(maker.namespace, csv.name)
     member = cluster.members.get(name)
     if member is None:
-        yield Line(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
+        yield ExplanationLine(0, f"{CSV_KIND} {csv.name} would bring it, and is not installed", maker.place)
         yield from deeper(why_no_csv(wanted.namespace, csv.name, "", scene))
     elif wanted.namespace and wanted.namespace != maker.namespace:
-        yield Line(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
+        yield ExplanationLine(0, f"{CSV_KIND} {name} brings it in namespace {maker.namespace} only", maker.place)
     else:
         state = f"{member.phase} ({member.reason})" if member.phase else "without a phase"
         rest = "; this is of its bundle, and was not installed with it" if member.succeeded else ""
-        yield Line(0, f"{CSV_KIND} {name} would bring it, and is {state}{rest}", maker.place)
+        yield ExplanationLine(0, f"{CSV_KIND} {name} would bring it, and is {state}{rest}", maker.place)
         yield from deeper(of_csv(member, cluster))
 
 
-def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator[Line]:
+def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
     cluster = scene.settled.cluster
     elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
     for name in elsewhere:
-        yield Line(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
+        yield ExplanationLine(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
     package = package or package_of_csv(csv, scene)
     yield from _replaced(namespace, csv, cluster)
     if not package:
@@ -80,31 +80,31 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: Scene) -> Iterator
         yield from _not_by(name, csv, scene.settled)
     refused = [each for each in scene.manifests if _subscribes(each, package, namespace, cluster)]
     for manifest in refused:
-        yield from _refused(identity(manifest.object).name, {"Subscription"}, scene)
+        yield from _refused(object_key(manifest.object).name, {"Subscription"}, scene)
     asking = [each for each in scene.operators if each.package == package]
     for outcome in asking:
         has = f", and has {outcome.installed or 'nothing'} installed"
         follows = f"Operator {outcome.operator.name} follows package {package}{has}"
-        yield Line(0, follows, at(outcome.operator.source, "metadata", "name"))
+        yield ExplanationLine(0, follows, at(outcome.operator.source, "metadata", "name"))
         yield from deeper(of_operator(outcome))
     if not followers and not elsewhere and not refused and not asking:
         where = f" in namespace {namespace}" if namespace else ""
         place = _place_in_catalog(csv, package, cluster)
-        yield Line(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
+        yield ExplanationLine(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
         yield from _provided_by(csv, package, scene)
 
 
-def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Line]:
+def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[ExplanationLine]:
     for old in cluster.retired:
         if old.name != csv or namespace not in ("", old.namespace):
             continue
         heirs = [each for each in (*cluster.csvs.values(), *cluster.retired) if each.replaces == csv]
         for heir in (each for each in heirs if each.namespace == old.namespace):
             text = f"it was installed in namespace {old.namespace}, and {heir.name} replaced it"
-            yield Line(0, text, at(heir.source))
+            yield ExplanationLine(0, text, at(heir.source))
 
 
-def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
+def _not_by(name: NamespacedName, csv: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """Why a Subscription for its package does not install a CSV: something prevents it, or it has another one."""
     cluster = settled.cluster
     subscription = cluster.subscriptions[name]
@@ -113,25 +113,25 @@ def _not_by(name: Name, csv: str, settled: Settled) -> Iterator[Line]:
     channel = subscription.channel
     follows = f"Subscription {name} follows channel {channel}" if channel else f"Subscription {name} names no channel"
     has = f", and has {subscription.installed} installed" if subscription.installed else ", and has nothing installed"
-    yield Line(0, follows + has, at(subscription.source))
+    yield ExplanationLine(0, follows + has, at(subscription.source))
     channels = {
         entry.channel: entry for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv
     }
     if csv and channel and channels and channel not in channels:
         first = channels[min(channels)]
-        yield Line(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
+        yield ExplanationLine(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
     yield from deeper(of_subscription(name, settled))
 
 
 def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Cluster) -> bool:
     """Whether a manifest is a Subscription for a package that the cluster does not have."""
-    key, spec = identity(manifest.object), manifest.object.get("spec")
+    key, spec = object_key(manifest.object), manifest.object.get("spec")
     return (
         (key.group, key.kind) == (OLM_GROUP, "Subscription")
         and isinstance(spec, dict)
         and spec.get("name") == package
         and namespace in ("", key.namespace)
-        and Name(key.namespace, key.name) not in cluster.subscriptions
+        and NamespacedName(key.namespace, key.name) not in cluster.subscriptions
     )
 
 
@@ -144,7 +144,7 @@ def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | No
     return None
 
 
-def _provided_by(csv: str, package: str, scene: Scene) -> Iterator[Line]:
+def _provided_by(csv: str, package: str, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
     catalogs = sorted(
         key.name
@@ -152,35 +152,37 @@ def _provided_by(csv: str, package: str, scene: Scene) -> Iterator[Line]:
         if source.catalog is not None and package in source.catalog.packages
     )
     if catalogs:
-        yield Line(1, f"catalog {', '.join(catalogs)} serves it")
+        yield ExplanationLine(1, f"catalog {', '.join(catalogs)} serves it")
         return
     for bundle in scene.bundles.values():
         if bundle.package == package and csv in ("", bundle.name):
             text = f"no catalog serves the bundle in {bundle.directory or 'the workspace'}"
-            yield Line(1, text, at(bundle.csv.source))
+            yield ExplanationLine(1, text, at(bundle.csv.source))
 
 
-def _no_subscription(wanted: Wanted, settled: Settled) -> Iterator[Line]:
+def _no_subscription(wanted: Wanted, settled: SettledCluster) -> Iterator[ExplanationLine]:
     for name in subscribing(wanted.name, settled.cluster):
-        yield Line(0, f"Subscription {name} is the one for package {wanted.name}")
+        yield ExplanationLine(0, f"Subscription {name} is the one for package {wanted.name}")
 
 
-def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[Line]:
+def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[ExplanationLine]:
     """InstallPlans that have the object as a step that they never came to."""
     for plan in cluster.plans:
         for number, step in enumerate(plan.steps[plan.executed :], plan.executed + 1):
             if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
                 text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
-                yield Line(0, text, at(step.source))
+                yield ExplanationLine(0, text, at(step.source))
                 yield from deeper(of_plan(plan))
 
 
-def _required_by(name: str, cluster: Cluster) -> Iterator[Line]:
+def _required_by(name: str, cluster: Cluster) -> Iterator[ExplanationLine]:
     for csv in cluster.csvs.values():
         for index, item in enumerate(csv.required_crds):
             if item.name == name:
                 place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
-                yield Line(0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place)
+                yield ExplanationLine(
+                    0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place
+                )
 
 
 class Maker(NamedTuple):
@@ -191,7 +193,7 @@ class Maker(NamedTuple):
     place: Location | None
 
 
-def makers(wanted: Wanted, scene: Scene) -> tuple[Maker, ...]:
+def makers(wanted: Wanted, scene: ExplainContext) -> tuple[Maker, ...]:
     """The CSVs that would bring an object, each once for its namespace; those of the cluster first."""
     found: dict[tuple[str, str], Maker] = {}
     for maker in (*_installed(wanted, scene), *_available(wanted, scene)):
@@ -199,13 +201,13 @@ def makers(wanted: Wanted, scene: Scene) -> tuple[Maker, ...]:
     return tuple(found.values())
 
 
-def _installed(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
+def _installed(wanted: Wanted, scene: ExplainContext) -> Iterator[Maker]:
     for name, csv in sorted(scene.settled.cluster.csvs.items()):
         for place in _in_strategy(csv, wanted, scene.settled.cluster.profile):
             yield Maker(csv, name.namespace, place)
 
 
-def _available(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
+def _available(wanted: Wanted, scene: ExplainContext) -> Iterator[Maker]:
     """The CSVs of bundles in the workspace and in catalogs, under the namespaces where they are installed."""
     homes: dict[str, list[str]] = {}
     for name in sorted(scene.settled.cluster.csvs):
@@ -223,7 +225,7 @@ def _available(wanted: Wanted, scene: Scene) -> Iterator[Maker]:
             yield from (Maker(csv, namespace, place) for namespace in homes.get(csv.name, [""]))
 
 
-def _contents(scene: Scene) -> Iterator[Content]:
+def _contents(scene: ExplainContext) -> Iterator[Content]:
     yield from map(bundle_content, scene.bundles.values())
     for source in scene.settled.cluster.catalogs.values():
         for package in source.catalog.packages.values() if source.catalog is not None else ():

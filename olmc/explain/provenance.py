@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Subscription, key_of
+from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
 from olmc.model.diagnostics import Location, Place
 from olmc.model.objects import (
     KubernetesObject,
@@ -22,18 +22,18 @@ from olmc.model.options import Profile
 from olmc.olm.naming import binding_name, cluster_role_name, role_name
 from olmc.olm.ownership import ALONGSIDE, COPIED_FROM
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places
-from olmc.resolver.explain import Line, derivation, reasons
+from olmc.resolver.explain import ExplanationLine, derivation, reasons
 from olmc.yaml import at, locate
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import Outcome
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 APPROVAL = "RequiresApproval"
 
 
-def deeper(lines: Iterable[Line]) -> Iterator[Line]:
+def deeper(lines: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:
     """Lines as the explanation of a line before them."""
     return (line._replace(depth=line.depth + 1) for line in lines)
 
@@ -44,7 +44,7 @@ def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:
     return next((plan for plan in cluster.plans if (plan.namespace, plan.name) == key), None)
 
 
-def of_csv(member: Member, cluster: Cluster) -> Iterator[Line]:
+def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
     """What keeps a CSV from succeeding, with every requirement that is not met; nothing for one that succeeds."""
     if member.succeeded:
         return
@@ -58,18 +58,18 @@ def of_csv(member: Member, cluster: Cluster) -> Iterator[Line]:
         text = f"its OperatorGroup {member.group.name} can't be processed: {member.group.problem}"
     else:
         text = "OLM gives it no status"
-    yield Line(0, text, place_of(member))
+    yield ExplanationLine(0, text, place_of(member))
     for line in unmet(member):
         shown = line.lstrip()
-        yield Line(1 + (len(line) - len(shown)) // 2, shown)
+        yield ExplanationLine(1 + (len(line) - len(shown)) // 2, shown)
     for text, place in rivals(member, cluster):
-        yield Line(1, text, place)
+        yield ExplanationLine(1, text, place)
     hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
     if hint and member.phase == "Failed":
-        yield Line(1, hint)
+        yield ExplanationLine(1, hint)
 
 
-def of_subscription(name: Name, settled: Settled) -> Iterator[Line]:
+def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
     yield from of_namespace(name.namespace, settled)
     plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
@@ -77,19 +77,19 @@ def of_subscription(name: Name, settled: Settled) -> Iterator[Line]:
         yield from of_plan(plan)
 
 
-def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
+def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What keeps OLM from installing anything new in a namespace."""
     cluster = settled.cluster
     groups = cluster.groups_in(namespace)
     if len(groups) != 1:
         what = "no OperatorGroup" if not groups else "several OperatorGroups"
-        yield Line(0, f"OLM resolves nothing in namespace {namespace}: it has {what}")
+        yield ExplanationLine(0, f"OLM resolves nothing in namespace {namespace}: it has {what}")
         for group in groups:
-            yield Line(1, f"OperatorGroup {group.name}", at(group.source))
+            yield ExplanationLine(1, f"OperatorGroup {group.name}", at(group.source))
         return
     if groups[0].problem:
         place = at(groups[0].source, "spec")
-        yield Line(0, f"OperatorGroup {groups[0].name} can't be processed: {groups[0].problem}", place)
+        yield ExplanationLine(0, f"OperatorGroup {groups[0].name} can't be processed: {groups[0].problem}", place)
     done = settled.rounds.get(namespace)
     if done is None:
         return
@@ -98,83 +98,85 @@ def of_namespace(namespace: str, settled: Settled) -> Iterator[Line]:
         yield from derivation(question, done.answer)
     for candidate in done.missing:
         place = candidate.location
-        yield Line(0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place)
+        yield ExplanationLine(
+            0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place
+        )
     for found in done.unreadable:
         csv = found.content.csv
         name = csv.object["metadata"]["name"]
-        yield Line(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
+        yield ExplanationLine(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
 
 
-def of_plan(plan: InstallPlan) -> Iterator[Line]:
+def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
     """What keeps an InstallPlan from being carried out; nothing for a complete one."""
     csvs = ", ".join(plan.csvs)
     if plan.phase == APPROVAL and plan.condition is None:
-        yield Line(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
+        yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
         first = plan.csvs[0] if plan.csvs else "all"
-        yield Line(1, f"--approve {plan.namespace}/{first} shows what approving it would do")
+        yield ExplanationLine(1, f"--approve {plan.namespace}/{first} shows what approving it would do")
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")
-        yield Line(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
+        yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
 
 
-def of_operator(outcome: Outcome) -> Iterator[Line]:
+def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
     """What keeps an Operator of v2alpha1 from installing, or from upgrading; the last line may be an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
-        yield Line(0, outcome.failure[1], place)
+        yield ExplanationLine(0, outcome.failure[1], place)
     if outcome.missing:
-        yield Line(0, f"the content of image {outcome.missing} is not in the workspace", place)
+        yield ExplanationLine(0, f"the content of image {outcome.missing} is not in the workspace", place)
     if outcome.problem:
-        yield Line(0, outcome.problem, place)
+        yield ExplanationLine(0, outcome.problem, place)
     if outcome.waiting:
-        yield Line(0, f"Install {outcome.waiting.install.name} waits for approval", place)
+        yield ExplanationLine(0, f"Install {outcome.waiting.install.name} waits for approval", place)
 
 
 _RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
-def because(found: Rendered, settled: Settled) -> Iterator[Line]:
+def because(found: Rendered, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds."""
     cluster = settled.cluster
     group = _group_behind(found, cluster)
     if group is not None:
-        yield Line(0, f"because of OperatorGroup {group}", _place_of_group(group, cluster))
+        yield ExplanationLine(0, f"because of OperatorGroup {group}", _place_of_group(group, cluster))
     for name in behind(found, cluster):
         member = cluster.members.get(name)
         phase = f", which is {member.phase} ({member.reason})" if member is not None and member.phase else ""
-        yield Line(0, f"because of {CSV_KIND} {name}{phase}", at(cluster.csvs[name].source))
+        yield ExplanationLine(0, f"because of {CSV_KIND} {name}{phase}", at(cluster.csvs[name].source))
         yield from deeper(asked_for(cluster.csvs[name], settled))
     if found.identity.kind == "InstallPlan":
-        yield from _behind_plan(Name(found.identity.namespace, found.identity.name), settled)
+        yield from _behind_plan(NamespacedName(found.identity.namespace, found.identity.name), settled)
     if found.identity.kind == "Subscription":
-        yield from _behind_subscription(Name(found.identity.namespace, found.identity.name), settled)
+        yield from _behind_subscription(NamespacedName(found.identity.namespace, found.identity.name), settled)
 
 
-def asked_for(csv: Csv, settled: Settled) -> Iterator[Line]:
+def asked_for(csv: Csv, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """Why a CSV is installed: what it replaced, the InstallPlan, and the Subscription or requirement that asked."""
     cluster, namespace = settled.cluster, csv.namespace
     for old in cluster.retired:
         if (old.namespace, old.name) == (namespace, csv.replaces):
-            yield Line(0, f"it replaced {old.name}")
+            yield ExplanationLine(0, f"it replaced {old.name}")
     for plan in cluster.plans:
         if plan.namespace == namespace and csv.name in plan.csvs and plan.executed:
-            yield Line(0, f"InstallPlan {plan.name} ({plan.approval}) installed it")
+            yield ExplanationLine(0, f"InstallPlan {plan.name} ({plan.approval}) installed it")
     for reason in _reasons(csv, settled):
-        yield Line(0, f"since {reason}")
+        yield ExplanationLine(0, f"since {reason}")
     for name, subscription in sorted(cluster.subscriptions.items()):
         if name.namespace == namespace and csv.name in (subscription.installed, subscription.current):
             yield _subscription_line(name, cluster)
 
 
-def _subscription_line(name: Name, cluster: Cluster) -> Line:
+def _subscription_line(name: NamespacedName, cluster: Cluster) -> ExplanationLine:
     subscription = cluster.subscriptions[name]
     channel = f"channel {subscription.channel}" if subscription.channel else "any channel"
     catalog = f"catalog {subscription.catalog.name} in {subscription.catalog.namespace}"
     text = f"Subscription {name} follows package {subscription.package}, {channel} of {catalog}"
-    return Line(0, text, at(subscription.source))
+    return ExplanationLine(0, text, at(subscription.source))
 
 
-def _reasons(csv: Csv, settled: Settled) -> Iterator[str]:
+def _reasons(csv: Csv, settled: SettledCluster) -> Iterator[str]:
     """What called for a CSV when it was picked, without the Subscription that everybody sees."""
     for done in settled.history:
         if done.question is None or done.answer is None or done.question.namespace != csv.namespace:
@@ -185,12 +187,12 @@ def _reasons(csv: Csv, settled: Settled) -> Iterator[str]:
                 yield reason.text
 
 
-def behind(found: Rendered, cluster: Cluster) -> tuple[Name, ...]:
+def behind(found: Rendered, cluster: Cluster) -> tuple[NamespacedName, ...]:
     """The CSVs that an object is there for, sorted; those of a CSV itself are none."""
     key = found.identity
     if key.kind == CSV_KIND:
         home = labels_of(found.object).get(COPIED_FROM)
-        return (Name(str(home), key.name),) if Name(str(home), key.name) in cluster.csvs else ()
+        return (NamespacedName(str(home), key.name),) if NamespacedName(str(home), key.name) in cluster.csvs else ()
     names = {*_owners(key.namespace, found.object), *_installers(found.object)}
     place = found.provenance.place
     if not names and place is not None:
@@ -198,67 +200,69 @@ def behind(found: Rendered, cluster: Cluster) -> tuple[Name, ...]:
     return tuple(sorted(name for name in names if name in cluster.csvs))
 
 
-def _owners(namespace: str, obj: KubernetesObject) -> Iterator[Name]:
+def _owners(namespace: str, obj: KubernetesObject) -> Iterator[NamespacedName]:
     for reference in owner_references(obj):
         if reference.get("kind") == CSV_KIND:
-            yield Name(namespace, str(reference.get("name")))
+            yield NamespacedName(namespace, str(reference.get("name")))
     labels = labels_of(obj)
     if "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND:  # the documents have no kind
         home = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
-        yield Name(str(home), str(labels.get("olm.owner")))
+        yield NamespacedName(str(home), str(labels.get("olm.owner")))
 
 
-def _installers(obj: KubernetesObject) -> Iterator[Name]:
+def _installers(obj: KubernetesObject) -> Iterator[NamespacedName]:
     for key, value in annotations_of(obj).items():
         if key.startswith(ALONGSIDE) and isinstance(value, str):
             namespace, _, name = value.partition("/")
-            yield Name(namespace, name)
+            yield NamespacedName(namespace, name)
 
 
-def _group_behind(found: Rendered, cluster: Cluster) -> Name | None:
+def _group_behind(found: Rendered, cluster: Cluster) -> NamespacedName | None:
     labels = labels_of(found.object)
     if labels.get("olm.owner.kind") != "OperatorGroup":
         return _group_of_unlabelled(found, cluster)
-    name = Name(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))
+    name = NamespacedName(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))
     return name if any(group.name == name.name for group in cluster.groups_in(name.namespace)) else None
 
 
-def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> Name | None:
+def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> NamespacedName | None:
     """The group that a ClusterRole was made for, where the OLM version puts no labels on it."""
     place = found.provenance.place
     if place is None or found.provenance.origin is not Origin.OPERATOR_GROUP:
         return None
-    return next((key_of(group) for group in cluster.groups if group.source == place.source), None)
+    return next((namespaced_name(group) for group in cluster.groups if group.source == place.source), None)
 
 
-def _place_of_group(name: Name, cluster: Cluster) -> Location | None:
+def _place_of_group(name: NamespacedName, cluster: Cluster) -> Location | None:
     return next((at(group.source) for group in cluster.groups_in(name.namespace) if group.name == name.name), None)
 
 
-def _behind_plan(name: Name, settled: Settled) -> Iterator[Line]:
+def _behind_plan(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
     cluster = settled.cluster
     for plan in cluster.plans:
         if (plan.namespace, plan.name) == name:
-            yield Line(0, f"it installs {', '.join(plan.csvs)} ({plan.approval}, {plan.phase})")
+            yield ExplanationLine(0, f"it installs {', '.join(plan.csvs)} ({plan.approval}, {plan.phase})")
             for owner in plan.owners:
-                key = Name(name.namespace, owner)
+                key = NamespacedName(name.namespace, owner)
                 if key in cluster.subscriptions:
                     yield _subscription_line(key, cluster)
 
 
-def _behind_subscription(name: Name, settled: Settled) -> Iterator[Line]:
+def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
     cluster = settled.cluster
     subscription = cluster.subscriptions.get(name)
     if subscription is None:
         return
     if subscription.installed:
-        yield Line(0, f"it installed {subscription.installed}")
+        yield ExplanationLine(0, f"it installed {subscription.installed}")
     if subscription.generated_by:
-        made_by = Name(name.namespace, subscription.generated_by)
+        made_by = NamespacedName(name.namespace, subscription.generated_by)
         plan = next((each for each in cluster.plans if (each.namespace, each.name) == made_by), None)
-        yield Line(0, f"InstallPlan {subscription.generated_by} made it, for an operator that needs the package")
+        yield ExplanationLine(
+            0, f"InstallPlan {subscription.generated_by} made it, for an operator that needs the package"
+        )
         for owner in plan.owners if plan is not None else ():
-            key = Name(name.namespace, owner)
+            key = NamespacedName(name.namespace, owner)
             if key in cluster.subscriptions and key != name:
                 yield from deeper([_subscription_line(key, cluster)])
 
@@ -311,4 +315,4 @@ def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:
         return None
     labels = obj["metadata"]["labels"]
     namespace = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
-    return cluster.csvs.get(Name(str(namespace), str(labels.get("olm.owner"))))
+    return cluster.csvs.get(NamespacedName(str(namespace), str(labels.get("olm.owner"))))

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.model.catalog import Candidate, Pick, Present
-from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.catalog import Candidate, InstalledEntry, Selection
+from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
 from olmc.output.text import aligned
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import reasons
-from olmc.resolver.rounds import Round
+from olmc.resolver.rounds import ResolutionRound
 from olmc.resolver.snapshot import item_of_candidate, item_of_present
 from olmc.resolver.upgrade_path import ChannelError, ordered, upgrade_path
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import Outcome
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
 class PinError(ValueError):
@@ -78,13 +78,13 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
     """Why upgrades don't lead from what is installed to `goal`, "" if they do or nothing is installed."""
     if not subscription.installed:
         return ""
-    csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
+    csv = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
     version = csv.version if csv else ""
     try:
         chain = ordered([item_of_candidate(entry) for entry in entries])
     except ChannelError as error:
         return str(error)
-    path = upgrade_path(chain, item_of_present(Present(subscription.installed, version, ()), ""))
+    path = upgrade_path(chain, item_of_present(InstalledEntry(subscription.installed, version, ()), ""))
     if goal in path:
         return ""
     there = f"{subscription.installed} is installed, and "
@@ -116,7 +116,7 @@ def _error(
 FORMAT_VERSION = 1
 
 
-class Hop(NamedTuple):
+class ResolutionHop(NamedTuple):
     """A line of the table: in a namespace, an operator goes from one version to another, and why."""
 
     namespace: str
@@ -127,17 +127,17 @@ class Hop(NamedTuple):
     why: str
 
 
-class Resolution(NamedTuple):
+class NamespaceResolution(NamedTuple):
     """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest."""
 
     namespace: str
-    solution: tuple[Pick, ...]
+    solution: tuple[Selection, ...]
     message: str
     plans: tuple[tuple[str, tuple[str, ...]], ...]
     settled: tuple[str, ...]
 
 
-def resolutions(settled: Settled) -> tuple[Resolution, ...]:
+def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     """The resolution of every namespace with Subscriptions, by name."""
     found = []
     for namespace in sorted(settled.rounds):
@@ -145,7 +145,7 @@ def resolutions(settled: Settled) -> tuple[Resolution, ...]:
         plans = [done.plan for done in settled.history if done.plan and done.plan.namespace == namespace]
         message = next((answer.message for answer in (first, last) if answer is not None and answer.message), "")
         found.append(
-            Resolution(
+            NamespaceResolution(
                 namespace,
                 first.picks if first is not None else (),
                 message,
@@ -156,7 +156,7 @@ def resolutions(settled: Settled) -> tuple[Resolution, ...]:
     return tuple(found)
 
 
-def as_data(found: Sequence[Resolution]) -> dict[str, Any]:
+def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
     """The resolutions in the format of `schemas/resolution.schema.json`."""
     return {
         "version": FORMAT_VERSION,
@@ -173,7 +173,7 @@ def as_data(found: Sequence[Resolution]) -> dict[str, Any]:
     }
 
 
-def _selected(pick: Pick) -> dict[str, str]:
+def _selected(pick: Selection) -> dict[str, str]:
     candidate = pick.candidate
     return {
         "name": candidate.name,
@@ -186,7 +186,7 @@ def _selected(pick: Pick) -> dict[str, str]:
     }
 
 
-def hops(settled: Settled) -> Iterator[Hop]:
+def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
     """The hops of all plans in order, then what stays as it is."""
     moving: set[tuple[str, str]] = set()
     for done in settled.history:
@@ -201,10 +201,10 @@ def hops(settled: Settled) -> Iterator[Hop]:
         if subscription.installed and not subscription.failure:
             why = "nothing to upgrade to"
         channel = subscription.channel
-        yield Hop(name.namespace, subscription.package, installed, installed, channel, why)
+        yield ResolutionHop(name.namespace, subscription.package, installed, installed, channel, why)
 
 
-def _hops_of(done: Round) -> Iterator[Hop]:
+def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
     if done.question is None or done.answer is None or done.plan is None:
         return
     present = {csv.name for csv in done.question.present}
@@ -214,25 +214,25 @@ def _hops_of(done: Round) -> Iterator[Hop]:
         if candidate.name in done.plan.csvs:
             before = pick.replaces if pick.replaces in present else "-"
             why = f"{reason}{waits}"
-            yield Hop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why)
+            yield ResolutionHop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why)
 
 
-def operator_hops(operators: Sequence[Outcome]) -> Iterator[Hop]:
+def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop]:
     """The hops of Operators of v2alpha1, Install by Install, or what keeps them where they are."""
     for outcome in operators:
         name = f"Operator {outcome.operator.name}"
         before = "-"
         for install in outcome.installs:
             why, after = name if install.applied else f"{name}; waits for approval", install.install.name
-            yield Hop(install.content.namespace, outcome.package or "-", before, after, outcome.channel, why)
+            yield ResolutionHop(install.content.namespace, outcome.package or "-", before, after, outcome.channel, why)
             before = after
         if outcome.failure or outcome.missing or outcome.problem:
             why = f"{name} can't be resolved" if outcome.failure else f"{name} can't be installed"
             installed = outcome.installed or "-"
-            yield Hop("-", outcome.package or "-", installed, installed, outcome.channel, why)
+            yield ResolutionHop("-", outcome.package or "-", installed, installed, outcome.channel, why)
 
 
-def operators_as_data(operators: Sequence[Outcome]) -> list[dict[str, Any]]:
+def operators_as_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
     """What became of Operators of v2alpha1, in the format of `schemas/resolution.schema.json`."""
     return [
         {
@@ -245,8 +245,8 @@ def operators_as_data(operators: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
-def as_table(rows: Sequence[Hop]) -> str:
+def as_table(rows: Sequence[ResolutionHop]) -> str:
     """The hops as aligned columns, "" for none."""
     if not rows:
         return ""
-    return aligned([Hop("NAMESPACE", "OPERATOR", "FROM", "TO", "CHANNEL", "WHY"), *rows])
+    return aligned([ResolutionHop("NAMESPACE", "OPERATOR", "FROM", "TO", "CHANNEL", "WHY"), *rows])

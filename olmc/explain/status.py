@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_operator, of_plan, place_data, plan_of
 from olmc.gojson import unmarshal
-from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.diagnostics import Diagnostic, Severity, Tag
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
 from olmc.model.operators import Csv
 from olmc.olm.ownership import PROPERTIES
 from olmc.output.text import aligned
-from olmc.reconcile.loop import Settled
-from olmc.resolver.explain import Line
+from olmc.reconcile.loop import SettledCluster
+from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import Outcome
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
 FORMAT_VERSION = 1
@@ -26,7 +26,7 @@ UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 
 
-class Operator(NamedTuple):
+class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
     `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
@@ -44,11 +44,11 @@ class Operator(NamedTuple):
     reason: str
     upgrade: str
     waits: str
-    missing: tuple[Line, ...]
+    missing: tuple[ExplanationLine, ...]
     fails: bool
 
 
-def operators(settled: Settled, proposed: Iterable[Outcome] = ()) -> tuple[Operator, ...]:
+def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one.
 
     `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
@@ -58,19 +58,19 @@ def operators(settled: Settled, proposed: Iterable[Outcome] = ()) -> tuple[Opera
     hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
     found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
     found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
-    taken = {Name(each.namespace, each.csv) for each in found}
-    taken |= {Name(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
+    taken = {NamespacedName(each.namespace, each.csv) for each in found}
+    taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
             found.append(_applied(member, cluster))
     return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
 
 
-def untold(diagnostics: Iterable[Diagnostic], found: Iterable[Operator]) -> tuple[Diagnostic, ...]:
+def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
     """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
     is_told = any(each.fails for each in found)
     failures = (each for each in diagnostics if each.severity is Severity.FAILURE)
-    return tuple(each for each in failures if not (is_told and Tag.IN_STATUS in each.tags))
+    return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 
 
 def package_of(csv: Csv) -> str:
@@ -83,16 +83,18 @@ def package_of(csv: Csv) -> str:
         return csv.name.partition(".v")[0]
 
 
-def _subscribed(subscription: Subscription, hindered: tuple[Line, ...], settled: Settled) -> Operator:
+def _subscribed(
+    subscription: Subscription, hindered: tuple[ExplanationLine, ...], settled: SettledCluster
+) -> OperatorStatus:
     """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`."""
     cluster, name = settled.cluster, subscription.name
     csv = subscription.installed or subscription.current
-    member = cluster.members.get(Name(name.namespace, csv))
+    member = cluster.members.get(NamespacedName(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
     hindered = (*hindered, *(of_plan(plan) if plan is not None else ()))
-    return Operator(
+    return OperatorStatus(
         namespace=name.namespace,
         package=subscription.package,
         subscription=name.name,
@@ -108,8 +110,8 @@ def _subscribed(subscription: Subscription, hindered: tuple[Line, ...], settled:
     )
 
 
-def _applied(member: Member, cluster: Cluster) -> Operator:
-    return Operator(
+def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
+    return OperatorStatus(
         namespace=member.csv.namespace,
         package=package_of(member.csv),
         subscription="",
@@ -125,14 +127,14 @@ def _applied(member: Member, cluster: Cluster) -> Operator:
     )
 
 
-def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
+def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
     """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
     namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
-    member = cluster.members.get(Name(namespace, outcome.installed))
+    member = cluster.members.get(NamespacedName(namespace, outcome.installed))
     waiting = outcome.waiting
     hindered = tuple(of_operator(outcome))
     unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
-    return Operator(
+    return OperatorStatus(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
         subscription="",
@@ -148,28 +150,28 @@ def _operated(outcome: Outcome, cluster: Cluster) -> Operator:
     )
 
 
-def _left_over(namespace: str, member: Member | None, cluster: Cluster) -> Iterator[Line]:
+def _left_over(namespace: str, member: CsvState | None, cluster: Cluster) -> Iterator[ExplanationLine]:
     """The CSVs that an operator replaces and that are still there: until it succeeds they stay."""
     before = member.csv.replaces if member is not None else ""
     seen = {""}
     while before not in seen:
         seen.add(before)
-        old = cluster.members.get(Name(namespace, before))
+        old = cluster.members.get(NamespacedName(namespace, before))
         if old is None:
             return
-        yield Line(0, f"{before}, which it replaces, is still there ({old.phase})")
+        yield ExplanationLine(0, f"{before}, which it replaces, is still there ({old.phase})")
         before = old.csv.replaces
 
 
-def _is_broken(member: Member | None) -> bool:
+def _is_broken(member: CsvState | None) -> bool:
     return member is not None and not member.succeeded
 
 
-def _version(member: Member | None) -> str:
+def _version(member: CsvState | None) -> str:
     return member.csv.version if member is not None else ""
 
 
-def _upgrade(subscription: Subscription, settled: Settled) -> tuple[str, str]:
+def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, str]:
     """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
     done = settled.rounds.get(subscription.name.namespace)
     for candidate in done.missing if done is not None else ():
@@ -196,7 +198,7 @@ def _reason(subscription: Subscription, cluster: Cluster) -> str:
     return UNPACKING if subscription.unpacking else ""
 
 
-def as_table(found: Sequence[tuple[str, Operator]], *, wide: bool = False) -> str:
+def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False) -> str:
     """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
 
     Each operator comes with what its workspace is called, "" for all where there is only one.
@@ -213,7 +215,7 @@ def as_table(found: Sequence[tuple[str, Operator]], *, wide: bool = False) -> st
     return aligned(lines)
 
 
-def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
+def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
     names = [each.csv, each.subscription] if wide else []
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
@@ -223,7 +225,7 @@ def _lines(each: Operator, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
         yield False, [*("" for _ in cells), text]
 
 
-def _in_short(each: Operator) -> str:
+def _in_short(each: OperatorStatus) -> str:
     """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
     no versions go together what rules out the first candidate."""
     depth, lines = 1 if each.phase == "Pending" else 0, each.missing
@@ -236,7 +238,7 @@ def _in_short(each: Operator) -> str:
     return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
 
 
-def _own_part(each: Operator) -> tuple[Line, ...]:
+def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
     """What a derivation, which is about the whole namespace, says of one Subscription."""
     lines = enumerate(each.missing)
     at = next((index for index, line in lines if line.subscription == each.subscription), None)
@@ -246,7 +248,7 @@ def _own_part(each: Operator) -> tuple[Line, ...]:
     return tuple(takewhile(lambda line: line.depth > depth, each.missing[at + 1 :]))
 
 
-def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:
+def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
     """The operators in the format of `schemas/status.schema.json`."""
     return {
         "version": FORMAT_VERSION,
@@ -261,6 +263,6 @@ def as_data(found: Sequence[tuple[str, Operator]]) -> dict[str, Any]:
     }
 
 
-def lines_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def lines_data(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
     """The lines of an explanation as data."""
     return [{"depth": line.depth, "text": line.text, "place": place_data(line.location)} for line in lines]

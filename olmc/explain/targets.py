@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.explain.status import package_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic
-from olmc.model.objects import GroupKind, Identity, KubernetesObject, Rendered, identity, labels_of
+from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.suggestions import did_you_mean
 from olmc.model.workspace import Bundle, LeftObject, LeftOut, Manifest
 from olmc.olm.ownership import COPIED_FROM
 from olmc.output.messages import QueryError, not_found
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import Outcome
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
-class Scene(NamedTuple):
+class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
     manifests, the findings about them, what became of the Operators of v2alpha1, and what is left out of its folder."""
 
     objects: tuple[Rendered, ...]
-    settled: Settled
+    settled: SettledCluster
     bundles: Mapping[str, Bundle] = MappingProxyType({})
     manifests: tuple[Manifest, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    operators: tuple[Outcome, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -45,13 +45,13 @@ class Wanted(NamedTuple):
     namespace: str
     name: str
 
-    def is_met_by(self, key: Identity) -> bool:
+    def is_met_by(self, key: ObjectKey) -> bool:
         """Whether an object is one of those that are asked for."""
         kinds = {(each.group, each.kind) for each in self.kinds}
         return (key.group, key.kind) in kinds and key.name == self.name and self.namespace in ("", key.namespace)
 
 
-class Target(NamedTuple):
+class ExplainTarget(NamedTuple):
     """What a word can mean: objects that are there, or else an object that is not; and packages of that name."""
 
     objects: tuple[Rendered, ...] = ()
@@ -59,7 +59,7 @@ class Target(NamedTuple):
     package: str = ""
 
 
-def target(text: str, scene: Scene) -> Target:
+def target(text: str, scene: ExplainContext) -> ExplainTarget:
     """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
 
     Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
@@ -79,37 +79,37 @@ def target(text: str, scene: Scene) -> Target:
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
 
 
-def _of_bundles(scene: Scene) -> Iterator[KubernetesObject]:
+def _of_bundles(scene: ExplainContext) -> Iterator[KubernetesObject]:
     for bundle in scene.bundles.values():
         yield from bundle.objects
 
 
-def _object(wanted: Wanted, scene: Scene) -> Target:
+def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
     found = [each for each in scene.objects if wanted.is_met_by(each.identity)]
     originals = [each for each in found if not is_copy(each)]
     if found:
-        return Target(tuple(originals or found))
-    return Target(absent=wanted)
+        return ExplainTarget(tuple(originals or found))
+    return ExplainTarget(absent=wanted)
 
 
-def _by_name(name: str, scene: Scene) -> Target:
+def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
     """A CSV first, then a package, then whatever has that name."""
     csvs = called(CSV_KIND, known_kinds(()))
     if _is_csv(name, scene):
         return _object(Wanted(csvs, "", name), scene)
     if name in set(packages(scene)):
-        return Target(package=name)
+        return ExplainTarget(package=name)
     found = tuple(each for each in scene.objects if each.identity.name == name and not is_copy(each))
     if found:
-        return Target(found)
+        return ExplainTarget(found)
     left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
     if left is not None:
         kind = BUILTIN.mapping(GroupKind(left.group, left.kind))
-        return Target(absent=Wanted((kind,), left.namespace, left.name))
+        return ExplainTarget(absent=Wanted((kind,), left.namespace, left.name))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
 
 
-def objects_left_out(scene: Scene) -> Iterator[LeftObject]:
+def objects_left_out(scene: ExplainContext) -> Iterator[LeftObject]:
     """The objects that are left out of the folder of a workspace."""
     for left in scene.left_out:
         yield from left.objects
@@ -120,11 +120,11 @@ def is_copy(found: Rendered) -> bool:
     return COPIED_FROM in labels_of(found.object)
 
 
-def _is_csv(name: str, scene: Scene) -> bool:
+def _is_csv(name: str, scene: ExplainContext) -> bool:
     return name in set(csv_names(scene))
 
 
-def csv_names(scene: Scene) -> Iterator[str]:
+def csv_names(scene: ExplainContext) -> Iterator[str]:
     """The names of all CSVs that are or were installed, or that a catalog or a bundle has."""
     cluster = scene.settled.cluster
     yield from (key.name for key in cluster.csvs)
@@ -132,11 +132,11 @@ def csv_names(scene: Scene) -> Iterator[str]:
     yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
     yield from (name for _, bundles in _served(cluster) for name in bundles)
     yield from scene.bundles
-    refused = (identity(each.object) for each in scene.manifests)
+    refused = (object_key(each.object) for each in scene.manifests)
     yield from (key.name for key in refused if (key.group, key.kind) == (OLM_GROUP, CSV_KIND))
 
 
-def packages(scene: Scene) -> Iterator[str]:
+def packages(scene: ExplainContext) -> Iterator[str]:
     """The names of all packages that catalogs and bundles have, or that Subscriptions ask for."""
     cluster = scene.settled.cluster
     yield from (package for package, _ in _served(cluster))
@@ -151,22 +151,22 @@ def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:
             yield package.name, package.bundles
 
 
-def _names(scene: Scene) -> list[str]:
+def _names(scene: ExplainContext) -> list[str]:
     return sorted({*packages(scene), *csv_names(scene)})
 
 
-def object_names(scene: Scene) -> list[str]:
+def object_names(scene: ExplainContext) -> list[str]:
     """The objects that there are, each by its name and as `Kind/namespace/name`."""
     keys = [each.identity for each in scene.objects]
     return sorted({str(key) for key in keys} | {key.name for key in keys})
 
 
-def subscribing(package: str, cluster: Cluster) -> tuple[Name, ...]:
+def subscribing(package: str, cluster: Cluster) -> tuple[NamespacedName, ...]:
     """The Subscriptions for a package."""
     return tuple(name for name, each in sorted(cluster.subscriptions.items()) if each.package == package)
 
 
-def package_of_csv(name: str, scene: Scene) -> str:
+def package_of_csv(name: str, scene: ExplainContext) -> str:
     """The package of a CSV as catalogs or its bundle have it, "" if none does."""
     cluster = scene.settled.cluster
     for package, bundles in _served(cluster):

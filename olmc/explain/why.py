@@ -18,35 +18,35 @@ from olmc.explain.provenance import (
     place_data,
 )
 from olmc.explain.status import lines_data, package_of
-from olmc.explain.targets import Scene, Wanted, object_names, subscribing, target
-from olmc.model.cluster import Cluster, Member, Name
+from olmc.explain.targets import ExplainContext, Wanted, object_names, subscribing, target
+from olmc.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.model.diagnostics import Location
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.output.messages import not_found
 from olmc.output.text import paragraph
-from olmc.reconcile.loop import Settled
-from olmc.resolver.explain import Line
+from olmc.reconcile.loop import SettledCluster
+from olmc.resolver.explain import ExplanationLine
 
 FORMAT_VERSION = 1
 PRESENT, FAILING, ABSENT = "present", "failing", "absent"
 
 
-class Answer(NamedTuple):
+class WhyAnswer(NamedTuple):
     """What there is to say about an object: whether it is there, where it stems from, and the causes, step by step.
 
     `stage` and `rule` are the pass that writes it and the rule that the pass obeys, "" for what is absent.
     """
 
-    what: Identity
+    what: ObjectKey
     state: str
     stage: str
     rule: str
     place: Location | None
-    lines: tuple[Line, ...]
+    lines: tuple[ExplanationLine, ...]
 
 
-def why(text: str, scene: Scene) -> tuple[Answer, ...]:
+def why(text: str, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
     """The answers about a target (see `targets.target`); QueryError for what nobody knows."""
     meant = target(text, scene)
     if meant.package:
@@ -56,9 +56,9 @@ def why(text: str, scene: Scene) -> tuple[Answer, ...]:
     return tuple(_about_v2alpha1(_about(found, scene.settled), scene) for found in meant.objects)
 
 
-def _about(found: Rendered, settled: Settled) -> Answer:
+def _about(found: Rendered, settled: SettledCluster) -> WhyAnswer:
     key, provenance, cluster = found.identity, found.provenance, settled.cluster
-    name = Name(key.namespace, key.name)
+    name = NamespacedName(key.namespace, key.name)
     member = cluster.members.get(name) if key.kind == CSV_KIND and key.group == OLM_GROUP else None
     hindered = tuple(_hindered(key, settled))
     lines = [*hindered, *because(found, settled)]
@@ -66,10 +66,10 @@ def _about(found: Rendered, settled: Settled) -> Answer:
         lines = [*_state(member, hindered), *asked_for(member.csv, settled)]
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
-    return Answer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
+    return WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
 
 
-def _about_v2alpha1(answer: Answer, scene: Scene) -> Answer:
+def _about_v2alpha1(answer: WhyAnswer, scene: ExplainContext) -> WhyAnswer:
     """The answer about an Operator, or an Install made for one, with what keeps it from installing."""
     for outcome in scene.operators if answer.what.group == OLM_GROUP else ():
         waiting = outcome.waiting.install.name if outcome.waiting else ""
@@ -80,9 +80,9 @@ def _about_v2alpha1(answer: Answer, scene: Scene) -> Answer:
     return answer
 
 
-def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:
+def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What is wrong with an object of OLM itself."""
-    cluster, name = settled.cluster, Name(key.namespace, key.name)
+    cluster, name = settled.cluster, NamespacedName(key.namespace, key.name)
     if key.group != OLM_GROUP:
         return
     if key.kind == CSV_KIND and name in cluster.members:
@@ -90,9 +90,11 @@ def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:
     elif key.kind == "Subscription" and name in cluster.subscriptions:
         subscription = cluster.subscriptions[name]
         yield from of_subscription(name, settled)
-        installed = cluster.members.get(Name(key.namespace, subscription.installed))
+        installed = cluster.members.get(NamespacedName(key.namespace, subscription.installed))
         if installed is not None and not installed.succeeded:
-            yield Line(0, f"{installed.csv.name}, which it installed, is {installed.phase or 'without a phase'}")
+            yield ExplanationLine(
+                0, f"{installed.csv.name}, which it installed, is {installed.phase or 'without a phase'}"
+            )
             yield from deeper(of_csv(installed, cluster))
     elif key.kind == "InstallPlan":
         for plan in cluster.plans:
@@ -101,14 +103,14 @@ def _hindered(key: Identity, settled: Settled) -> Iterator[Line]:
     elif key.kind == "OperatorGroup":
         for group in cluster.groups_in(key.namespace):
             if group.name == key.name and group.problem:
-                yield Line(0, f"it can't be processed: {group.problem}")
+                yield ExplanationLine(0, f"it can't be processed: {group.problem}")
 
 
-def _waits(key: Identity, cluster: Cluster) -> bool:
+def _waits(key: ObjectKey, cluster: Cluster) -> bool:
     """Whether all that an object lacks is that somebody approves."""
     plans = [plan for plan in cluster.plans if plan.namespace == key.namespace]
     if key.kind == "Subscription":
-        subscription = cluster.subscriptions.get(Name(key.namespace, key.name))
+        subscription = cluster.subscriptions.get(NamespacedName(key.namespace, key.name))
         plans = [plan for plan in plans if subscription is not None and plan.name == subscription.plan]
         broken = subscription is None or subscription.failure is not None
         return not broken and bool(plans) and all(plan.phase == "RequiresApproval" for plan in plans)
@@ -117,66 +119,66 @@ def _waits(key: Identity, cluster: Cluster) -> bool:
     return False
 
 
-def _state(member: Member, hindered: Sequence[Line]) -> Iterator[Line]:
+def _state(member: CsvState, hindered: Sequence[ExplanationLine]) -> Iterator[ExplanationLine]:
     """The phase of a CSV with its cause, if it has one."""
     phase = f"it is {member.phase} ({member.reason})" if member.phase else "it has no phase"
     if not hindered:
-        yield Line(0, phase)
+        yield ExplanationLine(0, phase)
         return
     yield hindered[0]._replace(text=f"{phase}: {hindered[0].text}")
     yield from hindered[1:]
 
 
-def _about_package(package: str, scene: Scene) -> Iterator[Answer]:
+def _about_package(package: str, scene: ExplainContext) -> Iterator[WhyAnswer]:
     """Every Subscription for a package with what it installed; without one, why there is none."""
     settled, cluster = scene.settled, scene.settled.cluster
     objects = {found.identity: found for found in scene.objects}
     names = subscribing(package, cluster)
-    csvs = {Name(name.namespace, cluster.subscriptions[name].installed) for name in names}
+    csvs = {NamespacedName(name.namespace, cluster.subscriptions[name].installed) for name in names}
     free = [key for key, csv in sorted(cluster.csvs.items()) if key not in csvs and package_of(csv) == package]
     for name in names:
-        found = objects.get(Identity(OLM_GROUP, "Subscription", *name))
+        found = objects.get(ObjectKey(OLM_GROUP, "Subscription", *name))
         if found is not None:
             yield _about(found, settled)
-        csv = objects.get(csv_identity(Name(name.namespace, cluster.subscriptions[name].installed)))
+        csv = objects.get(csv_identity(NamespacedName(name.namespace, cluster.subscriptions[name].installed)))
         if csv is not None:
             yield _about(csv, settled)
     for name in free:
         yield from (_about(found, settled) for found in scene.objects if found.identity == csv_identity(name))
     if not names and not free:
         lines = why_no_csv("", "", package, scene)
-        yield Answer(Identity("", "Package", "", package), ABSENT, "", "", None, tuple(lines))
+        yield WhyAnswer(ObjectKey("", "Package", "", package), ABSENT, "", "", None, tuple(lines))
 
 
-def csv_identity(name: Name) -> Identity:
+def csv_identity(name: NamespacedName) -> ObjectKey:
     """The identity of a CSV."""
-    return Identity(OLM_GROUP, CSV_KIND, *name)
+    return ObjectKey(OLM_GROUP, CSV_KIND, *name)
 
 
-def _absent(text: str, wanted: Wanted, scene: Scene) -> Answer:
+def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> WhyAnswer:
     lines = (*_left_out(wanted, scene), *why_absent(wanted, scene))
     if not lines:
         kinds = {each.kind for each in wanted.kinds}
         alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
         raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(scene))
     kind = wanted.kinds[0]
-    key = Identity(kind.group, kind.kind, wanted.namespace, wanted.name)
-    return Answer(key, ABSENT, "", "", None, lines)
+    key = ObjectKey(kind.group, kind.kind, wanted.namespace, wanted.name)
+    return WhyAnswer(key, ABSENT, "", "", None, lines)
 
 
-def _left_out(wanted: Wanted, scene: Scene) -> Iterator[Line]:
+def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Where an object stands that is not compiled, and why it is not."""
     for left in scene.left_out:
         if any(wanted.is_met_by(each.identity) for each in left.objects):
-            yield Line(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)
+            yield ExplanationLine(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)
 
 
-def as_text(answers: Sequence[Answer]) -> str:
+def as_text(answers: Sequence[WhyAnswer]) -> str:
     """The answers one below the other."""
     return "\n".join("".join(_shown(answer)) for answer in answers)
 
 
-def _shown(answer: Answer) -> Iterator[str]:
+def _shown(answer: WhyAnswer) -> Iterator[str]:
     states = {PRESENT: "is there", FAILING: "is there and does not work", ABSENT: "is not there"}
     yield paragraph(f"{answer.what} {states[answer.state]}")
     if answer.place is not None:
@@ -190,7 +192,7 @@ def _shown(answer: Answer) -> Iterator[str]:
         yield paragraph(text.lstrip(), f"  {indent}", f"    {indent}")
 
 
-def as_data(text: str, answers: Sequence[Answer]) -> dict[str, Any]:
+def as_data(text: str, answers: Sequence[WhyAnswer]) -> dict[str, Any]:
     """The answers in the format of `schemas/why.schema.json`."""
     from olmc.diagnostics.rulebook import rule_url
 

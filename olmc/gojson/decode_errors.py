@@ -72,7 +72,7 @@ def decode_hint(error: DecodeError) -> str:
     return f"Write a mapping (lines of `key: value`): here stands {got}."
 
 
-class _Place(NamedTuple):
+class _DecodePlace(NamedTuple):
     """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here; `exact` whether
     keys in another case are unknown."""
 
@@ -81,7 +81,7 @@ class _Place(NamedTuple):
     names: tuple[str, ...] = ()
     exact: bool = False
 
-    def below(self, step: str | int) -> _Place:
+    def below(self, step: str | int) -> _DecodePlace:
         return self._replace(path=(*self.path, step))
 
 
@@ -94,14 +94,14 @@ def first_error(go_type: str, value: Any, *, strict: bool = False, exact: bool =
     """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors, and with
     `exact` keys in another case are unknown."""
     first = None
-    for error, fatal in _errors(go_type, value, _Place(exact=exact), strict):
+    for error, fatal in _errors(go_type, value, _DecodePlace(exact=exact), strict):
         if fatal:
             return error
         first = first or error
     return first
 
 
-def _errors(go_type: str, value: Any, place: _Place, strict: bool) -> Iterator[_Failure]:
+def _errors(go_type: str, value: Any, place: _DecodePlace, strict: bool) -> Iterator[_Failure]:
     plain = underlying(go_type)
     if plain.startswith("*"):
         if value is not None:
@@ -129,7 +129,7 @@ def _errors(go_type: str, value: Any, place: _Place, strict: bool) -> Iterator[_
         yield from _members(plain, value, place, strict)
 
 
-def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool) -> Iterator[_Failure]:
+def _members(struct: str, value: Mapping[str, Any], place: _DecodePlace, strict: bool) -> Iterator[_Failure]:
     name = struct_name(struct)
     # OLM turns YAML into JSON before it decodes, and that writes keys in order, so the first error is the lowest key's.
     for key in sorted(value):
@@ -138,13 +138,13 @@ def _members(struct: str, value: Mapping[str, Any], place: _Place, strict: bool)
         if field is not None:
             # Go's path has the names of fields alone: as the struct has them, without indexes and the keys of maps.
             names = (*place.names, *((field.embedded,) if field.embedded else ()), field.name)
-            yield from _errors(field.type, value[key], _Place(below.path, name, names, place.exact), strict)
+            yield from _errors(field.type, value[key], _DecodePlace(below.path, name, names, place.exact), strict)
         elif strict:
             error = DecodeError(below.path, f"json: unknown field {quoted(key)}", is_mismatch=True)
             yield _Failure(error, False)
 
 
-def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Failure]:
+def _union(plain: str, value: Any, place: _DecodePlace, strict: bool) -> Iterator[_Failure]:
     """The error of a type that decodes itself with a decoder of its own, whose errors lose their place for this one."""
     try:
         chosen = UNIONS[plain](value)
@@ -159,7 +159,7 @@ def _union(plain: str, value: Any, place: _Place, strict: bool) -> Iterator[_Fai
         yield _Failure(DecodeError(path, text, inner.expected, inner.got, is_mismatch=inner.is_mismatch), True)
 
 
-def _scalar(go_type: str, scalar: Scalar, value: Any, place: _Place) -> Iterator[_Failure]:
+def _scalar(go_type: str, scalar: Scalar, value: Any, place: _DecodePlace) -> Iterator[_Failure]:
     try:
         scalar.read(value)
     except Mismatch as mismatch:
@@ -171,7 +171,7 @@ def _scalar(go_type: str, scalar: Scalar, value: Any, place: _Place) -> Iterator
             yield _Failure(_mismatch(expected, mismatch.got, place).error, scalar.fatal)
 
 
-def _mismatch(expected: str, got: str, place: _Place) -> _Failure:
+def _mismatch(expected: str, got: str, place: _DecodePlace) -> _Failure:
     into = f"struct field {place.struct}.{'.'.join(place.names)}" if place.names else "value"
     message = f"{_UNMARSHAL}{got} into Go {into} of type {expected}"
     return _Failure(DecodeError(place.path, message, expected, got, is_mismatch=True), False)

@@ -142,7 +142,7 @@ def _string_map(value: Any) -> dict[str, str] | None:
     return read(value)
 
 
-class _Plan(NamedTuple):
+class _StructPlan(NamedTuple):
     """How a struct is read: for each field its place, its name, the class whose non-empty values stay as they are, and
     its reader; and what is written for the fields that Go never leaves out."""
 
@@ -151,10 +151,10 @@ class _Plan(NamedTuple):
 
 
 @cache
-def _plan(name: str, exact: bool) -> _Plan:
+def _plan(name: str, exact: bool) -> _StructPlan:
     ranked = tuple(enumerate(members(name).values()))
     found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f, exact)) for rank, f in ranked}
-    return _Plan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
+    return _StructPlan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
 
 
 def _struct(name: str, exact: bool) -> Read:

@@ -18,7 +18,7 @@ from olmc.resolver.upgrade_path import EdgeKind, edge_kind
 from olmc.semver import tolerant_or_none
 
 __all__ = [
-    "Hop",
+    "PathHop",
     "Route",
     "Walk",
     "channel_named",
@@ -35,7 +35,7 @@ _MARGIN = "  "
 _MOST = 3
 
 
-class Hop(NamedTuple):
+class PathHop(NamedTuple):
     """One upgrade: from a CSV's name to another, for which reason, and the skipRange where that is the reason."""
 
     source: str
@@ -49,7 +49,7 @@ class Walk(NamedTuple):
 
     channel: str
     start: Vertex
-    hops: tuple[Hop, ...]
+    hops: tuple[PathHop, ...]
     reached: bool = False
     circles: bool = False
 
@@ -74,7 +74,7 @@ class Route(NamedTuple):
 def walk(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: str = "") -> Walk:
     """The walk in a channel from `start`, which need not be one of its entries, up to `goal` if it comes by."""
     versions = graph.vertices()
-    hops: list[Hop] = []
+    hops: list[PathHop] = []
     seen = {start.name}
     current = start
     while not goal or current.name != goal:
@@ -99,9 +99,9 @@ def _next(channel: ChannelView, current: Vertex) -> ChannelEntry | None:
     return next((entry for entry in candidates if edge_kind(entry, current.name, version)), None)
 
 
-def _hop(current: Vertex, entry: ChannelEntry) -> Hop:
+def _hop(current: Vertex, entry: ChannelEntry) -> PathHop:
     kind = edge_kind(entry, current.name, tolerant_or_none(current.version)) or "replaces"
-    return Hop(current.name, entry.name, kind, entry.skip_range if kind == "skipRange" else "")
+    return PathHop(current.name, entry.name, kind, entry.skip_range if kind == "skipRange" else "")
 
 
 def route(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: Vertex | None = None) -> Route:
@@ -218,7 +218,7 @@ def _count(walk: Walk) -> str:
     return f"{hops} hop{'s' if hops != 1 else ''}" if hops else "no hop"
 
 
-def _hop_text(hop: Hop, versions: Mapping[str, Vertex], start: Vertex) -> str:
+def _hop_text(hop: PathHop, versions: Mapping[str, Vertex], start: Vertex) -> str:
     reason = f'skipRange "{hop.skip_range}"' if hop.kind == "skipRange" else hop.kind
     deprecated = "; deprecated" if versions[hop.target].deprecated else ""
     return f"{_MARGIN}{label(versions.get(hop.source, start))} → {label(versions[hop.target])}  {reason}{deprecated}"

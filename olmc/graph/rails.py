@@ -16,11 +16,11 @@ from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = [
     "BOX_HEIGHT",
-    "Column",
-    "Line",
-    "Page",
     "Piece",
-    "Tag",
+    "RailColumn",
+    "RailLine",
+    "RailPage",
+    "RailTag",
     "depth",
     "is_below",
     "line_of",
@@ -36,7 +36,7 @@ _PORT = 7  # how far from a box's middle lines leave and arrive
 _MOST = 6
 
 
-class Column(NamedTuple):
+class RailColumn(NamedTuple):
     """A version's place: the band, its left edge and its width; the middle is the same in all channels."""
 
     band: int
@@ -48,16 +48,16 @@ class Column(NamedTuple):
         return self.x + self.width / 2
 
 
-class Page(NamedTuple):
+class RailPage(NamedTuple):
     """The columns by the names of versions, how many bands there are, and where lines enter and leave them."""
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, RailColumn]
     bands: int
     left: float
     right: float
 
 
-class Line(NamedTuple):
+class RailLine(NamedTuple):
     """A line, or several to one version: the data of an SVG path that ends in the arrow's tip."""
 
     path: str
@@ -66,7 +66,7 @@ class Line(NamedTuple):
     title: str
 
 
-class Tag(NamedTuple):
+class RailTag(NamedTuple):
     """The name of the version to which a line leads that ends at the edge."""
 
     x: float
@@ -82,8 +82,8 @@ class Piece(NamedTuple):
     """
 
     band: int
-    sources: tuple[Column, ...]
-    target: Column | None
+    sources: tuple[RailColumn, ...]
+    target: RailColumn | None
     enters: bool
     forward: bool
     straight: bool
@@ -102,7 +102,7 @@ def depth(count: int) -> float:
     return _NEAREST + _TRACK * (count - 1) + _CORNER if count else 0
 
 
-def pieces_of(row: ChannelRow, columns: Mapping[str, Column]) -> Iterator[Piece]:
+def pieces_of(row: ChannelRow, columns: Mapping[str, RailColumn]) -> Iterator[Piece]:
     """The lines of a channel between its boxes, cut into bands; those to the same version for the same reason are one.
 
     `columns` are the places that the boxes take.
@@ -126,10 +126,10 @@ def _title(sources: Sequence[str], target: str, arrow: Arrow) -> str:
 
 
 def _cut(
-    arrows: Sequence[Arrow], columns: Mapping[str, Column], *, forward: bool, straight: bool, label: str, title: str
+    arrows: Sequence[Arrow], columns: Mapping[str, RailColumn], *, forward: bool, straight: bool, label: str, title: str
 ) -> Iterator[Piece]:
     target = columns[arrows[0].target]
-    by_band: dict[int, list[Column]] = {target.band: []}
+    by_band: dict[int, list[RailColumn]] = {target.band: []}
     for arrow in arrows:
         column = columns[arrow.source]
         by_band.setdefault(column.band, []).append(column)
@@ -140,7 +140,7 @@ def _cut(
         yield Piece(band, tuple(sources), arrives, enters, forward, straight, arrows[0], label, title)
 
 
-def tracks(pieces: Iterable[Piece], page: Page) -> list[tuple[Piece, int]]:
+def tracks(pieces: Iterable[Piece], page: RailPage) -> list[tuple[Piece, int]]:
     """The rails with their tracks, counted from the boxes: short ones near, and no two over the same columns."""
     rails = [(*_ends(piece, page), piece) for piece in pieces]
     rails.sort(key=lambda rail: (rail[1] - rail[0], rail[0]))
@@ -157,7 +157,7 @@ def tracks(pieces: Iterable[Piece], page: Page) -> list[tuple[Piece, int]]:
     return on_tracks
 
 
-def _ends(piece: Piece, page: Page) -> tuple[float, float]:
+def _ends(piece: Piece, page: RailPage) -> tuple[float, float]:
     """From where to where a rail runs."""
     before, behind = (page.left, page.right) if piece.forward else (page.right, page.left)
     ends = [column.middle for column in piece.sources]
@@ -167,21 +167,21 @@ def _ends(piece: Piece, page: Page) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def line_of(piece: Piece, page: Page, box_y: float, track: int = 0) -> tuple[Line, Tag | None]:
+def line_of(piece: Piece, page: RailPage, box_y: float, track: int = 0) -> tuple[RailLine, RailTag | None]:
     """The line of a piece whose row has its boxes at `box_y`, and the tag at its end if it leaves the band."""
     path, y = _straight(piece, page, box_y) if piece.straight else _rail(piece, page, box_y, track)
-    tag = Tag(page.right + 8, y + 3, piece.label) if piece.target is None and piece.forward else None
-    return Line(path, piece.arrow.kind, piece.arrow.first, piece.title), tag
+    tag = RailTag(page.right + 8, y + 3, piece.label) if piece.target is None and piece.forward else None
+    return RailLine(path, piece.arrow.kind, piece.arrow.first, piece.title), tag
 
 
-def _straight(piece: Piece, page: Page, box_y: float) -> tuple[str, float]:
+def _straight(piece: Piece, page: RailPage, box_y: float) -> tuple[str, float]:
     y = box_y + BOX_HEIGHT / 2
     start = piece.sources[0].x + piece.sources[0].width if piece.sources else page.left
     end = piece.target.x if piece.target is not None else page.right
     return f"M{start:.1f},{y:.1f}H{end:.1f}", y
 
 
-def _rail(piece: Piece, page: Page, box_y: float, track: int) -> tuple[str, float]:
+def _rail(piece: Piece, page: RailPage, box_y: float, track: int) -> tuple[str, float]:
     outward = 1 if is_below(piece) else -1
     onward = 1 if piece.forward else -1
     edge = box_y + BOX_HEIGHT if is_below(piece) else box_y

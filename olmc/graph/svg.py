@@ -12,13 +12,25 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, Mark
-from olmc.graph.rails import BOX_HEIGHT, Column, Line, Page, Piece, Tag, depth, is_below, line_of, pieces_of, tracks
+from olmc.graph.rails import (
+    BOX_HEIGHT,
+    Piece,
+    RailColumn,
+    RailLine,
+    RailPage,
+    RailTag,
+    depth,
+    is_below,
+    line_of,
+    pieces_of,
+    tracks,
+)
 from olmc.graph.upgrade_graph import UpgradeGraph
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.resources import template_text
 
-__all__ = ["MARGIN", "Box", "Picture", "Row", "as_svg", "layout", "shortened"]
+__all__ = ["MARGIN", "Box", "Picture", "SvgRow", "as_svg", "layout", "shortened"]
 
 MARGIN = 16.0
 _GAP = 26.0  # between columns
@@ -130,7 +142,7 @@ class Box(NamedTuple):
     caption: str
 
 
-class Row(NamedTuple):
+class SvgRow(NamedTuple):
     """A channel in a band; `name` is its name as far as there is room for it."""
 
     y: float
@@ -144,19 +156,19 @@ class Picture(NamedTuple):
 
     width: float
     height: float
-    rows: tuple[Row, ...]
+    rows: tuple[SvgRow, ...]
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
-    tags: tuple[Tag, ...]
+    lines: tuple[RailLine, ...]
+    tags: tuple[RailTag, ...]
 
 
 def layout(graph: UpgradeGraph, drawn: Sequence[ChannelRow], top: float) -> Picture:
     """The picture of a graph's channels below `top`."""
     page = _page(graph, drawn)
-    rows: list[Row] = []
+    rows: list[SvgRow] = []
     boxes: list[Box] = []
-    lines: list[Line] = []
-    tags: list[Tag] = []
+    lines: list[RailLine] = []
+    tags: list[RailTag] = []
     y = top
     places = [{cell.vertex.name: _place(cell, page) for cell in channel.cells} for channel in drawn]
     cut = [_by_band(pieces_of(channel, columns)) for channel, columns in zip(drawn, places, strict=True)]
@@ -177,10 +189,10 @@ def layout(graph: UpgradeGraph, drawn: Sequence[ChannelRow], top: float) -> Pict
     return Picture(width, bottom, tuple(rows), tuple(boxes), tuple(lines), tuple(tags))
 
 
-def _place(cell: Cell, page: Page) -> Column:
+def _place(cell: Cell, page: RailPage) -> RailColumn:
     """Where a box goes: in the middle of its column."""
     column, width = page.columns[cell.vertex.name], _width(cell)
-    return Column(column.band, column.x + (column.width - width) / 2, width)
+    return RailColumn(column.band, column.x + (column.width - width) / 2, width)
 
 
 def _by_band(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
@@ -191,7 +203,7 @@ def _by_band(pieces: Iterable[Piece]) -> dict[int, list[Piece]]:
 
 
 def _fill(
-    channel: ChannelRow, cells: Sequence[tuple[Cell, Column]], pieces: Sequence[Piece], page: Page, y: float
+    channel: ChannelRow, cells: Sequence[tuple[Cell, RailColumn]], pieces: Sequence[Piece], page: RailPage, y: float
 ) -> Picture:
     """A channel in a band, from `y` on; the picture's height is where it ends."""
     above = tracks((piece for piece in pieces if not piece.straight and not is_below(piece)), page)
@@ -202,13 +214,13 @@ def _fill(
     height = max(_PADDING + over + BOX_HEIGHT + under + _PADDING, _LEAST_ROW)
     drawn = [line_of(piece, page, box_y) for piece in pieces if piece.straight]
     drawn += [line_of(piece, page, box_y, track) for piece, track in (*above, *below)]
-    row = Row(y, height, shortened(channel.name, _WIDEST_NAME), channel)
+    row = SvgRow(y, height, shortened(channel.name, _WIDEST_NAME), channel)
     boxes = tuple(_box(cell, place, box_y) for cell, place in cells)
     lines = tuple(line for line, _ in drawn)
     return Picture(0, y + height, (row,), boxes, lines, tuple(tag for _, tag in drawn if tag is not None))
 
 
-def _box(cell: Cell, place: Column, y: float) -> Box:
+def _box(cell: Cell, place: RailColumn, y: float) -> Box:
     return Box(place.x, y, place.width, cell, shortened(cell.label, _WIDEST_LABEL), _caption(cell))
 
 
@@ -229,21 +241,21 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - kept - 1]}…{text[-kept:]}"
 
 
-def _page(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> Page:
+def _page(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> RailPage:
     """The places of all versions, in as many bands as make a page of a pleasant shape."""
     widths = dict(_widths(graph, drawn))
     names = max((len(shortened(channel.name, _WIDEST_NAME)) for channel in drawn), default=0)
     left = MARGIN + max(names * _NAME_CHARACTER, 16 * _SMALL_CHARACTER) + 16
     bands = min(_broken(widths), key=lambda bands: _misshapen(bands, widths, drawn), default=[])
-    columns: dict[str, Column] = {}
+    columns: dict[str, RailColumn] = {}
     right = left
     for number, band in enumerate(bands):
         x = left + _GAP
         for name in band:
-            columns[name] = Column(number, x, widths[name])
+            columns[name] = RailColumn(number, x, widths[name])
             x += widths[name] + _GAP
         right = max(right, x)
-    return Page(columns, len(bands), left, right)
+    return RailPage(columns, len(bands), left, right)
 
 
 _Bands = list[list[str]]

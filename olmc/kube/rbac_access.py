@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
 from olmc.kube.selectors import is_selector, matches
 from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import Identity, KubernetesObject, Rendered
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered
 from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
 from olmc.strconv import quoted
 
-_CLUSTER_ADMIN = Identity(RBAC, "ClusterRole", "", "cluster-admin")
+_CLUSTER_ADMIN = ObjectKey(RBAC, "ClusterRole", "", "cluster-admin")
 _AUTHENTICATED = Subject("Group", "", "system:authenticated")
 _MASTERS = Subject("Group", "", "system:masters")
 
@@ -68,17 +68,17 @@ def decode_role(obj: KubernetesObject) -> Role:
 class RoleBinding(NamedTuple):
     """A RoleBinding or ClusterRoleBinding: the role that it names, there or not, and whom it is for."""
 
-    identity: Identity
-    role: Identity
+    identity: ObjectKey
+    role: ObjectKey
     subjects: tuple[Subject, ...]
 
 
-def decode_binding(key: Identity, obj: KubernetesObject, namespace: str | None = None) -> RoleBinding:
+def decode_binding(key: ObjectKey, obj: KubernetesObject, namespace: str | None = None) -> RoleBinding:
     """A binding, decoded whatever is written there; `namespace` is that of service accounts without one, None for that
     of the binding."""
     ref = mapping(obj.get("roleRef"))
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
-    role = Identity(RBAC, kind, key.namespace if kind == "Role" else "", name)
+    role = ObjectKey(RBAC, kind, key.namespace if kind == "Role" else "", name)
     return RoleBinding(key, role, tuple(_subjects(obj, key.namespace if namespace is None else namespace)))
 
 
@@ -96,15 +96,15 @@ def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
 class Roles(NamedTuple):
     """The roles of a cluster, and which ClusterRoles have a label with its value."""
 
-    by_identity: Mapping[Identity, Role]
-    by_label: Mapping[tuple[str, str], list[Identity]]
+    by_identity: Mapping[ObjectKey, Role]
+    by_label: Mapping[tuple[str, str], list[ObjectKey]]
 
-    def sources(self, role: Identity) -> tuple[Identity, ...]:
+    def sources(self, role: ObjectKey) -> tuple[ObjectKey, ...]:
         """The roles whose rules a role has: itself, or all that it aggregates, over any number of steps; sorted.
 
         Kubernetes overwrites the own rules of an aggregated role, so they never count.
         """
-        sources: list[Identity] = []
+        sources: list[ObjectKey] = []
         seen, left = {role}, [role]
         while left:
             key = left.pop()
@@ -117,18 +117,18 @@ class Roles(NamedTuple):
                 left.extend(new)
         return tuple(sorted(sources))
 
-    def _selected(self, selector: Mapping[str, Any]) -> Iterator[Identity]:
+    def _selected(self, selector: Mapping[str, Any]) -> Iterator[ObjectKey]:
         first = next(iter((selector.get("matchLabels") or {}).items()), None)
         for key in self.by_identity if first is None else self.by_label.get(first, ()):
             if key.kind == "ClusterRole" and matches(selector, self.by_identity[key].labels):
                 yield key
 
 
-def collect_roles(objects: Iterable[tuple[Identity, KubernetesObject]]) -> Roles:
+def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Roles:
     """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
     # The API server puts it there whenever it starts, so hardly any workspace has it.
     by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
-    by_label: dict[tuple[str, str], list[Identity]] = defaultdict(list)
+    by_label: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
     for key, obj in objects:
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
             by_identity[key] = decode_role(obj)
@@ -154,7 +154,7 @@ class Access(NamedTuple):
         return tuple(rules)
 
 
-def access(stock: Mapping[Identity, Rendered], *, aggregated: bool = False) -> Access:
+def access(stock: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -> Access:
     """The access that the RBAC objects among `stock` give.
 
     With `aggregated`, ClusterRoles that select others have the rules of those, as the controller of Kubernetes fills
@@ -210,7 +210,7 @@ def creation_refusal(access: Access, subject: Subject, group: str, resource: str
 
 
 def escalation_refusal(
-    access: Access, subject: Subject, key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+    access: Access, subject: Subject, key: ObjectKey, obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]
 ) -> str:
     """What the API server says when somebody would give away rights with a new Role or binding without having them, ""
     when that is not so (R-CAT-605).
@@ -230,7 +230,7 @@ def escalation_refusal(
 
 
 def _missing_rules(
-    granted: Sequence[PolicyRule], key: Identity, obj: KubernetesObject, stock: Mapping[Identity, Rendered]
+    granted: Sequence[PolicyRule], key: ObjectKey, obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]
 ) -> str:
     """The rights that a Role or binding would give away without their being `granted`, as Kubernetes lists them."""
     if key.kind in ("Role", "ClusterRole"):

@@ -82,7 +82,7 @@ _ALIKE = 0.85
 _NOTHING_FIRST = re.compile(r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
-class _Broken(NamedTuple):
+class _UnreadableFile(NamedTuple):
     """A file that can't be read, why, and whether its text says that it is the CSV."""
 
     path: str
@@ -182,10 +182,10 @@ def inputs_of(bundles: Iterable[Bundle]) -> Inputs:
 
 def _manifest_files(
     root: Path, folder: Folder, report: Report
-) -> tuple[list[BundleFile], list[_Broken], list[Manifest]]:
+) -> tuple[list[BundleFile], list[_UnreadableFile], list[Manifest]]:
     """The files that hold an object, those that can't be read, and the objects behind the first one of a file."""
     found: list[BundleFile] = []
-    broken: list[_Broken] = []
+    broken: list[_UnreadableFile] = []
     unused: list[Manifest] = []
     for name in folder.files:
         if name.startswith("."):
@@ -198,7 +198,7 @@ def _manifest_files(
         documents = [document for document in read(path, text, private) if document.value is not None]
         problem = next((each for each in private if each.severity is Severity.ERROR), None)
         if problem is not None:
-            broken.append(_Broken(path, problem, says_csv(text)))
+            broken.append(_UnreadableFile(path, problem, says_csv(text)))
             continue
         for diagnostic in private:
             report.add(diagnostic)

@@ -20,7 +20,7 @@ Keys = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 
 
-class Problem(NamedTuple):
+class SchemaProblem(NamedTuple):
     """Something that breaks a schema: the keys that lead to it, and what is wrong.
 
     `of_key`: it is the last key that is wrong, whatever its value.
@@ -78,7 +78,7 @@ def _may_be_null(document: Mapping[str, Any]) -> bool:
     return "null" in document.get("type", ()) or None in document.get("enum", ())
 
 
-def problems(name: str, value: Any) -> list[Problem]:
+def problems(name: str, value: Any) -> list[SchemaProblem]:
     """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`); empty when it is valid."""
     document = schema(name)
     if surely_valid(document, value):
@@ -87,7 +87,7 @@ def problems(name: str, value: Any) -> list[Problem]:
     return sorted(found, key=lambda problem: [str(key) for key in problem.keys])
 
 
-def _explained(document: Mapping[str, Any], value: Any) -> Iterator[Problem]:
+def _explained(document: Mapping[str, Any], value: Any) -> Iterator[SchemaProblem]:
     from jsonschema import Draft202012Validator
 
     for error in Draft202012Validator(document).iter_errors(value):
@@ -190,7 +190,7 @@ class SchemaError(Protocol):
     absolute_path: Any
 
 
-def _in_words(error: SchemaError) -> Iterator[Problem]:
+def _in_words(error: SchemaError) -> Iterator[SchemaProblem]:
     """The problems that an error of `jsonschema` stands for."""
     keys, value, wanted = tuple(error.absolute_path), error.instance, error.validator_value
     match error.validator:
@@ -198,13 +198,13 @@ def _in_words(error: SchemaError) -> Iterator[Problem]:
             known = error.schema.get("properties", {})
             for key in value:
                 if key not in known:
-                    yield Problem((*keys, key), f"there is no such field{_meant(key, known)}", of_key=True)
+                    yield SchemaProblem((*keys, key), f"there is no such field{_meant(key, known)}", of_key=True)
         case "required":
             for key in wanted:
                 if key not in value:
-                    yield Problem(keys, f"{key} is missing")
+                    yield SchemaProblem(keys, f"{key} is missing")
         case _:
-            yield Problem(keys, _about_value(str(error.validator), value, wanted, error))
+            yield SchemaProblem(keys, _about_value(str(error.validator), value, wanted, error))
 
 
 def _about_value(validator: str, value: Any, wanted: Any, error: SchemaError) -> str:

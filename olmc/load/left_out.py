@@ -18,7 +18,7 @@ from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.coerce import mapping
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Inputs, LeftObject, LeftOut, Manifest, Reason, Unseen, Unused
 from olmc.yaml import locate, read
 from olmc.yaml.events import documents_in, head_of, plain_keys
@@ -81,7 +81,7 @@ def _file_digest(path: Path, *, is_link: bool) -> str:
 _DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
 
 
-class _Place(NamedTuple):
+class _LeftOutPlace(NamedTuple):
     """A file or, with `is_link`, a link that is not followed; and why it is left out, as far as its folders say so."""
 
     path: str
@@ -133,13 +133,13 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
     return tuple(found), problem
 
 
-def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_Place]:
+def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftOutPlace]:
     """All files and links below a folder, with the reason that a folder above them gives."""
     reason = above or _reason(root, folder)
     for name in folder.files:
-        yield _Place(folder.join(name), reason)
+        yield _LeftOutPlace(folder.join(name), reason)
     for name in folder.links:
-        yield _Place(folder.join(name), Reason.LINK, is_link=True)
+        yield _LeftOutPlace(folder.join(name), Reason.LINK, is_link=True)
     for below in folder.folders:
         yield from _places(root, below, reason)
 
@@ -155,7 +155,7 @@ def _reason(root: Path, folder: Folder) -> Reason | None:
     return Reason.CATALOG if parent.rpartition("/")[2] == CATALOGS_FOLDER else None
 
 
-def _left(root: Path, place: _Place) -> LeftOut | None:
+def _left(root: Path, place: _LeftOutPlace) -> LeftOut | None:
     """What is left out of a file, None if that is nothing that anybody would apply."""
     location = Location(place.path)
     if place.is_link:
@@ -200,7 +200,7 @@ def _may_hold_objects(text: str) -> bool:
 
 
 def _left_object(obj: KubernetesObject, text: str) -> LeftObject:
-    key = identity(BUILTIN.in_its_scope(obj))
+    key = object_key(BUILTIN.in_its_scope(obj))
     name = key.name or f"{mapping(obj.get('metadata')).get('generateName') or ''}…"
     return LeftObject(key._replace(name=name), _digest(text))
 

@@ -13,9 +13,9 @@ from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.metadata import path_segment_problems
 from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
-from olmc.load.json_schema import Problem, problems, without_nulls
+from olmc.load.json_schema import SchemaProblem, problems, without_nulls
 from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source
-from olmc.model.objects import Identity, KubernetesObject, gvk_of, identity, status_of
+from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest
@@ -27,15 +27,15 @@ _LABELS = frozenset({("", "Namespace"), ("", "Service")})
 _SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
 
 
-def name_problems(obj: KubernetesObject) -> Iterator[Problem]:
+def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
     """What is wrong with the name of an object, which is a text, and with that of its namespace."""
     metadata = obj["metadata"]
     for problem in _problems_of_name(obj, metadata["name"]):
-        yield Problem(("metadata", "name"), _invalid(metadata["name"], problem))
+        yield SchemaProblem(("metadata", "name"), _invalid(metadata["name"], problem))
     namespace = metadata.get("namespace")
     if isinstance(namespace, str) and namespace:
         for problem in is_dns1123_label(namespace):
-            yield Problem(("metadata", "namespace"), _invalid(namespace, problem))
+            yield SchemaProblem(("metadata", "namespace"), _invalid(namespace, problem))
 
 
 def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
@@ -151,7 +151,7 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     if not isinstance(name, str) or not name:
         report.add(nameless(obj["kind"], metadata, source))
         return False
-    found = [Problem((key,), text) for key, text in _metadata_problems(obj)]
+    found = [SchemaProblem((key,), text) for key, text in _metadata_problems(obj)]
     found += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
     for problem in found:
         place, where = problem.place(source), problem.where or "the object"
@@ -184,7 +184,7 @@ def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:
     return rules.NO_NAME.finding(locate(source, ("metadata", "name")), kind=kind, problem=problem, hint=hint)
 
 
-def _kind_problems(obj: KubernetesObject) -> Iterable[Problem]:
+def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
     """What the API server refuses of the kinds that olmc knows."""
     if _has_schema(obj):
         return problems(_SCHEMAS[obj["kind"]], obj)
@@ -195,18 +195,18 @@ def _kind_problems(obj: KubernetesObject) -> Iterable[Problem]:
     return ()
 
 
-def _typed_problems(obj: KubernetesObject) -> Iterator[Problem]:
+def _typed_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
     """What Go's types refuse of a core object."""
     if obj["kind"] == "ConfigMap":
         for field in ("data", "binaryData"):
             values = obj.get(field) or {}
             if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-                yield Problem((field,), "must be a map of strings")
+                yield SchemaProblem((field,), "must be a map of strings")
         return
     try:
         decode(obj["kind"], obj)
     except DecodeError as error:
-        yield Problem(error.path, str(error))
+        yield SchemaProblem(error.path, str(error))
 
 
 def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
@@ -231,9 +231,9 @@ def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
 
 def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[Manifest, ...]:
     """The manifests, of several for one object only the last one (what a cluster would keep)."""
-    last: dict[Identity, Manifest] = {}
+    last: dict[ObjectKey, Manifest] = {}
     for manifest in manifests:
-        key = identity(manifest.object)
+        key = object_key(manifest.object)
         if key in last:
             before: Location = locate(last[key].source, ())
             place = locate(manifest.source, ())

@@ -8,7 +8,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.restmapper import BUILTIN, rest_mapper
 from olmc.load.manifests import without_duplicates
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.objects import gvk_of, identity
+from olmc.model.objects import gvk_of, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest
@@ -37,7 +37,7 @@ def ignored_in_bundle(manifests: Iterable[Manifest]) -> Iterable[Diagnostic]:
 
 
 def _ignored(manifest: Manifest) -> Diagnostic:
-    key = identity(manifest.object)
+    key = object_key(manifest.object)
     place = locate(manifest.source, ("metadata", "namespace"))
     return rules.IGNORED_NAMESPACE.finding(place, kind=key.kind, name=key.name, namespace=key.namespace)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.applied import is_object
-from olmc.load.json_schema import Keys, Problem, problems
+from olmc.load.json_schema import Keys, SchemaProblem, problems
 from olmc.load.manifests import is_sound
 from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report, Source
@@ -22,7 +22,7 @@ CONTENT = {"ManifestImage": "manifestImage", "Raw": "raw"}
 KINDS = ("Install", "Operator")
 
 
-class Proposed(NamedTuple):
+class ProposedObjects(NamedTuple):
     """The Operators and Installs of a workspace by name, and the workspace without them."""
 
     workspace: Workspace
@@ -30,30 +30,30 @@ class Proposed(NamedTuple):
     installs: tuple[Install, ...]
 
 
-def read_v2alpha1(workspace: Workspace, report: Report) -> Proposed:
+def read_v2alpha1(workspace: Workspace, report: Report) -> ProposedObjects:
     """Takes the Operators and Installs out of a workspace; what the API server would refuse is reported."""
     mine = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
     if not mine:
-        return Proposed(workspace, (), ())
+        return ProposedObjects(workspace, (), ())
     others = tuple(m for m in workspace.manifests if m not in mine)
     sound = [m for m in sorted(mine, key=lambda m: str(m.object["metadata"]["name"])) if _is_sound(m, report)]
     operators = tuple(_operator(m) for m in sound if m.object["kind"] == "Operator")
     installs = tuple(_install(m) for m in sound if m.object["kind"] == "Install")
-    return Proposed(workspace._replace(manifests=others), operators, installs)
+    return ProposedObjects(workspace._replace(manifests=others), operators, installs)
 
 
 def _is_sound(manifest: Manifest, report: Report) -> bool:
     obj = manifest.object
     kind, name = obj["kind"], obj["metadata"]["name"]
-    found: list[Problem] = [
+    found: list[SchemaProblem] = [
         each._replace(text=f"{each.where or 'the object'}: {each.text}")
         for each in problems(f"{kind.lower()}-v2alpha1", obj)
     ]
     if not found:
         check = _operator_problems if kind == "Operator" else _install_problems
-        found = [Problem(keys, text) for keys, text in check(spec_of(obj))]
+        found = [SchemaProblem(keys, text) for keys, text in check(spec_of(obj))]
     if obj["metadata"].get("namespace"):
-        found.append(Problem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
+        found.append(SchemaProblem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
     for problem in found:
         place = problem.place(manifest.source)
         report.add(rules.REFUSED.finding(place, kind=kind, name=name, problem=problem.text))

@@ -24,7 +24,7 @@ from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
-    from olmc.catalogs.rendering import LooseBundle
+    from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockedImage, LockFile
 
@@ -58,7 +58,7 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    found = _Found({}, {}, {}, [], {}, [])
+    found = _Reading({}, {}, {}, [], {}, [])
     for part, add in _parts(folder):
         add(root, part, found, report)
     vendored = vendored_bundles(root, images, report)
@@ -110,7 +110,7 @@ def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]
     return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | told
 
 
-def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, LooseBundle]:
+def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
     from olmc.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
 
@@ -119,7 +119,7 @@ def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle])
 
 
 def _loaded(
-    found: _Found, bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report
+    found: _Reading, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
 ) -> dict[str, Catalog]:
     from olmc.catalogs.loading import load_catalog
 
@@ -129,7 +129,7 @@ def _loaded(
 
 def _image_catalogs(
     root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
-    served: Mapping[str, Catalog], bundles: Mapping[str, LooseBundle], indexing: Indexing, report: Report,
+    served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
     """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
     from olmc.catalogs.loading import load_catalog
@@ -155,7 +155,7 @@ def _image_catalogs(
     return found
 
 
-class _Found(NamedTuple):
+class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count."""
@@ -173,7 +173,7 @@ class _Found(NamedTuple):
         self.roots.setdefault(name, folder)
 
 
-_Add = Callable[[Path, Folder, _Found, Report], None]
+_Add = Callable[[Path, Folder, _Reading, Report], None]
 
 
 def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
@@ -190,7 +190,7 @@ def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
             yield from _parts(below)
 
 
-def _add_bundle(root: Path, folder: Folder, found: _Found, report: Report) -> None:
+def _add_bundle(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
     bundle = read_bundle(root, folder, report)
     if bundle is None:
         return
@@ -204,7 +204,7 @@ def _add_bundle(root: Path, folder: Folder, found: _Found, report: Report) -> No
     found.bundles[bundle.name] = bundle
 
 
-def _add_catalog(root: Path, folder: Folder, found: _Found, report: Report) -> None:
+def _add_catalog(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
     texts = _catalog_texts(root, folder, report)
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
@@ -215,7 +215,7 @@ def _add_catalog(root: Path, folder: Folder, found: _Found, report: Report) -> N
             _add_text(path, text, found, report)
 
 
-def _add_files(root: Path, folder: Folder, found: _Found, report: Report) -> None:
+def _add_files(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
     for name in folder.files:
         path = folder.join(name)
         if name.endswith(SUFFIXES) and path != CONFIG_FILE:
@@ -224,7 +224,7 @@ def _add_files(root: Path, folder: Folder, found: _Found, report: Report) -> Non
                 _add_text(path, text, found, report)
 
 
-def _add_text(path: str, text: str, found: _Found, report: Report) -> None:
+def _add_text(path: str, text: str, found: _Reading, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
@@ -249,7 +249,7 @@ def _has_catalog_schema(value: Any) -> bool:
     return any(key.casefold() == "schema" and isinstance(each, str) and each.startswith("olm.") for key, each in items)
 
 
-def _inputs(found: _Found, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
+def _inputs(found: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
     """Which files count, and which objects in them do not."""
     of_bundles = inputs_of((*found.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}

@@ -126,7 +126,7 @@ class VisibleCatalog(NamedTuple):
     problem: str = ""
 
 
-class Wish(NamedTuple):
+class SubscriptionRequest(NamedTuple):
     """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status.
 
     For messages, `location` is the place of its spec, `fields` has those of the spec's fields.
@@ -147,7 +147,7 @@ class Wish(NamedTuple):
         return next((place for name, place in self.fields if name == field), self.location)
 
 
-class Present(NamedTuple):
+class InstalledEntry(NamedTuple):
     """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310."""
 
     name: str
@@ -158,7 +158,7 @@ class Present(NamedTuple):
     location: Location | None = None
 
 
-class Question(NamedTuple):
+class ResolveRequest(NamedTuple):
     """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds.
 
     `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
@@ -169,8 +169,8 @@ class Question(NamedTuple):
 
     namespace: str
     catalogs: tuple[VisibleCatalog, ...]
-    wishes: tuple[Wish, ...]
-    present: tuple[Present, ...] = ()
+    wishes: tuple[SubscriptionRequest, ...]
+    present: tuple[InstalledEntry, ...] = ()
     fail_forward: bool = False
     shared: frozenset[tuple[str, str]] = frozenset()
     whole_cluster: bool = False
@@ -178,21 +178,21 @@ class Question(NamedTuple):
     legacy_precedence: bool = False
 
 
-class Pick(NamedTuple):
+class Selection(NamedTuple):
     """A bundle that the resolver selects, and the `spec.replaces` that its CSV is going to have (R-CAT-414)."""
 
     candidate: Candidate
     replaces: str
 
 
-class Answer(NamedTuple):
+class Resolution(NamedTuple):
     """What to install, in pick order (D21), or OLM's message why nothing can be.
 
     `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`
     or `ErrorPreventedResolution`; `conflict` are the texts of the constraints that can't hold together (R-CAT-570).
     """
 
-    picks: tuple[Pick, ...] = ()
+    picks: tuple[Selection, ...] = ()
     message: str = ""
     reason: str = ""
     conflict: tuple[str, ...] = ()

@@ -10,8 +10,8 @@ from olmc.model.diagnostics import Cause, Source
 from olmc.model.objects import (
     GVK,
     CatalogKey,
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
     as_text,
     labels_of,
@@ -20,7 +20,7 @@ from olmc.model.objects import (
     spec_of,
     split_api_version,
 )
-from olmc.model.operators import Csv, Group, OwnedAPI
+from olmc.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.model.options import Profile
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MAX_PLANS = 5
 """How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
 
 
-class Name(NamedTuple):
+class NamespacedName(NamedTuple):
     """The namespace and name of an object whose kind is known."""
 
     namespace: str
@@ -79,7 +79,7 @@ class Step(NamedTuple):
         return GVK(*split_api_version(self.api_version), self.kind)
 
 
-class Lookup(NamedTuple):
+class BundleLookup(NamedTuple):
     """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
 
     image: str
@@ -107,7 +107,7 @@ class InstallPlan(NamedTuple):
     approved: bool
     csvs: tuple[str, ...]
     steps: tuple[Step, ...]
-    lookups: tuple[Lookup, ...]
+    lookups: tuple[BundleLookup, ...]
     owners: tuple[str, ...]
     phase: str
     message: str = ""
@@ -143,8 +143,8 @@ class Subscription(NamedTuple):
     told: tuple[str, ...] = ()
 
     @property
-    def name(self) -> Name:
-        return Name(namespace_of(self.object), name_of(self.object))
+    def name(self) -> NamespacedName:
+        return NamespacedName(namespace_of(self.object), name_of(self.object))
 
     @property
     def resolved(self) -> Subscription:
@@ -184,14 +184,14 @@ class Subscription(NamedTuple):
         return CatalogKey(as_text(self.spec.get("source")), as_text(self.spec.get("sourceNamespace")))
 
 
-class Installation(NamedTuple):
+class StrategyProgress(NamedTuple):
     """How far an install strategy got: the number of its Deployments and of its webhook descriptions written."""
 
     deployments: int
     webhooks: int
 
 
-class Member(NamedTuple):
+class CsvState(NamedTuple):
     """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
 
     `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
@@ -200,12 +200,12 @@ class Member(NamedTuple):
     """
 
     csv: Csv
-    group: Group | None
+    group: OperatorGroup | None
     phase: str
     reason: str
     message: str
     requirements: tuple[Mapping[str, Any], ...] = ()
-    installation: Installation | None = None
+    installation: StrategyProgress | None = None
     flapping: bool = False
     history: tuple[tuple[str, str, str], ...] = ()
     lacking: tuple[Mapping[str, Any], ...] = ()
@@ -241,23 +241,23 @@ class Cluster(NamedTuple):
 
     profile: Profile
     namespaces: Mapping[str, Mapping[str, str]]
-    groups: tuple[Group, ...]
-    stock: Mapping[Identity, Rendered]
-    csvs: Mapping[Name, Csv]
-    subscriptions: Mapping[Name, Subscription]
+    groups: tuple[OperatorGroup, ...]
+    stock: Mapping[ObjectKey, Rendered]
+    csvs: Mapping[NamespacedName, Csv]
+    subscriptions: Mapping[NamespacedName, Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
     plans: tuple[InstallPlan, ...] = ()
-    seeded: Mapping[Name, frozenset[GVK] | None] = MappingProxyType({})
+    seeded: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
     approved: tuple[InstallPlan, ...] = ()
-    members: Mapping[Name, Member] = MappingProxyType({})
-    provided: Mapping[Name, frozenset[GVK] | None] = MappingProxyType({})
-    adopted: Mapping[Name | Identity, frozenset[str]] = MappingProxyType({})
+    members: Mapping[NamespacedName, CsvState] = MappingProxyType({})
+    provided: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
+    adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
-    copies: Mapping[Name, str] = MappingProxyType({})
-    installed: frozenset[Name] = frozenset()
+    copies: Mapping[NamespacedName, str] = MappingProxyType({})
+    installed: frozenset[NamespacedName] = frozenset()
 
-    def groups_in(self, namespace: str) -> tuple[Group, ...]:
+    def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""
         return tuple(group for group in self.groups if group.namespace == namespace)
 
@@ -272,6 +272,6 @@ class Cluster(NamedTuple):
         return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
 
 
-def key_of(csv: Csv | Group) -> Name:
+def namespaced_name(csv: Csv | OperatorGroup) -> NamespacedName:
     """The namespace and name of a CSV or an OperatorGroup."""
-    return Name(csv.namespace, csv.name)
+    return NamespacedName(csv.namespace, csv.name)

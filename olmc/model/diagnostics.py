@@ -114,7 +114,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-class Tag(Enum):
+class RuleTag(Enum):
     """What all findings of a rule have in common that something else than a reader has to know."""
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
@@ -135,7 +135,7 @@ class Diagnostic(NamedTuple):
     hint: str = ""
     related: tuple[tuple[str, Location], ...] = ()
     cause: Cause | None = None
-    tags: frozenset[Tag] = frozenset()
+    tags: frozenset[RuleTag] = frozenset()
 
     def caused_by(self, cause: Cause | None) -> Diagnostic:
         """The finding with a cause of its own instead of that of its rule; the same for None."""

@@ -67,7 +67,7 @@ def gvk_of(obj: Mapping[str, Any]) -> GVK:
 KubernetesObject = dict[str, Any]
 
 
-class Identity(NamedTuple):
+class ObjectKey(NamedTuple):
     """What makes an object the same object: the API group (not the version), kind, namespace ("" for none) and name."""
 
     group: str
@@ -117,16 +117,16 @@ class Rendered(NamedTuple):
     provenance: Provenance
 
     @property
-    def identity(self) -> Identity:
-        return identity(self.object)
+    def identity(self) -> ObjectKey:
+        return object_key(self.object)
 
 
-def identity(obj: KubernetesObject) -> Identity:
+def object_key(obj: KubernetesObject) -> ObjectKey:
     """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`), in texts whatever is
     written there: objects of a bundle are looked at before anybody refuses them."""
     metadata = metadata_of(obj)
     group, _ = split_api_version(obj.get("apiVersion"))
-    return Identity(group, obj.get("kind") or "", as_text(metadata.get("namespace")), as_text(metadata.get("name")))
+    return ObjectKey(group, obj.get("kind") or "", as_text(metadata.get("namespace")), as_text(metadata.get("name")))
 
 
 # In an object of a stranger each of these may be missing, null or of another type. Go's decoder would have refused the

@@ -325,7 +325,7 @@ def _serving(item: Mapping[str, Any]) -> tuple[str, int, int | str | None]:
     return text(item.get("deploymentName")), served, item.get("targetPort") or None
 
 
-class Group(NamedTuple):
+class OperatorGroup(NamedTuple):
     """An OperatorGroup with the targets that its selection gives (R-OG-1).
 
     `targets`: status.namespaces, sorted; `("",)` for all namespaces, `()` when nothing matches or the sync failed.

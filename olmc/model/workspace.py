@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from olmc.model.diagnostics import Location, Place, Source
-from olmc.model.objects import Identity, KubernetesObject, name_of
+from olmc.model.objects import KubernetesObject, ObjectKey, name_of
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
@@ -82,7 +82,7 @@ class Unseen(StrEnum):
 class LeftObject(NamedTuple):
     """An object that is left out, and the digest of what is written of it."""
 
-    identity: Identity
+    identity: ObjectKey
     digest: str
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.model.coerce import mapping, mappings
 from olmc.model.objects import KubernetesObject, spec_of
-from olmc.model.operators import CONVERSION, CSV_KIND, Group
+from olmc.model.operators import CONVERSION, CSV_KIND, OperatorGroup
 from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled
 
@@ -38,7 +38,7 @@ def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
     return {key: value for key, value in known.items() if key in profile.owner_labels}
 
 
-def group_annotations(profile: Profile, group: Group) -> dict[str, str]:
+def group_annotations(profile: Profile, group: OperatorGroup) -> dict[str, str]:
     """The annotations that a group puts on the CSVs of its namespace (R-OG-10)."""
     known = filled(profile.csv_annotations_og, og=group.name, og_ns=group.namespace, targets=",".join(group.targets))
     return {key: value for key, value in known.items() if group.targets or key != TARGETS}
@@ -61,7 +61,7 @@ def csv_reference(name: str, *, controller: bool = False, api_version: str = CSV
     return owner_reference(api_version, CSV_KIND, name, controller=controller)
 
 
-def known_part(csv: KubernetesObject, profile: Profile) -> KubernetesObject:
+def prune_unsupported(csv: KubernetesObject, profile: Profile) -> KubernetesObject:
     """A CSV without the field and the webhooks that mean nothing to the profile's OLM; `csv` itself if it knows all."""
     spec = spec_of(csv)
     if not profile.csv_cleanup and "cleanup" in spec:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.model.diagnostics import Report
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
 from olmc.model.workspace import GENERATED as MARK
 from olmc.yaml import dump_one, read
@@ -106,9 +106,9 @@ class Changes(NamedTuple):
         return bool(self.added or self.changed or self.stale)
 
 
-def conflicting(objects: Sequence[Rendered]) -> list[Identity]:
+def conflicting(objects: Sequence[Rendered]) -> list[ObjectKey]:
     """The objects that are there more than once, and not the same each time."""
-    first: dict[Identity, Rendered] = {}
+    first: dict[ObjectKey, Rendered] = {}
     return [o.identity for o in objects if first.setdefault(o.identity, o).object != o.object]
 
 
@@ -125,7 +125,7 @@ def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
     return named
 
 
-def file_name(identity: Identity) -> str:
+def file_name(identity: ObjectKey) -> str:
     """A readable file name for an object: kind, namespace, name; shortened with a digest when it gets too long."""
     parts = [identity.kind, identity.namespace, identity.name]
     plain = "_".join(_ODD.sub("-", part.lower()) for part in parts if part)

@@ -16,7 +16,7 @@ from olmc.kube.applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.builtin_kinds import is_native
 from olmc.load.config import read_config
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, identity
+from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, object_key
 from olmc.model.options import Options, full_kube_version
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.render.apply_phases import defined_kinds, is_issued, second_phase
@@ -183,7 +183,7 @@ def _for_argo(rendered: Sequence[Rendered], kube_version: str, *, waves: bool) -
     """The objects with the annotations by which Argo CD applies them in the right way and order, and keeps them."""
     objects = [found.object for found in rendered]
     kinds, second = defined_kinds(objects), second_phase(objects)
-    waves = waves or any(is_issued(obj) and identity(obj) in second for obj in objects)
+    waves = waves or any(is_issued(obj) and object_key(obj) in second for obj in objects)
     for found in rendered:
         obj = _without_aggregated_rules(found.object)
         if waves:

@@ -15,7 +15,7 @@ from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import manifests_in
 from olmc.model.coerce import mapping
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import Identity, KubernetesObject, Rendered, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, object_key
 from olmc.pipelines.resource_list import (
     STDIN,
     ResourceList,
@@ -60,7 +60,7 @@ _KIND_HINT = "Write apiVersion: olmc.dev/v1alpha1, kind: Render, and the options
 _SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "warning", Severity.FAILURE: "error", Severity.ERROR: "error"}
 
 
-class Outcome(NamedTuple):
+class FunctionResult(NamedTuple):
     """What a function prints to stdout, what was found, and whether that is to stop who runs it."""
 
     text: str
@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
     stops: bool
 
 
-def run(text: str) -> Outcome:
+def run(text: str) -> FunctionResult:
     """What `olmc fn` makes of the text of a ResourceList.
 
     With `spec.path` in its functionConfig the workspace there is rendered and its objects join the items; without it
@@ -87,7 +87,7 @@ def run(text: str) -> Outcome:
     results = [_result(diagnostic, given, settings.get("path")) for diagnostic in told]
     worst = report.worst() or Severity.INFO
     stops = worst is Severity.ERROR or (worst is Severity.FAILURE and not settings.get("keepGoing"))
-    return Outcome(list_text(given, items, results), told, stops)
+    return FunctionResult(list_text(given, items, results), told, stops)
 
 
 def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) 
     if path is not None:
         return tuple(_joined(given, made, path, report))
     stored = (BUILTIN.in_its_scope(item) for item in given.items if not _is_passed_on(item))
-    known = {identity(item): bookkeeping_of(item) for item in stored}
+    known = {object_key(item): bookkeeping_of(item) for item in stored}
     objects = (annotated(found.object, known.get(found.identity, {})) for found in made.objects)
     return (*(item for item in given.items if _is_passed_on(item)), *objects)
 
@@ -172,18 +172,18 @@ def _joined(given: ResourceList, made: Compilation, path: str, report: Report) -
     in their files.
     """
     mark = {RENDERED_FROM: path} if any(file_of(item)[0] for item in given.items) else {}
-    known: dict[Identity, KubernetesObject] = {}
+    known: dict[ObjectKey, KubernetesObject] = {}
     rendered = {found.identity: found.object for found in made.objects}
     for item in given.items:
         if annotations_of(item).get(RENDERED_FROM) != path:
             yield item
-            if identity(item) not in rendered:
+            if object_key(item) not in rendered:
                 continue
-            if without_bookkeeping(item) != rendered[identity(item)]:
-                report.add(rules.IN_THE_WAY.finding(None, identity=identity(item)))
-            del rendered[identity(item)]
+            if without_bookkeeping(item) != rendered[object_key(item)]:
+                report.add(rules.IN_THE_WAY.finding(None, identity=object_key(item)))
+            del rendered[object_key(item)]
         else:
-            known[identity(item)] = item
+            known[object_key(item)] = item
     for key, obj in rendered.items():
         yield annotated(obj, {**mark, **(bookkeeping_of(known[key]) if key in known else {})})
 

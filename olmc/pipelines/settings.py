@@ -62,7 +62,7 @@ def typed(name: str, text: str) -> Any:
     return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
 
 
-class Problem(NamedTuple):
+class SettingProblem(NamedTuple):
     """What is wrong with a setting, and what to do about it."""
 
     name: str
@@ -70,19 +70,19 @@ class Problem(NamedTuple):
     hint: str
 
 
-def problems_in(settings: Mapping[str, Any]) -> list[Problem]:
+def problems_in(settings: Mapping[str, Any]) -> list[SettingProblem]:
     """What is wrong with settings."""
-    found = [Problem(name, "there is no such setting", _meant(name)) for name in settings if name not in known()]
+    found = [SettingProblem(name, "there is no such setting", _meant(name)) for name in settings if name not in known()]
     spec = {name: value for name, value in settings.items() if name in known()}
     for broken in problems("render", {"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": spec}):
         name = str(broken.keys[1])
-        found.append(Problem(name, broken.text, f"{name}: {known()[name]['description']}"))
+        found.append(SettingProblem(name, broken.text, f"{name}: {known()[name]['description']}"))
     if not found and settings.get("watch") and settings.get("allNamespaces"):
-        found.append(Problem("watch", "it can't go together with allNamespaces", "Give one of the two."))
+        found.append(SettingProblem("watch", "it can't go together with allNamespaces", "Give one of the two."))
     return found
 
 
-def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem]:
+def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[SettingProblem]:
     """Kinds in settings that nothing is of, but that look much like others."""
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or made.settled is None:
@@ -91,7 +91,7 @@ def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[Problem
 
     names = dict(kinds)
     for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
-        yield Problem(names[kind], f"nothing is of kind {kind}", did_you_mean(meant))
+        yield SettingProblem(names[kind], f"nothing is of kind {kind}", did_you_mean(meant))
 
 
 def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:

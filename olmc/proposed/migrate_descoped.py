@@ -12,25 +12,25 @@ from typing import NamedTuple
 from olmc.diagnostics.rules import proposed as rules
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Source
-from olmc.model.operators import Group
-from olmc.proposed.descoped.install_topology import Installed, installs, supports
+from olmc.model.operators import OperatorGroup
+from olmc.proposed.descoped.install_topology import InstalledCsv, installs, supports
 from olmc.proposed.migration import Edit, Migration, carried_out
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError, value_of, with_block, without_document
 from olmc.yaml.emitter import one_line
 
 
-class _Plan(NamedTuple):
+class _DescopePlan(NamedTuple):
     """One instance to keep, with the namespaces it is to watch (None: all), and those to remove."""
 
-    keep: Installed
+    keep: InstalledCsv
     targets: tuple[str, ...] | None
-    remove: tuple[Installed, ...]
+    remove: tuple[InstalledCsv, ...]
 
 
 def migrate(cluster: Cluster) -> Migration:
     """The changes that descope the operators of a settled cluster, as far as that can be done without deciding."""
-    by_package: dict[str, list[Installed]] = {}
+    by_package: dict[str, list[InstalledCsv]] = {}
     for each in installs(cluster):
         if each.warnings:
             by_package.setdefault(each.subscription.package, []).append(each)
@@ -51,19 +51,19 @@ def migrate(cluster: Cluster) -> Migration:
     return Migration(carried_out(edits), tuple(remarks))
 
 
-def _plan(found: Sequence[Installed]) -> _Plan | None:
+def _plan(found: Sequence[InstalledCsv]) -> _DescopePlan | None:
     keep, *others = found
     if keep.situation == "different-versions":
         return None
     if supports(keep.member, "AllNamespaces"):
-        return _Plan(keep, None, tuple(others))
+        return _DescopePlan(keep, None, tuple(others))
     if others and keep.supports_multi:
         targets = sorted({name for each in found if each.member.group for name in each.member.group.targets})
-        return _Plan(keep, tuple(targets), tuple(others))
+        return _DescopePlan(keep, tuple(targets), tuple(others))
     return None
 
 
-def _why_not(found: Sequence[Installed]) -> str:
+def _why_not(found: Sequence[InstalledCsv]) -> str:
     if found[0].situation == "different-versions":
         return "it is installed in different versions, of which somebody has to choose one"
     if len(found) > 1:
@@ -71,7 +71,7 @@ def _why_not(found: Sequence[Installed]) -> str:
     return "it supports neither all namespaces nor anything that would descope it; wait for an update, or replace it"
 
 
-def _blocked(cluster: Cluster, plan: _Plan) -> str:
+def _blocked(cluster: Cluster, plan: _DescopePlan) -> str:
     """Why the instance to keep can't take over, or its group can't get other targets; "" if both can be."""
     fields = sorted({field for each in plan.remove for field in _differing(plan.keep, each)})
     if fields:
@@ -86,19 +86,19 @@ def _blocked(cluster: Cluster, plan: _Plan) -> str:
     return ""
 
 
-def _differing(keep: Installed, gone: Installed) -> Iterator[str]:
+def _differing(keep: InstalledCsv, gone: InstalledCsv) -> Iterator[str]:
     """The fields in which two Subscriptions differ, without the one that only said where to begin."""
     one, other = keep.subscription.spec, gone.subscription.spec
     yield from (field for field in {*one, *other} - {"startingCSV"} if one.get(field) != other.get(field))
 
 
-def _left_alone(package: str, first: Installed, why: str) -> Diagnostic:
+def _left_alone(package: str, first: InstalledCsv, why: str) -> Diagnostic:
     source = first.subscription.source
     place = locate(source, ("spec",)) if source is not None else None
     return rules.LEFT_ALONE.finding(place, what=f"operator {package}", why=why)
 
 
-def _edits(cluster: Cluster, plan: _Plan) -> Iterator[Edit]:
+def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:
     group = plan.keep.member.group
     if group is not None and group.source is not None:
         targets = plan.targets
@@ -111,7 +111,7 @@ def _edits(cluster: Cluster, plan: _Plan) -> Iterator[Edit]:
             yield Edit(idle.source, without_document)
 
 
-def _is_idle(cluster: Cluster, group: Group, gone: Installed) -> bool:
+def _is_idle(cluster: Cluster, group: OperatorGroup, gone: InstalledCsv) -> bool:
     """Whether a group has nothing left to do once an operator is gone."""
     csvs = [csv for csv in cluster.csvs_in(group.namespace) if csv.name != gone.member.csv.name]
     others = [

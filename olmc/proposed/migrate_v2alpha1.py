@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import KubernetesObject
-from olmc.model.operators import Group, Operator
+from olmc.model.operators import Operator, OperatorGroup
 from olmc.proposed.migration import Edit, Migration, carried_out
 from olmc.proposed.v2alpha1.operators import associated
 from olmc.yaml import dump_one, locate
@@ -36,7 +36,7 @@ def migrate(cluster: Cluster, operators: Sequence[Operator]) -> Migration:
     made = {operator.name: operator for operator in association.operators}
     edits: list[Edit] = []
     remarks = list(association.refused)
-    moved: set[Name] = set()
+    moved: set[NamespacedName] = set()
     for name, operator in sorted(association.by_subscription.items()):
         subscription = cluster.subscriptions[name]
         if subscription.source is None:
@@ -57,7 +57,7 @@ def migrate(cluster: Cluster, operators: Sequence[Operator]) -> Migration:
             carried_out([*edits, Edit(group.source, without_document)])
             edits.append(Edit(group.source, without_document))
         except EditError as error:
-            name = Name(group.namespace, group.name)
+            name = NamespacedName(group.namespace, group.name)
             remarks.append(_left_alone(f"OperatorGroup {name}", group.source, str(error)))
     return Migration(carried_out(edits), tuple(remarks))
 
@@ -66,7 +66,7 @@ def _left_alone(what: str, source: Source, why: str) -> Diagnostic:
     return rules.LEFT_ALONE.finding(locate(source, ()), what=what, why=why)
 
 
-def _is_needless(cluster: Cluster, group: Group, moved: set[Name]) -> bool:
+def _is_needless(cluster: Cluster, group: OperatorGroup, moved: set[NamespacedName]) -> bool:
     """Whether no Subscription and no CSV of a namespace need its group any more.
 
     A group that names a service account stays: Installs in its namespace use that account (R-INSTALL-5).

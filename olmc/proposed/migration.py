@@ -21,7 +21,7 @@ class Edit(NamedTuple):
     apply: Callable[[Source], str]
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file before and after; `after` is "" when nothing of it is left."""
 
     path: str
@@ -29,7 +29,7 @@ class Change(NamedTuple):
     after: str
 
 
-def carried_out(edits: Sequence[Edit]) -> tuple[Change, ...]:
+def carried_out(edits: Sequence[Edit]) -> tuple[FileChange, ...]:
     """What edits make of the files, by path. Raises EditError.
 
     Each file is edited from its end, so that the numbers of documents stay right when others are taken out.
@@ -40,15 +40,15 @@ def carried_out(edits: Sequence[Edit]) -> tuple[Change, ...]:
         path = edit.source.path
         before.setdefault(path, edit.source.text)
         after[path] = edit.apply(edit.source._replace(text=after.get(path, edit.source.text)))
-    return tuple(Change(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
+    return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
 
 
-def as_patch(changes: Sequence[Change]) -> str:
+def as_patch(changes: Sequence[FileChange]) -> str:
     """The changes as a unified diff that `git apply` and `patch -p1` take."""
     return "".join(line for change in changes for line in _file_patch(change))
 
 
-def _file_patch(change: Change) -> Iterator[str]:
+def _file_patch(change: FileChange) -> Iterator[str]:
     old, new = f"a/{change.path}", f"b/{change.path}"
     yield f"diff --git {old} {new}\n"
     if not change.after:
@@ -67,7 +67,7 @@ def _lines(text: str) -> list[str]:
 class Migration(NamedTuple):
     """The changes to make, and what is left to people."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     remarks: tuple[Diagnostic, ...]
 
     @property

@@ -12,47 +12,53 @@ from olmc.model.workspace import Bundle, Workspace
 from olmc.proposed.descoped import rbac as descoped_findings
 from olmc.proposed.descoped.install_topology import with_operators_renamed
 from olmc.proposed.descoped.rbac import descoped_rbac
-from olmc.proposed.v2alpha1.approval import Outcome
+from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.controller import followed, rewriting
-from olmc.proposed.v2alpha1.installs import Begun, begin
-from olmc.reconcile.loop import Settled, settle
-from olmc.render.context import Pass, World
+from olmc.proposed.v2alpha1.installs import InitialInstalls, begin
+from olmc.reconcile.loop import SettledCluster, reconcile
+from olmc.render.context import Pass, RenderContext
 from olmc.render.passes import Rewrite
 
 
-class Proposed(NamedTuple):
+class ProposedHooks(NamedTuple):
     """What the proposed APIs make of a settled cluster, and how they change what is generated from it.
 
     `operators` is what became of the Operators.
     """
 
-    settled: Settled
-    operators: tuple[Outcome, ...] = ()
+    settled: SettledCluster
+    operators: tuple[OperatorResult, ...] = ()
     further: tuple[Pass, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
 
-    def rewrite(self, world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+    def rewrite(self, world: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
         """All changes to the objects, one after the other."""
         for change in self.rewrites:
             objects = change(world, objects)
         return objects
 
 
-def settled_with_installs(workspace: Workspace, options: Options, report: Report) -> tuple[Begun, Settled | None]:
+def settled_with_installs(
+    workspace: Workspace, options: Options, report: Report
+) -> tuple[InitialInstalls, SettledCluster | None]:
     """The settled cluster of a workspace with what its Installs bring; None if they can't be read."""
     begun = begin(workspace, options, report)
     if report.failed:
         return begun, None
-    return begun, settle(begun.workspace, options, report, direct=begun.steps, installed=begun.installed)
+    return begun, reconcile(begun.workspace, options, report, direct=begun.steps, installed=begun.installed)
 
 
 def proposed(
-    begun: Begun | None, settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report
-) -> Proposed:
+    begun: InitialInstalls | None,
+    settled: SettledCluster,
+    bundles: Mapping[str, Bundle],
+    options: Options,
+    report: Report,
+) -> ProposedHooks:
     """The stages of the APIs that the options switch on; their findings go to `report`."""
     further: tuple[Pass, ...] = ()
     rewrites: list[Rewrite] = []
-    operators: tuple[Outcome, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
     if options.descoped:
         for finding in descoped_findings.findings(settled.cluster, bundles, options):
             report.add(finding)
@@ -65,4 +71,4 @@ def proposed(
         settled = settled._replace(cluster=found.cluster)
         rewrites.append(rewriting(found, options))
         operators = found.outcomes
-    return Proposed(settled, operators, further, tuple(rewrites))
+    return ProposedHooks(settled, operators, further, tuple(rewrites))

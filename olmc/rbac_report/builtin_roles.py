@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from olmc.model.objects import Identity, KubernetesObject, Origin, Provenance, Rendered, identity
+from olmc.model.objects import KubernetesObject, ObjectKey, Origin, Provenance, Rendered, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.rbac import RBAC, RBAC_V1
 
@@ -103,12 +103,12 @@ _AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
 
 
 @cache
-def builtin_roles() -> dict[Identity, Rendered]:
+def builtin_roles() -> dict[ObjectKey, Rendered]:
     """The roles by identity: complete objects, aggregated ones with their aggregationRule in place of rules."""
     found = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
     found += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
     found.append(_READER)
-    return {identity(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in found}
+    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in found}
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:

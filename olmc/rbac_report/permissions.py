@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.kube.rbac import normalized
 from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
-from olmc.model.objects import Identity, Origin, Provenance, Rendered
+from olmc.model.objects import ObjectKey, Origin, Provenance, Rendered
 from olmc.model.rbac import RBAC, PolicyRule, Subject
 from olmc.rbac_report.builtin_roles import builtin_roles
 
@@ -26,9 +26,9 @@ class Grant(NamedTuple):
     subject: Subject
     namespace: str | None
     rule: PolicyRule
-    role: Identity
-    source: Identity
-    binding: Identity | None
+    role: ObjectKey
+    source: ObjectKey
+    binding: ObjectKey | None
     source_provenance: Provenance | None
 
 
@@ -42,7 +42,7 @@ class Permissions(NamedTuple):
 
     grants: tuple[Grant, ...]
     gains: tuple[Grant, ...]
-    dangling: tuple[tuple[Identity, Identity], ...]
+    dangling: tuple[tuple[ObjectKey, ObjectKey], ...]
 
 
 def permissions(objects: Iterable[Rendered]) -> Permissions:
@@ -62,7 +62,7 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
             bindings.append(decode_binding(key, each.object, namespace_of(key)))
     sources = _Sources.of(rendered)
     grants: set[Grant] = set()
-    dangling: set[tuple[Identity, Identity]] = set()
+    dangling: set[tuple[ObjectKey, ObjectKey]] = set()
     for binding in bindings:
         role = _role_of(binding, rendered)
         if role in rendered:
@@ -77,12 +77,12 @@ def _order(grant: Grant) -> tuple[Any, ...]:
     return (grant.subject, grant.namespace or "", grant.rule, grant.role, grant.source, grant.binding or ())
 
 
-def namespace_of(binding: Identity) -> str:
+def namespace_of(binding: ObjectKey) -> str:
     """Where a binding counts: "" for one of the whole cluster; one that should name a namespace counts in `default`."""
     return "" if binding.kind == "ClusterRoleBinding" else binding.namespace or DEFAULT_NAMESPACE
 
 
-def _role_of(binding: RoleBinding, roles: Mapping[Identity, Rendered]) -> Identity:
+def _role_of(binding: RoleBinding, roles: Mapping[ObjectKey, Rendered]) -> ObjectKey:
     """The role that a binding names; of a binding without a namespace, a Role without one or in `default`."""
     role = binding.role
     there = role._replace(namespace=namespace_of(binding.identity))
@@ -93,11 +93,11 @@ class _Sources(NamedTuple):
     """The roles, their rules, and where each of them comes from, None for what every cluster has."""
 
     roles: Roles
-    rules: Mapping[Identity, tuple[PolicyRule, ...]]
-    provenances: Mapping[Identity, Provenance | None]
+    rules: Mapping[ObjectKey, tuple[PolicyRule, ...]]
+    provenances: Mapping[ObjectKey, Provenance | None]
 
     @staticmethod
-    def of(rendered: Mapping[Identity, Rendered]) -> _Sources:
+    def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
         roles = collect_roles((key, each.object) for key, each in rendered.items())
         rules = {
             key: tuple(dict.fromkeys(part for rule in role.rules for part in normalized(rule)))
@@ -109,13 +109,13 @@ class _Sources(NamedTuple):
         }
         return _Sources(roles, rules, provenances)
 
-    def behind(self, role: Identity) -> Iterator[tuple[Identity, PolicyRule, Provenance | None]]:
+    def behind(self, role: ObjectKey) -> Iterator[tuple[ObjectKey, PolicyRule, Provenance | None]]:
         """The rules that a role has, by itself or by aggregation, each with the role that it is in."""
         for source in self.roles.sources(role):
             yield from ((source, rule, self.provenances[source]) for rule in self.rules[source])
 
 
-def _granted(binding: RoleBinding, role: Identity, sources: _Sources) -> Iterator[Grant]:
+def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
     namespace = namespace_of(binding.identity)
     for subject in binding.subjects:
         for source, rule, provenance in sources.behind(role):
@@ -123,7 +123,7 @@ def _granted(binding: RoleBinding, role: Identity, sources: _Sources) -> Iterato
                 yield Grant(subject, namespace, rule, role, source, binding.identity, provenance)
 
 
-def _gained(role: Identity, sources: _Sources) -> Iterator[Grant]:
+def _gained(role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
     """What an aggregated role has beyond what every cluster has."""
     if sources.roles.by_identity[role].selectors:
         for source, rule, provenance in sources.behind(role):

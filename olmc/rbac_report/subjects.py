@@ -9,7 +9,7 @@ from typing import NamedTuple
 from olmc.explain.provenance import is_owned, located, place_of_object
 from olmc.kube.rbac import decode_rules, normalized
 from olmc.kube.rbac_access import with_groups
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
 from olmc.model.objects import Origin, Rendered, labels_of
 from olmc.model.operators import Csv
@@ -54,19 +54,19 @@ class Permission(NamedTuple):
     grants: tuple[Grant, ...]
 
 
-class Holder(NamedTuple):
+class PermissionHolder(NamedTuple):
     """A subject with its permissions, dangerous ones first, and the operators that run under it.
 
     `level` is the level of the worst of them.
     """
 
     subject: Subject
-    operators: tuple[Name, ...]
+    operators: tuple[NamespacedName, ...]
     level: Level
     permissions: tuple[Permission, ...]
 
 
-def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[Holder, ...]:
+def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[PermissionHolder, ...]:
     """Everybody who has permissions by a binding, and the accounts of all operators; the most dangerous first."""
     by_subject: dict[Subject, list[Grant]] = defaultdict(list)
     for grant in found.grants:
@@ -80,7 +80,7 @@ def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[Holder, ..
     return tuple(sorted(made, key=lambda holder: (-holder.level, holder.subject)))
 
 
-def gainers(found: Permissions) -> tuple[Holder, ...]:
+def gainers(found: Permissions) -> tuple[PermissionHolder, ...]:
     """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
     by_subject: dict[Subject, list[Grant]] = defaultdict(list)
     for grant in found.gains:
@@ -89,12 +89,12 @@ def gainers(found: Permissions) -> tuple[Holder, ...]:
     return tuple(sorted(made, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
 
 
-def is_user_role(holder: Holder) -> bool:
+def is_user_role(holder: PermissionHolder) -> bool:
     """Whether a gainer is one of the roles that every cluster has for users."""
     return holder.subject.name in USER_ROLES
 
 
-def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
+def chosen(everybody: Sequence[PermissionHolder], text: str) -> tuple[PermissionHolder, ...]:
     """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; QueryError for none."""
     found = tuple(holder for holder in everybody if text in _names(holder))
     if not found:
@@ -104,7 +104,7 @@ def chosen(everybody: Sequence[Holder], text: str) -> tuple[Holder, ...]:
     return found
 
 
-def _names(holder: Holder) -> set[str]:
+def _names(holder: PermissionHolder) -> set[str]:
     kind, namespace, name = holder.subject
     found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
     if kind == ACCOUNT:
@@ -116,14 +116,14 @@ def _rank(name: str) -> int:
     return USER_ROLES.index(name) if name in USER_ROLES else len(USER_ROLES)
 
 
-def _holder(subject: Subject, operators: Sequence[Name], grants: Iterable[Grant]) -> Holder:
+def _holder(subject: Subject, operators: Sequence[NamespacedName], grants: Iterable[Grant]) -> PermissionHolder:
     by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
     for grant in grants:
         by_rule[grant.rule].append(grant)
     found = [_permission(rule, same) for rule, same in by_rule.items()]
     found.sort(key=lambda each: (-each.level, [risk.name for risk in each.risks], each.rule))
     level = max((each.level for each in found), default=Level.NONE)
-    return Holder(subject, tuple(operators), level, tuple(found))
+    return PermissionHolder(subject, tuple(operators), level, tuple(found))
 
 
 def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
@@ -135,14 +135,14 @@ def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
     return Permission(rule, tuple(namespaces), level, risks, tuple(grants))
 
 
-def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[Name, ...]]:
+def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[NamespacedName, ...]]:
     """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
-    found: dict[Subject, dict[Name, None]] = defaultdict(dict)
+    found: dict[Subject, dict[NamespacedName, None]] = defaultdict(dict)
     for one in objects:
         key, labels = one.identity, labels_of(one.object)
         if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
             for account in _accounts(Csv(one.object)):
-                found[Subject(ACCOUNT, key.namespace, account)][Name(key.namespace, key.name)] = None
+                found[Subject(ACCOUNT, key.namespace, account)][NamespacedName(key.namespace, key.name)] = None
     return {subject: tuple(sorted(names)) for subject, names in found.items()}
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from olmc.explain.provenance import place_data
 from olmc.kube.rbac import merged
 from olmc.model.diagnostics import Location
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.model.rbac import ANY, PolicyRule, Subject
 from olmc.output.messages import printable
 from olmc.output.text import paragraph
 from olmc.rbac_report.builtin_roles import USER_ROLES
 from olmc.rbac_report.permissions import Grant
 from olmc.rbac_report.risks import Level
-from olmc.rbac_report.subjects import Holder, Permission
+from olmc.rbac_report.subjects import Permission, PermissionHolder
 
 FORMAT_VERSION = 1
 Finder = Callable[[Grant], Location | None]
@@ -50,13 +50,13 @@ def where(namespaces: Sequence[str | None]) -> str:
     return "in the whole cluster" if "" in namespaces else f"in {', '.join(filter(None, namespaces))}"
 
 
-def as_text(everybody: Sequence[Holder], gaining: Sequence[Holder], find: Finder) -> str:
+def as_text(everybody: Sequence[PermissionHolder], gaining: Sequence[PermissionHolder], find: Finder) -> str:
     """All holders, one after the other, and why what they may do is dangerous."""
     blocks = [_block(holder, find) for holder in (*everybody, *gaining)]
     return "\n".join((*blocks, *_reasons((*everybody, *gaining)))) or "Nobody is given permissions here.\n"
 
 
-def _block(holder: Holder, find: Finder) -> str:
+def _block(holder: PermissionHolder, find: Finder) -> str:
     lines = [f"{printable(_title(holder))}\n"]
     if not holder.permissions:
         lines.append("  has no permissions\n")
@@ -74,7 +74,7 @@ def _block(holder: Holder, find: Finder) -> str:
     return "".join(lines)
 
 
-def _title(holder: Holder) -> str:
+def _title(holder: PermissionHolder) -> str:
     kind, namespace, name = holder.subject
     if kind == "ClusterRole":
         who = f"A user with {name} gains" if name in USER_ROLES else f"A user with ClusterRole {name} gains"
@@ -142,7 +142,7 @@ def _goes_without_saying(each: Permission, wide: Set[tuple[tuple[str | None, ...
     )
 
 
-def _reasons(everybody: Iterable[Holder]) -> Iterator[str]:
+def _reasons(everybody: Iterable[PermissionHolder]) -> Iterator[str]:
     shown = {risk.name: risk for holder in everybody for each in holder.permissions for risk in each.risks}
     if shown:
         risks = sorted(shown.values(), key=lambda risk: (-risk.cluster, risk.name))
@@ -152,7 +152,10 @@ def _reasons(everybody: Iterable[Holder]) -> Iterator[str]:
 
 
 def as_data(
-    everybody: Sequence[Holder], gaining: Sequence[Holder], dangling: Iterable[tuple[Identity, Identity]], find: Finder
+    everybody: Sequence[PermissionHolder],
+    gaining: Sequence[PermissionHolder],
+    dangling: Iterable[tuple[ObjectKey, ObjectKey]],
+    find: Finder,
 ) -> dict[str, Any]:
     """The holders in the format of `schemas/rbac.schema.json`."""
     both = (*everybody, *gaining)
@@ -166,7 +169,7 @@ def as_data(
     }
 
 
-def _holder(holder: Holder, find: Finder) -> dict[str, Any]:
+def _holder(holder: PermissionHolder, find: Finder) -> dict[str, Any]:
     return {
         **holder.subject._asdict(),
         "operators": [operator._asdict() for operator in holder.operators],

@@ -23,7 +23,7 @@ _NAMELESS = ("create", "deletecollection")
 _WITH_VERSION = re.compile(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)")
 
 
-class Question(NamedTuple):
+class AccessQuestion(NamedTuple):
     """What somebody might do: any of `requests`, one for each API group that has such a resource.
 
     `namespace`: where, "" in all at once, None anywhere. Resources that are not `namespaced` are in none of them.
@@ -46,7 +46,7 @@ class Able(NamedTuple):
 
 def asked(
     verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
-) -> Question:
+) -> AccessQuestion:
     """The question that some words mean; QueryError for a verb or a resource that nobody knows.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
@@ -58,7 +58,7 @@ def asked(
     if verb not in verbs:
         raise not_found(f"There is no verb {verb}", verb, sorted(verbs))
     if resource.startswith("/"):
-        return Question(words, (Request(verb, url=resource),), False, namespace)
+        return AccessQuestion(words, (Request(verb, url=resource),), False, namespace)
     wanted, slash, subresource = resource.partition("/")
     kinds = known_kinds(each.object for each in objects)
     meant = _meant(wanted, kinds, found)
@@ -68,7 +68,7 @@ def asked(
     # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
     name = "" if verb in _NAMELESS and not subresource else name
     requests = [Request(verb, group, f"{plural}{slash}{subresource}", name) for plural, group, _ in meant]
-    return Question(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
+    return AccessQuestion(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
 
 
 def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iterable[str]) -> str:
@@ -107,7 +107,7 @@ def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
             yield resource.partition("/")[0], risk.group, bool(risk.namespaced)
 
 
-def who(question: Question, found: Permissions) -> tuple[Able, ...]:
+def who(question: AccessQuestion, found: Permissions) -> tuple[Able, ...]:
     """Everybody who can, sorted; of aggregated roles those that users are given."""
     able: dict[tuple[Subject, str | None, tuple[str, ...]], list[Grant]] = defaultdict(list)
     for grant in (*found.grants, *(gain for gain in found.gains if gain.subject.name in USER_ROLES)):
@@ -117,7 +117,7 @@ def who(question: Question, found: Permissions) -> tuple[Able, ...]:
     return tuple(sorted(made, key=lambda each: (each.subject, each.namespace or "", each.names)))
 
 
-def _holds(grant: Grant, question: Question) -> bool:
+def _holds(grant: Grant, question: AccessQuestion) -> bool:
     """Whether a grant counts where the question asks."""
     if grant.namespace == "":
         return True
@@ -154,7 +154,7 @@ def as_table(able: Sequence[Able], find: Finder) -> str:
     return aligned(lines)
 
 
-def as_data(question: Question, able: Sequence[Able], find: Finder) -> dict[str, Any]:
+def as_data(question: AccessQuestion, able: Sequence[Able], find: Finder) -> dict[str, Any]:
     """The answer in the format of `schemas/who-can.schema.json`."""
     return {
         "version": FORMAT_VERSION,

@@ -12,21 +12,21 @@ from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
-from olmc.model.cluster import Cluster, Name, Step, Subscription
+from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Cause, Place, PlanFault
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Origin,
     Provenance,
     Rendered,
     annotations_of,
     gvk_of,
-    identity,
     labels_of,
     metadata_of,
     name_of,
+    object_key,
     owner_references,
     spec_of,
 )
@@ -35,7 +35,7 @@ from olmc.model.options import Options
 from olmc.olm.core_kinds import CORE_KINDS, TYPED_KINDS
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import random_suffix
-from olmc.olm.ownership import CSV_API, csv_reference, known_part, managed_labels, owner_labels, with_labels
+from olmc.olm.ownership import CSV_API, csv_reference, managed_labels, owner_labels, prune_unsupported, with_labels
 from olmc.reconcile.crds import CRDError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
 
@@ -53,14 +53,14 @@ _DOING = {
 _OTHER = "error creating unstructured object {name}"
 
 
-class Refusal(NamedTuple):
+class StepRefusal(NamedTuple):
     """The text of a step's failure, and the keys that lead to the first mistake in the object."""
 
     text: str
     keys: Keys
 
 
-def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal | None:
+def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRefusal | None:
     """Why the API server refuses to create `obj`, or to put it in the place of what exists; None when it does not."""
     judged = _with_uids(obj)
     errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
@@ -70,7 +70,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> Refusal
     doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
     group = gvk_of(obj).group
     told = doing if existing is None else doing.replace("creating", "updating")
-    return Refusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
+    return StepRefusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
 
 
 def metadata_problem(obj: KubernetesObject) -> str:
@@ -107,7 +107,7 @@ class StepError(Exception):
         return self._cause or decode_failure(self)
 
 
-class Target(NamedTuple):
+class StepTarget(NamedTuple):
     """Where a plan's steps go: the namespace, the plan's name, and what the cluster serves."""
 
     namespace: str
@@ -115,10 +115,10 @@ class Target(NamedTuple):
     options: Options
 
 
-def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """The cluster after a step; raises StepError when OLM could not carry it out."""
     if step.kind.endswith("RoleBinding") and not step.derived and target.options.descoped:
-        csv = cluster.csvs.get(Name(target.namespace, step.resolving))
+        csv = cluster.csvs.get(NamespacedName(target.namespace, step.resolving))
         if csv is not None and is_descoped(csv, target.options):
             return cluster  # R-DESCOPE-6: bindings are an administrator's
     if step.kind == "Subscription":
@@ -135,12 +135,12 @@ def with_step(cluster: Cluster, step: Step, target: Target) -> Cluster:
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:
     place = Place(step.source) if step.source else None
     rendered = Rendered(obj, Provenance(place, "install_plan", rule, origin))
-    return cluster._replace(stock={**cluster.stock, identity(obj): rendered})
+    return cluster._replace(stock={**cluster.stock, object_key(obj): rendered})
 
 
-def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-710; what the API server refuses is an error."""
-    name = Name(target.namespace, step.name)
+    name = NamespacedName(target.namespace, step.name)
     if name in cluster.csvs:
         return cluster
     conflicts = list_map_conflicts(step.object)
@@ -148,15 +148,15 @@ def _with_csv(cluster: Cluster, step: Step, target: Target) -> Cluster:
     if problem:
         text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
-    obj = known_part(default_csv(step.object), cluster.profile)
+    obj = prune_unsupported(default_csv(step.object), cluster.profile)
     labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
     return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
 
 
-def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-711: a Subscription for a dependency; one of that name that exists stays as it is."""
-    name = Name(target.namespace, step.name)
+    name = NamespacedName(target.namespace, step.name)
     if name in cluster.subscriptions:
         return cluster
     metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
@@ -165,14 +165,14 @@ def _with_subscription(cluster: Cluster, step: Step, target: Target) -> Cluster:
     return cluster._replace(subscriptions={**cluster.subscriptions, name: made})
 
 
-def _with_crd(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     obj = step.object
     if step.gvk.version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    existing = cluster.stock.get(Identity("apiextensions.k8s.io", CRD, "", step.name))
+    existing = cluster.stock.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
     try:
-        by = Name(target.namespace, step.resolving)
+        by = NamespacedName(target.namespace, step.resolving)
         written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     except CRDError as error:
         raise StepError(str(error), error.keys) from error
@@ -186,7 +186,7 @@ def mapper_of(cluster: Cluster) -> RestMapper:
     return rest_mapper(found.object for found in cluster.stock.values())
 
 
-def unserved(cluster: Cluster, step: Step, target: Target) -> str:
+def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
     """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704).
 
     Of optional kinds, OLM itself looks first whether the API server knows them.
@@ -204,13 +204,13 @@ def unserved(cluster: Cluster, step: Step, target: Target) -> str:
     )
 
 
-def _require_served(cluster: Cluster, step: Step, target: Target) -> None:
+def _require_served(cluster: Cluster, step: Step, target: StepTarget) -> None:
     problem = unserved(cluster, step, target)
     if problem:
         raise StepError(problem)
 
 
-def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
     try:
         typed = _typed(step)
@@ -231,7 +231,7 @@ def _with_core(cluster: Cluster, step: Step, target: Target) -> Cluster:
         refs = [ref for ref in mappings(metadata.get("ownerReferences")) if ref.get("name") != step.resolving]
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
-    existing = cluster.stock.get(identity(obj))
+    existing = cluster.stock.get(object_key(obj))
     refused = refusal(obj, existing.object if existing else None)
     if refused:
         raise StepError(refused.text, () if step.derived else refused.keys)
@@ -257,7 +257,7 @@ def _object_meta(step: Step) -> dict[str, Any]:
     return whole["metadata"]  # type: ignore[no-any-return]
 
 
-def _generated_name(step: Step, target: Target) -> str:
+def _generated_name(step: Step, target: StepTarget) -> str:
     """The name of an object that only has a generateName (R-CAT-703, D3); raises StepError if it hasn't one either."""
     if not step.name:
         text = "resource name may not be empty"
@@ -269,7 +269,7 @@ def _generated_name(step: Step, target: Target) -> str:
 
 def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
     """R-CAT-713: owners are united, the new annotations win."""
-    existing = cluster.stock.get(identity(obj))
+    existing = cluster.stock.get(object_key(obj))
     if existing is None:
         return obj
     owners = owner_references(existing.object)
@@ -298,7 +298,7 @@ def _stored_service(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "spec": {**spec, **({"ports": ports} if ports else {})}}
 
 
-def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
+def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-716: generic kinds, owned by reference when namespaced, by labels when not."""
     _require_served(cluster, step, target)
     body = _stored_body(step)
@@ -317,7 +317,7 @@ def _with_optional(cluster: Cluster, step: Step, target: Target) -> Cluster:
         metadata["ownerReferences"] = [*mappings(metadata.get("ownerReferences")), csv_reference(step.resolving)]
     metadata = with_labels(metadata, labels)
     obj = {**body, "metadata": metadata}
-    existing = cluster.stock.get(identity(obj))
+    existing = cluster.stock.get(object_key(obj))
     refused = refusal(obj, existing.object if existing else None)
     if refused:
         raise StepError(refused.text, () if step.derived else refused.keys)

@@ -9,7 +9,7 @@ from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.crd import Crd
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.coerce import mapping
 from olmc.model.objects import (
     KubernetesObject,
@@ -33,7 +33,7 @@ class CRDError(Exception):
 
 
 def updated_crd(
-    given: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: Name, *, legacy: bool = False
+    given: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: NamespacedName, *, legacy: bool = False
 ) -> KubernetesObject:
     """A CRD as it is stored, in v1, once the plan of `csv` has written it.
 
@@ -101,10 +101,10 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:
     namespace, _, name = value.partition("/")
-    return Name(namespace, name) in cluster.csvs
+    return NamespacedName(namespace, name) in cluster.csvs
 
 
-def without_installers(crd: KubernetesObject, gone: Name) -> KubernetesObject:
+def without_installers(crd: KubernetesObject, gone: NamespacedName) -> KubernetesObject:
     """A CRD without the trace of a CSV that is gone; one that nobody else installed keeps the trace."""
     annotations = annotations_of(crd)
     if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
@@ -117,7 +117,7 @@ def _version_names(crd: Crd) -> list[str]:
     return [version.name for version in crd.versions]
 
 
-def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Name) -> Iterator[str]:
+def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: NamespacedName) -> Iterator[str]:
     """R-CAT-723: existing objects against the new schema, then stored versions."""
     yield from _resource_problems(name, new, old, cluster)
     versions = _version_names(new)
@@ -129,7 +129,7 @@ def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Name) -
             )
 
 
-def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: Name) -> Iterator[str]:
+def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[str]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
     others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
     owners = [each for each in others if any(item.name == name for item in each.owned_crds)]

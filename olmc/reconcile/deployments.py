@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from olmc.gojson import decode
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.api_validation.workloads import creation_errors, update_errors
-from olmc.model.cluster import Cluster, Member, Subscription
+from olmc.model.cluster import Cluster, CsvState, Subscription
 from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import Identity, KubernetesObject, annotations_of, metadata_of, spec_of
+from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, metadata_of, spec_of
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
 from olmc.olm.ownership import csv_reference, group_annotations, managed_labels, owner_labels
@@ -48,7 +48,7 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     given, kind = mappings(config.get("env")), cluster.profile.deploy_env_proxy
     if not kind or any(item.get("name") in PROXY_NAMES for item in given):
         return given
-    found = cluster.stock.get(Identity("config.openshift.io", "Proxy", "", "cluster"))
+    found = cluster.stock.get(ObjectKey("config.openshift.io", "Proxy", "", "cluster"))
     status = mapping(found.object.get("status") if found else None)
     values = (
         status.get("httpProxy") or options.proxy.http,
@@ -273,7 +273,7 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
     return {**pod, "containers": containers} if containers else dict(pod)
 
 
-class Refusal(NamedTuple):
+class DeploymentRefusal(NamedTuple):
     """What the API server answers to a Deployment that it does not take, and the keys that lead to the first mistake in
     the entry of the install strategy."""
 
@@ -281,7 +281,7 @@ class Refusal(NamedTuple):
     keys: Keys
 
 
-def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> Refusal | None:
+def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> DeploymentRefusal | None:
     """Why OLM can't write a Deployment, over one that exists if there is one; None if it can.
 
     OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
@@ -294,10 +294,10 @@ def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> Refusa
         return None
     keys = errors[0].keys
     own = {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
-    return Refusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
+    return DeploymentRefusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
 
 
-def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[Member]) -> KubernetesObject | None:
+def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[CsvState]) -> KubernetesObject | None:
     """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
 
     `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed-49).
@@ -308,5 +308,5 @@ def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable
             for deployment in member.csv.deployments[: installation.deployments]:
                 if deployment.name == name:
                     return {"metadata": {"name": name}, "spec": deployment.spec}
-    found = cluster.stock.get(Identity("apps", "Deployment", csv.namespace, name))
+    found = cluster.stock.get(ObjectKey("apps", "Deployment", csv.namespace, name))
     return found.object if found is not None else None

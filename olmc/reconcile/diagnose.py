@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, key_of
+from olmc.model.cluster import CatalogSource, Cluster, CsvState, InstallPlan, namespaced_name
 from olmc.model.coerce import mappings
 from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
 from olmc.model.objects import Origin
-from olmc.model.operators import Group
+from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
 from olmc.reconcile.install_strategy import missing_token
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
 from olmc.resolver.requests import unreadable_duration
 from olmc.resolver.snapshot import needed_catalogs
 from olmc.yaml import at
 
 
-def diagnose(settled: Settled, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
+def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
     """Report everything in a settled cluster that would not work, each at the place in the input that causes it.
 
     `bundles` are those of the workspace, by the names of their CSVs.
@@ -59,7 +59,7 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
 
 
 def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
-    by_namespace: dict[str, list[Group]] = {}
+    by_namespace: dict[str, list[OperatorGroup]] = {}
     for group in cluster.groups:
         by_namespace.setdefault(group.namespace, []).append(group)
         if group.problem:
@@ -139,7 +139,7 @@ def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iter
             yield vendor_rules.MISSING_CATALOG.finding(place, namespace=namespace, name=name, image=image)
 
 
-def _unresolved(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """What the resolver has to say, and the bundles that it picked without their content."""
     if settled.rounds or settled.history:
         from olmc.reconcile.unresolved import (  # few bundles by themselves need the resolver
@@ -176,7 +176,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         yield failed.caused_by(plan.cause)
 
 
-def _lacks_token(group: Group, cluster: Cluster, options: Options) -> str:
+def _lacks_token(group: OperatorGroup, cluster: Cluster, options: Options) -> str:
     return missing_token(group, cluster.stock, options.kube_version, cluster.profile)
 
 
@@ -221,7 +221,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
             yield rules.FLAPPING.finding(place_of(member), csv=member.csv.name, namespace=name.namespace)
 
 
-def _without_token(member: Member, group: Group, cluster: Cluster, options: Options) -> Diagnostic:
+def _without_token(member: CsvState, group: OperatorGroup, cluster: Cluster, options: Options) -> Diagnostic:
     return rules.NO_TOKEN.finding(
         at(group.source, "spec", "serviceAccountName"),
         csv=member.csv.name,
@@ -232,28 +232,28 @@ def _without_token(member: Member, group: Group, cluster: Cluster, options: Opti
     )
 
 
-def rivals(member: Member, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
+def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
     """Of a conflict over APIs, the groups that have them, with their places."""
     if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
         return ()
     wanted = {api.key for api in member.csv.owned_apis}
     found = []
     for group in cluster.groups:
-        shared = wanted & (cluster.provided.get(key_of(group)) or frozenset())
+        shared = wanted & (cluster.provided.get(namespaced_name(group)) or frozenset())
         place = at(group.source)
         if group != member.group and shared and place is not None and intersects(member.group, group):
             found.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
     return tuple(found)
 
 
-def _rule_for(member: Member) -> tuple[Rule, str]:
+def _rule_for(member: CsvState) -> tuple[Rule, str]:
     hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
     if member.phase == "Pending":
         return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
     return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint
 
 
-def unmet(member: Member) -> Iterator[str]:
+def unmet(member: CsvState) -> Iterator[str]:
     """One line for each requirement that is not met, also after the CSV's plan has run."""
     for item in member.lacking:
         if item["status"] not in ("Present", "DeploymentFound"):
@@ -263,7 +263,7 @@ def unmet(member: Member) -> Iterator[str]:
                     yield f"  {dependent['message']}"
 
 
-def place_of(member: Member) -> Location | None:
+def place_of(member: CsvState) -> Location | None:
     """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
     if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
         return at(member.group.source, "spec")

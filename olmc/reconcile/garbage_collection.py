@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmc.model.cluster import Cluster, Name
-from olmc.model.objects import Identity, Rendered, labels_of, owner_references
+from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
 from olmc.olm.ownership import COPIED_FROM, owner_labels
@@ -34,12 +34,12 @@ def without_replaced(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def _is_replaced(name: Name, cluster: Cluster) -> bool:
+def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
     """Whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
     member = cluster.members.get(name)
     if member is None or member.phase != "Replacing":
         return False
-    before = Name(name.namespace, member.csv.replaces)
+    before = NamespacedName(name.namespace, member.csv.replaces)
     if before in cluster.csvs and before != name:
         return False
     following = _successor(name, cluster)
@@ -49,7 +49,7 @@ def _is_replaced(name: Name, cluster: Cluster) -> bool:
     return following is not None and cluster.members[following].succeeded
 
 
-def _successor(name: Name, cluster: Cluster) -> Name | None:
+def _successor(name: NamespacedName, cluster: Cluster) -> NamespacedName | None:
     """The CSV that replaces one, if it exists."""
     for key, csv in sorted(cluster.csvs.items()):
         if key.namespace == name.namespace and csv.replaces == name.name and key != name and key in cluster.members:
@@ -57,11 +57,11 @@ def _successor(name: Name, cluster: Cluster) -> Name | None:
     return None
 
 
-def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
+def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     csvs = {key: value for key, value in cluster.csvs.items() if key != name}
     members = {key: value for key, value in cluster.members.items() if key != name}
     served = {item.service_name for each in csvs.values() for item in each.owned_apiservices}
-    stock: dict[Identity, Rendered] = {}
+    stock: dict[ObjectKey, Rendered] = {}
     for key, rendered in cluster.stock.items():
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
@@ -70,7 +70,7 @@ def _without_csv(cluster: Cluster, name: Name, csv: Csv) -> Cluster:
     return cluster._replace(csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
 
 
-def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profile) -> Rendered | None:
+def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:
     """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
     labels = labels_of(rendered.object)
     if key.kind in _LABELLED:
@@ -90,14 +90,14 @@ def _without_owner(key: Identity, rendered: Rendered, gone: Name, profile: Profi
     )
 
 
-def _refers_to(ref: Mapping[str, object], home: str, gone: Name) -> bool:
+def _refers_to(ref: Mapping[str, object], home: str, gone: NamespacedName) -> bool:
     """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
     return ref.get("kind") in _OWNERS and ref.get("name") == gone.name and home == gone.namespace
 
 
-def deleted_deployments(cluster: Cluster) -> Iterator[Identity]:
+def deleted_deployments(cluster: Cluster) -> Iterator[ObjectKey]:
     """Whatever has the name of a Deployment of a CSV that must not provide its APIs, whoever made it (R-CSV-13)."""
     for name, member in cluster.members.items():
         if member.reason in NOT_PROVIDING:
             for deployment in member.csv.deployments:
-                yield Identity("apps", "Deployment", name.namespace, deployment.name)
+                yield ObjectKey("apps", "Deployment", name.namespace, deployment.name)

@@ -9,32 +9,40 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
 from olmc.load.manifests import refused
 from olmc.load.scopes import placed
-from olmc.model.cluster import CatalogSource, Cluster, InstallPlan, Member, Name, Subscription, key_of
+from olmc.model.cluster import (
+    CatalogSource,
+    Cluster,
+    CsvState,
+    InstallPlan,
+    NamespacedName,
+    Subscription,
+    namespaced_name,
+)
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Place, Report, Source
 from olmc.model.objects import (
     GVK,
     CatalogKey,
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Origin,
     Provenance,
     Rendered,
     annotations_of,
     as_text,
     gvk_of,
-    identity,
     labels_of,
     metadata_of,
     namespace_of,
+    object_key,
     spec_of,
     status_of,
 )
-from olmc.model.operators import OLM_GROUP, Csv, Group
+from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.ownership import COPIED_FROM, known_part, with_known_config
+from olmc.olm.ownership import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.existing_install_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.reconcile.operator_groups import parse_apis, pruned, stored_group, with_targets
@@ -104,11 +112,11 @@ _UNREACHABLE = (
 )
 
 
-def first_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
+def initial_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
     """The cluster before any controller did anything."""
     profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
-    stock: dict[Identity, Rendered] = {}
+    stock: dict[ObjectKey, Rendered] = {}
     manifests = placed(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
@@ -116,15 +124,15 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         if gvk_of(obj).group == OLM_GROUP and kind in _TAKEN:
             by_kind.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
-            stock[identity(obj)] = _rendered(obj, manifest.source)
+            stock[object_key(obj)] = _rendered(obj, manifest.source)
     namespaces = _namespaces(manifests, stock, options, report)
     groups = [
-        with_targets(Group(stored_group(m, profile, report), m.source, ()), namespaces, stock)
+        with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, stock)
         for m in by_kind.get("OperatorGroup", ())
     ]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
-    arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), key_of(pair[0])))
-    csvs = {key_of(csv): csv for csv, _ in arrived}
+    arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), namespaced_name(pair[0])))
+    csvs = {namespaced_name(csv): csv for csv, _ in arrived}
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
     cluster = Cluster(
         profile=profile,
@@ -135,8 +143,8 @@ def first_state(workspace: Workspace, options: Options, report: Report) -> Clust
         subscriptions=subscriptions,
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
         plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
-        seeded={key_of(group): _seeded(group, csvs) for group in groups},
-        members={key_of(csv): _pictured(csv, status_of(obj)) for csv, obj in arrived},
+        seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
+        members={namespaced_name(csv): _pictured(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -156,19 +164,19 @@ def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
 
 
 def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
-    return bool(plan.csvs) and all(Name(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
+    return bool(plan.csvs) and all(NamespacedName(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
 
 
-def _seeded(group: Group, csvs: Mapping[Name, Csv]) -> frozenset[GVK] | None:
+def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
     return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
-def _pictured(csv: Csv, status: Mapping[str, Any]) -> Member:
+def _pictured(csv: Csv, status: Mapping[str, Any]) -> CsvState:
     """A CSV as it was when its manifest was taken from a cluster."""
     phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
-    return Member(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
+    return CsvState(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
 
 
 _TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
@@ -192,7 +200,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
     if conflicts:
         _refuse(manifest, ("spec", "install"), conflicts[0][1], report)
         return None
-    typed = known_part(typed, profile)
+    typed = prune_unsupported(typed, profile)
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 
@@ -201,11 +209,11 @@ def _is_copy(obj: KubernetesObject) -> bool:
     return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
-def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[Name, str]]:
+def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, str]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
     for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
         labels = csv.labels
-        yield key_of(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
+        yield namespaced_name(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
@@ -258,7 +266,7 @@ def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def _namespaces(
-    manifests: Iterable[Manifest], stock: Mapping[Identity, Rendered], options: Options, report: Report
+    manifests: Iterable[Manifest], stock: Mapping[ObjectKey, Rendered], options: Options, report: Report
 ) -> dict[str, dict[str, str]]:
     """All namespaces that exist, with their labels: those always there, those declared, and those that are used."""
     found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
@@ -275,7 +283,10 @@ def _namespaces(
 
 
 def _catalogs(
-    workspace: Workspace, manifests: Iterable[Manifest], subscriptions: Mapping[Name, Subscription], options: Options
+    workspace: Workspace,
+    manifests: Iterable[Manifest],
+    subscriptions: Mapping[NamespacedName, Subscription],
+    options: Options,
 ) -> dict[CatalogKey, CatalogSource]:
     """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
     found: dict[CatalogKey, CatalogSource] = {}

@@ -9,11 +9,11 @@ from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import Cause, PlanFault
-from olmc.model.objects import GroupKind, Identity
-from olmc.model.operators import OLM_GROUP, Group
+from olmc.model.objects import GroupKind, ObjectKey
+from olmc.model.operators import OLM_GROUP, OperatorGroup
 from olmc.model.options import Options
 from olmc.model.rbac import ACCOUNT, RBAC, Subject
-from olmc.reconcile.apply_step import CRD, StepError, Target, mapper_of, unserved, with_step
+from olmc.reconcile.apply_step import CRD, StepError, StepTarget, apply_step, mapper_of, unserved
 from olmc.reconcile.existing_install_plans import INSTALLING, UNMANAGED, is_approved
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.operator_groups import no_group, with_targets
@@ -32,7 +32,7 @@ _CORE = {
 }
 
 
-class _Stop(NamedTuple):
+class _PlanStop(NamedTuple):
     """Where a plan stops: the number of the step, the problem in OLM's words and as data, and the keys that lead to it
     in the step's object."""
 
@@ -54,7 +54,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
         return cluster
     problem = missing_token(group, cluster.stock, options.kube_version, cluster.profile)
     if problem:
-        return _add(cluster, _failed(plan, _Stop(plan.executed, problem, PlanFault.NO_TOKEN)))
+        return _add(cluster, _failed(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     cluster, stop = _run(cluster, plan, group, options)
     if stop is None:
         whole = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
@@ -65,7 +65,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     return _add(cluster, _failed(plan, stop))
 
 
-def _failed(plan: InstallPlan, stop: _Stop) -> InstallPlan:
+def _failed(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
     condition = ("False", "InstallComponentFailed", stop.problem)
     return plan._replace(
         phase="Failed", message=stop.problem, condition=condition, executed=stop.step, fault=stop.keys, cause=stop.cause
@@ -91,7 +91,7 @@ def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
     return cluster._replace(plans=(*others, plan))
 
 
-def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Group | None:
+def _managing_group(cluster: Cluster, namespace: str, options: Options) -> OperatorGroup | None:
     """The one OperatorGroup of a namespace, if it targets anything (R-CAT-604); descoped operators need none."""
     groups = cluster.groups_in(namespace)
     if not groups and options.descoped:
@@ -102,7 +102,7 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Group
     return group if group.targets and not group.problem else None
 
 
-def _account(group: Group) -> dict[str, str] | None:
+def _account(group: OperatorGroup) -> dict[str, str] | None:
     if not group.account:
         return None
     return {
@@ -114,20 +114,22 @@ def _account(group: Group) -> dict[str, str] | None:
     }
 
 
-def _run(cluster: Cluster, plan: InstallPlan, group: Group, options: Options) -> tuple[Cluster, _Stop | None]:
+def _run(
+    cluster: Cluster, plan: InstallPlan, group: OperatorGroup, options: Options
+) -> tuple[Cluster, _PlanStop | None]:
     """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
-    target = Target(plan.namespace, plan.name, options)
+    target = StepTarget(plan.namespace, plan.name, options)
     for done, step in enumerate(plan.steps[plan.executed :], plan.executed):
         forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
-            return cluster, _Stop(done, forbidden, PlanFault.FORBIDDEN)
+            return cluster, _PlanStop(done, forbidden, PlanFault.FORBIDDEN)
         try:
-            after = with_step(cluster, step, target)
+            after = apply_step(cluster, step, target)
         except StepError as error:
-            return cluster, _Stop(done, str(error), error.cause, error.keys)
+            return cluster, _PlanStop(done, str(error), error.cause, error.keys)
         forbidden = _escalation(cluster, after, step, group)
         if forbidden:
-            return cluster, _Stop(done, forbidden, PlanFault.FORBIDDEN)
+            return cluster, _PlanStop(done, forbidden, PlanFault.FORBIDDEN)
         cluster = after
     return cluster, None
 
@@ -141,7 +143,7 @@ def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
     return found.group, found.plural, "creating unstructured object", not found.namespaced
 
 
-def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> str:
+def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: OperatorGroup) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
     if not group.account or step.kind == CRD:
@@ -154,15 +156,15 @@ def _forbidden(cluster: Cluster, step: Step, target: Target, group: Group) -> st
     return f"error {doing} {step.name}: {refusal}" if refusal else ""
 
 
-def _escalation(before: Cluster, after: Cluster, step: Step, group: Group) -> str:
+def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGroup) -> str:
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
     scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
-    key = Identity(RBAC, step.kind, scope, step.name)
+    key = ObjectKey(RBAC, step.kind, scope, step.name)
     if not group.account or key not in after.stock or key in before.stock:
         return ""
     refusal = escalation_refusal(access(before.stock), _subject(group), key, after.stock[key].object, before.stock)
     return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
 
 
-def _subject(group: Group) -> Subject:
+def _subject(group: OperatorGroup) -> Subject:
     return Subject(ACCOUNT, group.namespace, group.account)

@@ -9,10 +9,10 @@ from olmc.kube.api_validation.field import invalid_text
 from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
-from olmc.model.cluster import Cluster, Installation, Member, Name
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
 from olmc.model.coerce import mapping, texts
-from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of
-from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, Group, WebhookDescription
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of
+from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, OperatorGroup, WebhookDescription
 from olmc.model.options import Options, Profile, minor_of
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.olm.ownership import group_annotations
@@ -27,7 +27,9 @@ _WITHOUT_SECRETS = 24
 """The minor version of Kubernetes since which a new ServiceAccount gets no Secret any more."""
 
 
-def missing_token(group: Group, stock: Mapping[Identity, Rendered], kube_version: str, profile: Profile) -> str:
+def missing_token(
+    group: OperatorGroup, stock: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
+) -> str:
     """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
     account = group.account
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
@@ -49,7 +51,7 @@ READY = ("AllRequirementsMet", "all requirements found, attempting install")
 _NO_RETRY = "InstallComponentFailedNoRetry"
 
 
-class Outcome(NamedTuple):
+class InstallOutcome(NamedTuple):
     """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
     a failure or because what it has written never counts as installed.
 
@@ -58,13 +60,13 @@ class Outcome(NamedTuple):
     """
 
     failure: Failure | None
-    installation: Installation | None
+    installation: StrategyProgress | None
     flapping: bool = False
     phase: str = "Failed"
     place: tuple[str | int, ...] = ()
 
 
-def strategy_failure(csv: Csv, stock: Mapping[Identity, Rendered]) -> Failure | None:
+def strategy_failure(csv: Csv, stock: Mapping[ObjectKey, Rendered]) -> Failure | None:
     """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
 
     Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
@@ -118,7 +120,7 @@ def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
     return ""
 
 
-def owner_conflict(csv: Csv, csvs: Mapping[Name, Csv]) -> Failure | None:
+def owner_conflict(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> Failure | None:
     """R-CSV-15f: another CSV of the namespace, outside of the replacement chain, owns one of the CRDs."""
     chain = _chain(csv, csvs)
     owned = {item.name for item in csv.owned_crds}
@@ -128,7 +130,7 @@ def owner_conflict(csv: Csv, csvs: Mapping[Name, Csv]) -> Failure | None:
     return None
 
 
-def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
+def _chain(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> set[str]:
     """The CSVs that this one replaces and that replace it, itself included (R-CSV-26)."""
     chain = {csv.name, *predecessors(csv, csvs)}
     current = csv.name
@@ -144,13 +146,13 @@ def _chain(csv: Csv, csvs: Mapping[Name, Csv]) -> set[str]:
 
 def install(
     csv: Csv,
-    group: Group,
+    group: OperatorGroup,
     cluster: Cluster,
     options: Options,
     access: Access,
-    members: Mapping[Name, Member],
+    members: Mapping[NamespacedName, CsvState],
     foreign: frozenset[str],
-) -> Outcome:
+) -> InstallOutcome:
     """Carry out the install strategy of a CSV whose requirements are met.
 
     `members` are the CSVs that were there before; `foreign` the names of API services that exist and belong to somebody
@@ -164,7 +166,7 @@ def install(
     if forbidden:
         text = f"install strategy failed: install strategy failed: {forbidden}"
         known = _NO_RETRY in cluster.profile.csv_reasons
-        return Outcome((_NO_RETRY if known else "InstallComponentFailed", text), Installation(0, 0))
+        return InstallOutcome((_NO_RETRY if known else "InstallComponentFailed", text), StrategyProgress(0, 0))
     written: dict[str, KubernetesObject] = {}
     for index, item in enumerate(csv.deployments):
         made, name = written_deployment(cluster, options, csv, item), item.name
@@ -172,7 +174,7 @@ def install(
         written[name] = made
         if refused is not None:
             place = ("spec", "install", "spec", "deployments", index, *refused.keys)
-            failed = _failed(refused.text, Installation(index, len(csv.webhooks) if index else 0))
+            failed = _failed(refused.text, StrategyProgress(index, len(csv.webhooks) if index else 0))
             return failed._replace(place=place)
         # API services and webhooks are written after each Deployment (R-API-2): a mistake in them is met behind the
         # first one, which stays (R-API-4).
@@ -181,24 +183,24 @@ def install(
         if taken and len(csv.deployments) == 1:
             break  # it is written by then, and a failed CSV whose components turn out healthy succeeds after all
         if taken:
-            return _failed(f"pre-existing APIService {taken} is not adoptable", Installation(index + 1, 0))
+            return _failed(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
         problem, webhooks = _webhook_problem(csv, cluster.stock)
         if problem:
-            return _failed(problem, Installation(index + 1, webhooks))
-    installation = Installation(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
+            return _failed(problem, StrategyProgress(index + 1, webhooks))
+    installation = StrategyProgress(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
     if unexpected:
-        return Outcome(("InstallWaiting", f"installing: {unexpected}"), installation, True, "InstallReady")
-    return Outcome(None, installation, flapping=_is_never_ready(csv))
+        return InstallOutcome(("InstallWaiting", f"installing: {unexpected}"), installation, True, "InstallReady")
+    return InstallOutcome(None, installation, flapping=_is_never_ready(csv))
 
 
-def without_client(csv: Csv, *, runs: bool) -> Outcome:
+def without_client(csv: Csv, *, runs: bool) -> InstallOutcome:
     """What becomes of a CSV when OLM can't act as the account of its group: it stays what it is."""
-    whole = Installation(len(csv.deployments), len(csv.webhooks))
-    return Outcome(None, whole) if runs else Outcome(READY, None, phase="InstallReady")
+    whole = StrategyProgress(len(csv.deployments), len(csv.webhooks))
+    return InstallOutcome(None, whole) if runs else InstallOutcome(READY, None, phase="InstallReady")
 
 
-def _unexpected_annotations(csv: Csv, group: Group, profile: Profile) -> Iterator[str]:
+def _unexpected_annotations(csv: Csv, group: OperatorGroup, profile: Profile) -> Iterator[str]:
     """What OLM says of an annotation of the CSV that it does not find in a pod template, where the template's own won.
 
     It looks at one Deployment after the other; of several annotations it meets any first.
@@ -230,8 +232,8 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
                 yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
 
 
-def _failed(text: str, installation: Installation | None) -> Outcome:
-    return Outcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
+def _failed(text: str, installation: StrategyProgress | None) -> InstallOutcome:
+    return InstallOutcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
 
 
 def _is_never_ready(csv: Csv) -> bool:
@@ -240,7 +242,7 @@ def _is_never_ready(csv: Csv) -> bool:
     return any(webhook.deployment not in names for webhook in csv.webhooks)
 
 
-def _forbidden(csv: Csv, group: Group, access: Access) -> str:
+def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
     """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
     account = group.account
     if not account or not csv.deployments:
@@ -248,7 +250,7 @@ def _forbidden(csv: Csv, group: Group, access: Access) -> str:
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
-def _webhook_problem(csv: Csv, stock: Mapping[Identity, Rendered]) -> tuple[str, int]:
+def _webhook_problem(csv: Csv, stock: Mapping[ObjectKey, Rendered]) -> tuple[str, int]:
     """The first error among the webhooks, and how many of them were written before it (R-WH-9)."""
     for index, webhook in enumerate(csv.webhooks):
         problem = _configuration_problem(webhook)
@@ -278,7 +280,7 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     return invalid_text(full, "admissionregistration.k8s.io", f"{webhook.name}-", errors) if errors else ""
 
 
-def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[Identity, Rendered]) -> Iterator[str]:
+def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[ObjectKey, Rendered]) -> Iterator[str]:
     """R-WH-7, R-WH-8."""
     for mode in csv.install_modes:
         if (mode.type == "AllNamespaces") != mode.supported:
@@ -288,7 +290,7 @@ def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[I
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
     owned = {item.name for item in csv.owned_crds}
     for name in webhook.converted_crds:
-        crd = stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        crd = stock.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
             yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.kube.restmapper import rest_mapper
-from olmc.model.cluster import Cluster, InstallPlan, Member, Name, Step
+from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey, Identity, namespace_of
+from olmc.model.objects import CatalogKey, ObjectKey, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import component_label_key
 from olmc.olm.ownership import COMPONENT_PREFIX
-from olmc.reconcile.apply_step import StepError, Target, with_step
+from olmc.reconcile.apply_step import StepError, StepTarget, apply_step
 from olmc.reconcile.existing_install_plans import INSTALLING, written_steps
 from olmc.reconcile.garbage_collection import without_replaced
-from olmc.reconcile.initial_state import first_state
+from olmc.reconcile.initial_state import initial_state
 from olmc.reconcile.install_plans import resumed, with_plan
 from olmc.reconcile.operator_groups import with_global_groups
-from olmc.reconcile.phases import judged
+from olmc.reconcile.phases import evaluate_phases
 from olmc.resolver.steps import bundle_content, bundle_steps, strategy_steps
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
-    from olmc.model.catalog import Pick
-    from olmc.resolver.rounds import Round
+    from olmc.model.catalog import Selection
+    from olmc.resolver.rounds import ResolutionRound
 
 _NOT_COPIED = frozenset(
     "Copied InvalidInstallModes NoTargetNamespaces UnsupportedOperatorGroup NoOperatorGroup TooManyOperatorGroups "
@@ -36,12 +36,12 @@ _NOT_COPIED = frozenset(
 )
 
 
-def may_be_copied(member: Member) -> bool:
+def may_be_copied(member: CsvState) -> bool:
     """Whether nothing about its group keeps a CSV from being copied."""
     return bool(member.phase) and member.reason not in _NOT_COPIED
 
 
-def gets_api_roles(member: Member, profile: Profile) -> bool:
+def gets_api_roles(member: CsvState, profile: Profile) -> bool:
     """Whether ClusterRoles are made for the APIs of a CSV."""
     match profile.api_clusterrole_when:
         case "copied":
@@ -56,7 +56,7 @@ MAX_ROUNDS = 1000
 NO_CATALOG = CatalogKey("", "")
 
 
-class Settled(NamedTuple):
+class SettledCluster(NamedTuple):
     """The cluster at rest.
 
     `beginning` is the state before anything was resolved. For explanations, `first` and `rounds` are the first and the
@@ -65,67 +65,67 @@ class Settled(NamedTuple):
 
     cluster: Cluster
     beginning: Cluster
-    first: Mapping[str, Round] = MappingProxyType({})
-    rounds: Mapping[str, Round] = MappingProxyType({})
-    history: tuple[Round, ...] = ()
+    first: Mapping[str, ResolutionRound] = MappingProxyType({})
+    rounds: Mapping[str, ResolutionRound] = MappingProxyType({})
+    history: tuple[ResolutionRound, ...] = ()
 
 
-def settle(
+def reconcile(
     workspace: Workspace,
     options: Options,
     report: Report,
     *,
     direct: Sequence[Step] = (),
     home: str = "",
-    installed: frozenset[Name] = frozenset(),
-) -> Settled:
+    installed: frozenset[NamespacedName] = frozenset(),
+) -> SettledCluster:
     """The state that OLM comes to rest in on a workspace.
 
     `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
     or of an Install, each where its object says; `installed` are CSVs that Installs brought.
     """
-    cluster = _with_installed(workspace, first_state(workspace, options, report), options)
+    cluster = _with_installed(workspace, initial_state(workspace, options, report), options)
     cluster = cluster._replace(installed=installed)
     stopped: set[str] = set()
     for step in direct:
         if step.resolving in stopped:
             continue
         try:
-            cluster = with_step(cluster, step, Target(home or _namespace_of(step), "", options))
+            cluster = apply_step(cluster, step, StepTarget(home or _namespace_of(step), "", options))
         except StepError as error:
             place = locate(step.source, error.keys) if step.source is not None else None
             finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error)
             report.add(finding.caused_by(error.cause))
             stopped.add(step.resolving)
-    cluster = at_rest(cluster, options)
+    cluster = settled_state(cluster, options)
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
     # and OLM resolves no namespace in which all are (R-CAT-506).
     cluster, plans = resumed(cluster, options)
-    cluster = at_rest(cluster, options) if plans else cluster
+    cluster = settled_state(cluster, options) if plans else cluster
     if not cluster.subscriptions:
-        return Settled(cluster, beginning)
+        return SettledCluster(cluster, beginning)
     done = _upgraded(workspace, cluster, options, report)
     return done._replace(beginning=beginning, history=(*_rounds_of(plans), *done.history))
 
 
-def _rounds_of(plans: Sequence[InstallPlan]) -> Iterator[Round]:
+def _rounds_of(plans: Sequence[InstallPlan]) -> Iterator[ResolutionRound]:
     """What made the plans of the workspace, of which nothing else is known."""
-    from olmc.resolver.rounds import Round
+    from olmc.resolver.rounds import ResolutionRound
 
     for plan in plans:
-        yield Round({}, plan)
+        yield ResolutionRound({}, plan)
 
 
-def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> Settled:
+def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
     """Round after round, namespace by namespace, until no InstallPlan is made any more."""
     from olmc.resolver.cluster_wide import resolver_for  # the resolver takes long to import, and bundles don't need it
 
     resolve_namespace = resolver_for(options)
-    first: dict[str, Round] = {}
-    rounds: dict[str, Round] = {}
+    first: dict[str, ResolutionRound] = {}
+    rounds: dict[str, ResolutionRound] = {}
     beginning = cluster
-    history: list[Round] = []
+    history: list[ResolutionRound] = []
     namespaces = sorted({name.namespace for name in cluster.subscriptions})
     for _ in range(MAX_ROUNDS):
         planned = False
@@ -139,14 +139,14 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
                 history.append(done)
                 cluster = with_plan(cluster, done.plan, options)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
-        cluster = at_rest(cluster, options) if planned else _noted(cluster, options)
+        cluster = settled_state(cluster, options) if planned else _noted(cluster, options)
         if not planned:
-            return Settled(cluster, beginning, first, rounds, tuple(history))
+            return SettledCluster(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
-    return Settled(cluster, beginning, first, rounds, tuple(history))
+    return SettledCluster(cluster, beginning, first, rounds, tuple(history))
 
 
-def picks(settled: Settled) -> Iterator[tuple[str, Pick]]:
+def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
     """What the resolver picked on the way to rest, in order, with the namespace; also what was never installed."""
     for done in (*settled.history, *settled.rounds.values()):
         if done.question is None or done.answer is None:
@@ -168,24 +168,24 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
     A plan of the workspace that got stuck says itself what it has written.
     """
     for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
-        name = Name(subscription.name.namespace, subscription.installed)
+        name = NamespacedName(subscription.name.namespace, subscription.installed)
         csv = cluster.csvs.get(name)
         if csv is None:
             continue
-        target = Target(name.namespace, subscription.plan, options)
+        target = StepTarget(name.namespace, subscription.plan, options)
         stuck = next((plan for plan in cluster.plans if _is_stuck(plan, name)), None)
         written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             was_written = written is None or (step.kind, step.name) in written
             if was_written and not _is_there(cluster, step, target):
                 try:
-                    cluster = with_step(cluster, step, target)
+                    cluster = apply_step(cluster, step, target)
                 except StepError:
                     break
     return cluster
 
 
-def _is_stuck(plan: InstallPlan, csv: Name) -> bool:
+def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
     """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
     is_its_plan = plan.namespace == csv.namespace and csv.name in plan.csvs
     return is_its_plan and plan.phase in (INSTALLING, "Failed")
@@ -199,15 +199,15 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
     return bundle_steps(bundle_content(bundle), csv.object, catalog, profile)[1:]
 
 
-def _is_there(cluster: Cluster, step: Step, target: Target) -> bool:
-    keys = {Identity(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
+def _is_there(cluster: Cluster, step: Step, target: StepTarget) -> bool:
+    keys = {ObjectKey(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
     return not keys.isdisjoint(cluster.stock)
 
 
-def at_rest(cluster: Cluster, options: Options) -> Cluster:
+def settled_state(cluster: Cluster, options: Options) -> Cluster:
     """Phases judged, replaced CSVs gone, and what only history tells noted down."""
     while True:
-        cluster = _noted(judged(with_global_groups(cluster, options), options), options)
+        cluster = _noted(evaluate_phases(with_global_groups(cluster, options), options), options)
         # A CSV that goes may be all that another one waited for, and its APIs are free for others: so judge again.
         after = without_replaced(cluster)
         if after is cluster:
@@ -226,7 +226,7 @@ def _noted(cluster: Cluster, options: Options) -> Cluster:
         if own := _component_labels(member, cluster.profile, options):
             adopted[name] = adopted.get(name, frozenset()) | own
     for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
-        name = Name(subscription.name.namespace, subscription.installed)
+        name = NamespacedName(subscription.name.namespace, subscription.installed)
         if name in cluster.csvs and cluster.profile.csv_label_component:
             key = component_label_key(subscription.package, name.namespace)
             adopted[name] = adopted.get(name, frozenset()) | {key}
@@ -237,7 +237,7 @@ def _noted(cluster: Cluster, options: Options) -> Cluster:
     return cluster._replace(served=served, adopted=adopted)
 
 
-def _component_labels(member: Member, profile: Profile, options: Options) -> frozenset[str]:
+def _component_labels(member: CsvState, profile: Profile, options: Options) -> frozenset[str]:
     """The component labels that a CSV brings along: they count as the one of its Subscription does (R-COMP-4).
 
     With v2alpha1 only those of existing Operators count, and projecting them is another room's work (R-OPERATOR-6).
@@ -252,13 +252,13 @@ def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
     return not is_crd or _crd(name) in cluster.stock
 
 
-def _owned_crds(member: Member, cluster: Cluster) -> list[Identity]:
+def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
     names = {item.name for item in member.csv.owned_crds}
     return [_crd(name) for name in sorted(names) if _crd(name) in cluster.stock]
 
 
-def _crd(name: str) -> Identity:
-    return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+def _crd(name: str) -> ObjectKey:
+    return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
 
 
 def in_scope_of_crds(cluster: Cluster) -> Cluster:

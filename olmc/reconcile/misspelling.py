@@ -17,7 +17,7 @@ from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Report, Source
-from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, identity, spec_of
+from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.suggestions import closest, did_you_mean
@@ -245,7 +245,7 @@ def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, opt
 
 def name_of(obj: KubernetesObject) -> str:
     """The namespace and name of an object, or its name alone."""
-    named = identity(obj)
+    named = object_key(obj)
     return "/".join(filter(None, (named.namespace, named.name)))
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
-from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.coerce import mapping, texts
 from olmc.model.diagnostics import Report
-from olmc.model.objects import GVK, Identity, KubernetesObject, Rendered, spec_of
-from olmc.model.operators import Csv, Group
+from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, spec_of
+from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.ownership import managed_labels
@@ -23,7 +23,7 @@ def is_descoped(csv: Csv, options: Options) -> bool:
     return options.descoped and csv.scope != "scoped"
 
 
-def binds_itself(member: Member, options: Options) -> bool:
+def binds_itself(member: CsvState, options: Options) -> bool:
     """Whether OLM copies an operator's own Roles and bindings to where it works.
 
     Descoped operators, and all that work in all namespaces, have other bindings (R-DESCOPE-8, R-DESCOPE-10).
@@ -34,15 +34,15 @@ def binds_itself(member: Member, options: Options) -> bool:
 
 def needs_no_group(csv: Csv, cluster: Cluster, options: Options) -> bool:
     """Whether a CSV is installed without an OperatorGroup: it has no install modes, or an Install brought it."""
-    return (options.descoped and csv.scope == "plain") or key_of(csv) in cluster.installed
+    return (options.descoped and csv.scope == "plain") or namespaced_name(csv) in cluster.installed
 
 
-def no_group(namespace: str) -> Group:
+def no_group(namespace: str) -> OperatorGroup:
     """What stands in for the OperatorGroup that a namespace does not have: it targets nothing but the namespace."""
-    return Group({"metadata": {"name": "", "namespace": namespace}}, None, (namespace,))
+    return OperatorGroup({"metadata": {"name": "", "namespace": namespace}}, None, (namespace,))
 
 
-def is_no_group(group: Group | None) -> bool:
+def is_no_group(group: OperatorGroup | None) -> bool:
     """Whether a group is the stand-in of `no_group`."""
     return group is not None and not group.name
 
@@ -59,9 +59,11 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
         return cluster
-    made = tuple(Group(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
+    made = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
     groups = tuple(sorted((*cluster.groups, *made), key=lambda group: (group.namespace, group.name)))
-    return cluster._replace(groups=groups, seeded={**cluster.seeded, **{key_of(group): None for group in made}})
+    return cluster._replace(
+        groups=groups, seeded={**cluster.seeded, **{namespaced_name(group): None for group in made}}
+    )
 
 
 def _global_group(namespace: str) -> KubernetesObject:
@@ -106,36 +108,36 @@ def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_targets(
-    group: Group, namespaces: Mapping[str, Mapping[str, str]], stock: Mapping[Identity, Rendered]
-) -> Group:
+    group: OperatorGroup, namespaces: Mapping[str, Mapping[str, str]], stock: Mapping[ObjectKey, Rendered]
+) -> OperatorGroup:
     """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
     account = group.account
     if account and not account_exists(stock, group.namespace, account):
-        return Group(group.object, group.source, (), f"ServiceAccount {account} not found", account)
+        return OperatorGroup(group.object, group.source, (), f"ServiceAccount {account} not found", account)
     selector = mapping(spec.get("selector"))
     wrong = problem(selector)
     if wrong:
-        return Group(group.object, group.source, (), wrong)
+        return OperatorGroup(group.object, group.source, (), wrong)
     listed = texts(spec.get("targetNamespaces"))
     if "" in listed:
         text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
-        return Group(group.object, group.source, (), text)
+        return OperatorGroup(group.object, group.source, (), text)
     if listed:
-        return Group(group.object, group.source, tuple(sorted(listed, key=_bytes)))
+        return OperatorGroup(group.object, group.source, tuple(sorted(listed, key=_bytes)))
     if is_empty(selector):
-        return Group(group.object, group.source, ("",))
+        return OperatorGroup(group.object, group.source, ("",))
     chosen = [name for name, labels in namespaces.items() if matches(selector, labels)]
-    return Group(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
+    return OperatorGroup(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
 
 
-def gets_roles(group: Group) -> bool:
+def gets_roles(group: OperatorGroup) -> bool:
     """Whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the group's
     name fits into their owner label (observed-9). Only then is its annotation pruned."""
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
-def pruned(group: Group, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
+def pruned(group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
     """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
     everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):
@@ -143,19 +145,19 @@ def pruned(group: Group, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> fr
     return apis & {api.key for csv in csvs for api in csv.owned_apis}
 
 
-def account_exists(stock: Mapping[Identity, Rendered], namespace: str, name: str) -> bool:
+def account_exists(stock: Mapping[ObjectKey, Rendered], namespace: str, name: str) -> bool:
     """Whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
-    return name == "default" or Identity("", "ServiceAccount", namespace, name) in stock
+    return name == "default" or ObjectKey("", "ServiceAccount", namespace, name) in stock
 
 
-def target_set(group: Group) -> frozenset[str] | None:
+def target_set(group: OperatorGroup) -> frozenset[str] | None:
     """The namespaces that count when groups are intersected (R-CSV-10); None stands for all namespaces."""
     if group.is_global:
         return None
     return frozenset({*group.targets, group.namespace}) if group.targets else frozenset()
 
 
-def intersects(one: Group, other: Group) -> bool:
+def intersects(one: OperatorGroup, other: OperatorGroup) -> bool:
     """Whether two groups share a namespace (R-CSV-11)."""
     first, second = target_set(one), target_set(other)
     if first is None:
@@ -191,7 +193,7 @@ NOT_PROVIDING = frozenset({STATIC, CONFLICT})
 _NOT_CONFIGURABLE = "{mode} InstallModeType not supported, cannot configure to watch {what}"
 
 
-def sole_group(groups: Sequence[Group]) -> Group | Failure:
+def sole_group(groups: Sequence[OperatorGroup]) -> OperatorGroup | Failure:
     """The one OperatorGroup of a CSV's namespace, or why there is not exactly one (R-CSV-4, R-CSV-5)."""
     if not groups:
         return "NoOperatorGroup", "csv in namespace with no operatorgroups"
@@ -201,7 +203,7 @@ def sole_group(groups: Sequence[Group]) -> Group | Failure:
     return groups[0]
 
 
-def install_mode_failure(csv: Csv, group: Group) -> Failure | None:
+def install_mode_failure(csv: Csv, group: OperatorGroup) -> Failure | None:
     """Why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
     if not group.targets:
         return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
@@ -242,19 +244,23 @@ class Verdict(NamedTuple):
 
 
 def api_verdict(
-    csv: Csv, group: Group, groups: Sequence[Group], provided: Mapping[Name, frozenset[GVK] | None], profile: Profile
+    csv: Csv,
+    group: OperatorGroup,
+    groups: Sequence[OperatorGroup],
+    provided: Mapping[NamespacedName, frozenset[GVK] | None],
+    profile: Profile,
 ) -> Verdict:
     """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
 
     `provided` are the APIs of each group's annotation as they stand before this CSV is looked at.
     """
-    own = provided[key_of(group)]
+    own = provided[namespaced_name(group)]
     have = own or frozenset()
     add = frozenset(api.key for api in csv.owned_apis)
     others: set[GVK] = set()
     for other in groups:
         if _counts_as_other(group, other, profile) and intersects(group, other):
-            others |= provided[key_of(other)] or frozenset()
+            others |= provided[namespaced_name(other)] or frozenset()
     inside, clash = add <= have, bool(add & others)
     if not add or (inside and not clash):
         return Verdict(None, own)
@@ -267,8 +273,8 @@ def api_verdict(
     return Verdict(None, have | add)
 
 
-def _counts_as_other(group: Group, other: Group, profile: Profile) -> bool:
+def _counts_as_other(group: OperatorGroup, other: OperatorGroup, profile: Profile) -> bool:
     """Whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
     if profile.og_intersection_scope == "all":
-        return key_of(other) != key_of(group)
+        return namespaced_name(other) != namespaced_name(group)
     return other.name != group.name and other.namespace != group.namespace

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
-from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import GVK, Identity, labels_of
-from olmc.model.operators import OLM_GROUP, Csv, Group
+from olmc.model.objects import GVK, ObjectKey, labels_of
+from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
 from olmc.olm.ownership import owner_labels
 from olmc.reconcile.install_strategy import (
     READY,
-    Outcome,
+    InstallOutcome,
     install,
     missing_token,
     owner_conflict,
@@ -32,7 +32,7 @@ from olmc.reconcile.operator_groups import (
     sole_group,
     with_targets,
 )
-from olmc.reconcile.requirements import Status, Surroundings, at_first_check, requirements
+from olmc.reconcile.requirements import RequirementContext, Status, initial_requirement_status, requirements
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
@@ -41,7 +41,7 @@ _REINSTALL = ("NeedsReinstall", "calculated deployment install is bad")
 _WAITING = ("InstallSucceeded", "waiting for install components to report healthy")
 
 
-def judged(cluster: Cluster, options: Options) -> Cluster:
+def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     groups = tuple(with_targets(group, cluster.namespaces, cluster.stock) for group in cluster.groups)
     cluster = cluster._replace(groups=groups)
@@ -57,7 +57,7 @@ def judged(cluster: Cluster, options: Options) -> Cluster:
         served = again
 
 
-def _with_list(member: Member, earlier: Member | None) -> Member:
+def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
     """A CSV with the list of requirements that it has: OLM writes it again only along with a change of phase, reason or
     message (observed-17)."""
     same = earlier is not None and earlier[2:5] == member[2:5]
@@ -68,10 +68,10 @@ class ServedAPI(NamedTuple):
     """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
 
     kinds: frozenset[str]
-    owners: frozenset[Name]
+    owners: frozenset[NamespacedName]
 
 
-def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, ServedAPI]:
+def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
     found: dict[str, ServedAPI] = {}
     for name, member in members.items():
         if member.installation is None or not member.installation.deployments:
@@ -87,9 +87,9 @@ def _apiservices(cluster: Cluster, members: Mapping[Name, Member]) -> dict[str, 
 
 def _judge_all(
     cluster: Cluster, options: Options, granted: Access, served: Mapping[str, ServedAPI]
-) -> tuple[dict[Name, Member], dict[Name, frozenset[GVK] | None]]:
-    provided = {key_of(group): _kept_apis(cluster, group) for group in cluster.groups}
-    world = Surroundings(
+) -> tuple[dict[NamespacedName, CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
+    provided = {namespaced_name(group): _kept_apis(cluster, group) for group in cluster.groups}
+    world = RequirementContext(
         cluster.profile,
         cluster.stock,
         granted,
@@ -98,7 +98,7 @@ def _judge_all(
         options.kube_version,
         frozenset(options.apis),
     )
-    members: dict[Name, Member] = {}
+    members: dict[NamespacedName, CsvState] = {}
     # First come, first served: the group whose annotation gets an API first keeps it, and later CSVs conflict
     # (R-CSV-13).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
@@ -106,25 +106,25 @@ def _judge_all(
         csv = cluster.csvs[name]
         member = _forwarded(_judge(csv, cluster, options, world, provided, served, members), cluster)
         members[name] = member
-        before = Name(name.namespace, csv.replaces)
+        before = NamespacedName(name.namespace, csv.replaces)
         if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
             members[before] = _being_replaced(members[before], csv.name)
     return members, provided
 
 
-def _kept_apis(cluster: Cluster, group: Group) -> frozenset[GVK] | None:
+def _kept_apis(cluster: Cluster, group: OperatorGroup) -> frozenset[GVK] | None:
     """What stays of the annotation that the input gives (R-OG-14)."""
-    return pruned(group, cluster.seeded.get(key_of(group)), cluster.csvs_in(group.namespace))
+    return pruned(group, cluster.seeded.get(namespaced_name(group)), cluster.csvs_in(group.namespace))
 
 
-def _arrival_order(cluster: Cluster) -> list[Name]:
+def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
     """The CSVs as they arrived, which is their order in the cluster; but none before the one that it replaces."""
-    order: list[Name] = []
+    order: list[NamespacedName] = []
 
-    def place(name: Name, above: frozenset[Name]) -> None:
+    def place(name: NamespacedName, above: frozenset[NamespacedName]) -> None:
         if name in order or name in above:
             return
-        before = Name(name.namespace, cluster.csvs[name].replaces)
+        before = NamespacedName(name.namespace, cluster.csvs[name].replaces)
         if before in cluster.csvs:
             place(before, above | {name})
         order.append(name)
@@ -138,43 +138,48 @@ def _judge(
     csv: Csv,
     cluster: Cluster,
     options: Options,
-    world: Surroundings,
-    provided: dict[Name, frozenset[GVK] | None],
+    world: RequirementContext,
+    provided: dict[NamespacedName, frozenset[GVK] | None],
     served: Mapping[str, ServedAPI],
-    members: Mapping[Name, Member],
-) -> Member:
+    members: Mapping[NamespacedName, CsvState],
+) -> CsvState:
     # OLM asks in this order, and each check that fails ends the sync (R-CSV-3).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2081-L2225
     group = sole_group(cluster.groups_in(csv.namespace))
     if csv.counts_as_copy:
-        return Member(csv, None, "", "", "")
+        return CsvState(csv, None, "", "", "")
     # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:
-        return Member(csv, group if isinstance(group, Group) else None, "", "", "")
+        return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
     free = needs_no_group(csv, cluster, options)
     if free and not cluster.groups_in(csv.namespace):
         return _through_phases(csv, no_group(csv.namespace), cluster, options, world, served, members)
-    if not isinstance(group, Group):
+    if not isinstance(group, OperatorGroup):
         return _failed(csv, None, group)
     # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
     if group.problem:
-        return Member(csv, group, "", "", "")
+        return CsvState(csv, group, "", "", "")
     failure = None if free else install_mode_failure(csv, group)
     if failure:
         return _failed(csv, group, failure)
     verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)
-    provided[key_of(group)] = verdict.apis
+    provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
         return _failed(csv, group, verdict.failure)
     return _through_phases(csv, group, cluster, options, world, served, members)
 
 
 def _through_phases(
-    csv: Csv, group: Group, cluster: Cluster, options: Options, world: Surroundings, served: Mapping[str, ServedAPI],
-    members: Mapping[Name, Member],
-) -> Member:  # fmt: skip
+    csv: Csv,
+    group: OperatorGroup,
+    cluster: Cluster,
+    options: Options,
+    world: RequirementContext,
+    served: Mapping[str, ServedAPI],
+    members: Mapping[NamespacedName, CsvState],
+) -> CsvState:
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
-    earlier, successor = cluster.members.get(key_of(csv)), _successor(csv, cluster)
+    earlier, successor = cluster.members.get(namespaced_name(csv)), _successor(csv, cluster)
     worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
     # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
     # (R-CSV-19).
@@ -183,17 +188,17 @@ def _through_phases(
     refusal = _upgrade_refusal(csv, cluster)
     if refusal:
         waiting = ("Pending", "OperatorConditionNotUpgradeable", refusal)
-        return Member(csv, group, *waiting, history=_history(waiting))
+        return CsvState(csv, group, *waiting, history=_history(waiting))
     failure = strategy_failure(csv, cluster.stock)
     if failure:
         return _failed_while_pending(csv, group, failure)
     met, statuses = requirements(csv, world)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
-        seen = at_first_check(csv, cluster.stock, cluster.plans)
+        seen = initial_requirement_status(csv, cluster.stock, cluster.plans)
         _, shown = requirements(csv, world._replace(stock=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
-        return Member(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
+        return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
     # Only Pending asks for other owners; what runs already is not stopped by one that comes later (R-CSV-15f,
@@ -202,12 +207,12 @@ def _through_phases(
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
-    before = members.get(Name(csv.namespace, csv.replaces)) if csv.replaces else None
+    before = members.get(NamespacedName(csv.namespace, csv.replaces)) if csv.replaces else None
     # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
     # that never does holds back its successor, whose status says nothing of it (R-CSV-15h).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
-        return Member(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
+        return CsvState(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
     mine = _adopted_from(csv, members)
     foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
@@ -223,13 +228,13 @@ def _through_phases(
     if outcome.flapping:
         # OLM installs, finds it bad and is ready again at once: most of the time it spends installing (case 36).
         history = _history(ready, installing, ("Pending", *_REINSTALL), ready)
-        return Member(csv, group, *ready, statuses, outcome.installation, flapping=True, history=history)
+        return CsvState(csv, group, *ready, statuses, outcome.installation, flapping=True, history=history)
     done = ("Succeeded", *SUCCEEDED)
     history = _history(ready, installing, done)
-    return Member(csv, group, *done, statuses, outcome.installation, history=history)
+    return CsvState(csv, group, *done, statuses, outcome.installation, history=history)
 
 
-def _stopped(csv: Csv, group: Group, outcome: Outcome, statuses: tuple[Status, ...]) -> Member:
+def _stopped(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tuple[Status, ...]) -> CsvState:
     """A CSV whose install did not come to its end, in the phase that it stays in or keeps returning to."""
     reason, message = outcome.failure or ("", "")
     phases = [("InstallReady", *READY)]
@@ -237,7 +242,7 @@ def _stopped(csv: Csv, group: Group, outcome: Outcome, statuses: tuple[Status, .
         phases.append(("Installing", *_WAITING))
     last = (outcome.phase, reason, message)
     history = _history(*phases, *([last] if last != phases[-1] else ()))
-    member = Member(csv, group, *last, statuses, outcome.installation, flapping=outcome.flapping)
+    member = CsvState(csv, group, *last, statuses, outcome.installation, flapping=outcome.flapping)
     return member._replace(history=history, place=outcome.place)
 
 
@@ -245,9 +250,9 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
     """R-CSV-15a: the message while the CSV to be replaced forbids it in its OperatorCondition, "" if it doesn't."""
     if "OperatorConditionNotUpgradeable" not in cluster.profile.csv_reasons:
         return ""
-    if Name(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
+    if NamespacedName(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
-    found = cluster.stock.get(Identity(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
+    found = cluster.stock.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
     spec = mapping(found.object.get("spec") if found else None)
     generation = found.object["metadata"].get("generation") if found else None
     for item in mappings(spec.get("overrides")):
@@ -267,12 +272,12 @@ def _not_upgradeable(message: object) -> str:
     return f"operator is not upgradeable: the operator is not upgradeable: {message or ''}"
 
 
-def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]) -> Failure | None:
+def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> Failure | None:
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
     mine = _adopted_from(csv, members)
     owners = [owner_labels(cluster.profile, one.name, one.namespace) for one in mine]
     for item in csv.owned_apiservices:
-        found = cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", item.service_name))
+        found = cluster.stock.get(ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name))
         labels = labels_of(found.object) if found else {}
         foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
         rivals = (member for other, member in members.items() if other not in mine)
@@ -281,7 +286,7 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[Name, Member]
     return None
 
 
-def _serves(member: Member, name: str) -> bool:
+def _serves(member: CsvState, name: str) -> bool:
     if member.installation is None or not member.installation.deployments:
         return False
     return name in {item.service_name for item in member.csv.owned_apiservices}
@@ -293,18 +298,18 @@ def _successor(csv: Csv, cluster: Cluster) -> str:
     return next((other.name for other in others if other.replaces == csv.name != other.name), "")
 
 
-def _adopted_from(csv: Csv, members: Mapping[Name, Member]) -> frozenset[Name]:
+def _adopted_from(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:
     """The CSVs whose API services are this one's to take: itself, the one it replaces, any being replaced (R-API-3)."""
     leaving = (name for name, member in members.items() if member.phase == "Replacing")
-    return frozenset((key_of(csv), Name(csv.namespace, csv.replaces), *leaving))
+    return frozenset((namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces), *leaving))
 
 
-def _failed(csv: Csv, group: Group | None, failure: Failure, *, flapping: bool = False) -> Member:
+def _failed(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:
     phase = ("Failed", *failure)
-    return Member(csv, group, *phase, flapping=flapping, history=(phase,))
+    return CsvState(csv, group, *phase, flapping=flapping, history=(phase,))
 
 
-def _failed_while_pending(csv: Csv, group: Group, failure: Failure) -> Member:
+def _failed_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
     """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15b)."""
     failed = _failed(csv, group, failure, flapping=True)
     return failed._replace(history=_history(*failed.history))
@@ -314,12 +319,12 @@ def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
     return (("Pending", *_UNKNOWN), *later)
 
 
-def _is_replaced(before: Member, after: Member) -> bool:
+def _is_replaced(before: CsvState, after: CsvState) -> bool:
     """R-CSV-19: a CSV that works is being replaced as soon as one exists that names it."""
     return before.succeeded and after.phase != ""
 
 
-def _forwarded(member: Member, cluster: Cluster) -> Member:
+def _forwarded(member: CsvState, cluster: Cluster) -> CsvState:
     """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
     successor = _successor(member.csv, cluster)
     allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
@@ -330,7 +335,7 @@ def _forwarded(member: Member, cluster: Cluster) -> Member:
     return member._replace(phase=phase[0], reason=phase[1], message=text, history=(*member.history, phase))
 
 
-def _being_replaced(member: Member, by: str) -> Member:
+def _being_replaced(member: CsvState, by: str) -> CsvState:
     phase = ("Replacing", "BeingReplaced", f"being replaced by csv: {by}")
     if member.phase == "Replacing":
         return member

@@ -16,9 +16,9 @@ from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import rest_mapper
-from olmc.model.cluster import InstallPlan, Name, Step
+from olmc.model.cluster import InstallPlan, NamespacedName, Step
 from olmc.model.coerce import mappings
-from olmc.model.objects import Identity, Origin, Rendered, annotations_of, labels_of, owner_references
+from olmc.model.objects import ObjectKey, Origin, Rendered, annotations_of, labels_of, owner_references
 from olmc.model.operators import OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.options import Profile
 from olmc.model.rbac import ACCOUNT, RBAC, Subject
@@ -30,9 +30,9 @@ _CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "Ser
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
-def at_first_check(
-    csv: Csv, stock: Mapping[Identity, Rendered], plans: Iterable[InstallPlan]
-) -> Mapping[Identity, Rendered]:
+def initial_requirement_status(
+    csv: Csv, stock: Mapping[ObjectKey, Rendered], plans: Iterable[InstallPlan]
+) -> Mapping[ObjectKey, Rendered]:
     """The stock without the CRDs, ServiceAccounts and RBAC that the CSV's own plan made after the first check, and
     without those of its accounts that only a later plan made."""
     local = [plan for plan in plans if plan.namespace == csv.namespace]
@@ -61,7 +61,7 @@ def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
 
 
 def _at_that_time(
-    csv: Csv, key: Identity, found: Rendered, late: set[tuple[str, str]], makers: set[str]
+    csv: Csv, key: ObjectKey, found: Rendered, late: set[tuple[str, str]], makers: set[str]
 ) -> Rendered | None:
     """An object as it was when the CSV was first checked; None if it was not there yet."""
     if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
@@ -89,7 +89,7 @@ _MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[
 Status = dict[str, Any]
 
 
-class Surroundings(NamedTuple):
+class RequirementContext(NamedTuple):
     """What requirements are checked against.
 
     `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the
@@ -98,15 +98,15 @@ class Surroundings(NamedTuple):
     """
 
     profile: Profile
-    stock: Mapping[Identity, Rendered]
+    stock: Mapping[ObjectKey, Rendered]
     access: Access
-    csvs: Mapping[Name, Csv]
+    csvs: Mapping[NamespacedName, Csv]
     apiservices: Mapping[str, frozenset[str]]
     kube_version: str
     extra_apis: frozenset[str]
 
 
-def requirements(csv: Csv, world: Surroundings) -> tuple[bool, tuple[Status, ...]]:
+def requirements(csv: Csv, world: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
     """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
     # OLM goes through all of them even after a failure, so that the list is always whole (R-REQ-1).
     entries = [
@@ -146,13 +146,13 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
         yield True, _status(*identity, "Present", f"CSV minKubeVersion ({wanted}) less than server version ({server})")
 
 
-def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+def _crds(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-3; of several descriptions of one CRD the last decides, and owned ones win over required ones."""
     wanted = {item.name: item for item in csv.required_crds}
     owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**wanted, **owned}.items()):
         identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
-        found = world.stock.get(Identity(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        found = world.stock.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if found is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
@@ -170,21 +170,23 @@ def _crds(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
             yield True, _status(*identity, "Present", "CRD is present and Established condition is true")
 
 
-def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
+def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[NamespacedName, Csv]) -> tuple[str, ...]:
     """The predecessors of `csv` that a CRD was installed with, unless it was installed with `csv` itself."""
     annotations = annotations_of(crd.object)
     installers = {value for key, value in annotations.items() if key.startswith(ALONGSIDE)}
-    if str(Name(csv.namespace, csv.name)) in installers:
+    if str(NamespacedName(csv.namespace, csv.name)) in installers:
         return ()
-    return tuple(sorted(name for name in predecessors(csv, csvs) if str(Name(csv.namespace, name)) in installers))
+    return tuple(
+        sorted(name for name in predecessors(csv, csvs) if str(NamespacedName(csv.namespace, name)) in installers)
+    )
 
 
-def predecessors(csv: Csv, csvs: Mapping[Name, Csv]) -> tuple[str, ...]:
+def predecessors(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> tuple[str, ...]:
     """The names of the existing CSVs that `csv` replaces, directly or over others, nearest first."""
     found: list[str] = []
     current: Csv | None = csv
     while current is not None and current.replaces and current.replaces not in (*found, csv.name):
-        current = csvs.get(Name(csv.namespace, current.replaces))
+        current = csvs.get(NamespacedName(csv.namespace, current.replaces))
         if current is not None:
             found.append(current.name)
     return tuple(found)
@@ -196,7 +198,7 @@ def apiservices_by_name(descriptions: Iterable[APIServiceDescription]) -> dict[s
     return dict(sorted(found.items()))
 
 
-def _required_apiservices(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+def _required_apiservices(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-4."""
     owned = apiservices_by_name(csv.owned_apiservices)
     for name, item in apiservices_by_name(csv.required_apiservices).items():
@@ -215,7 +217,7 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
-def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+def _native_apis(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
     mapper = rest_mapper(found.object for found in world.stock.values() if csv.native_apis)
     for api in csv.native_apis:
@@ -224,7 +226,7 @@ def _native_apis(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
 
 
-def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Status]]:
+def _service_accounts(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b).
 
     Accounts in the order in which they are first recorded. OLM reads them from a map of Go, which begins a small one at
@@ -245,7 +247,7 @@ def _service_accounts(csv: Csv, world: Surroundings) -> Iterator[tuple[bool, Sta
 
 
 def _service_account(
-    csv: Csv, entry: StrategyPermissions, scope: str, world: Surroundings, known: Status
+    csv: Csv, entry: StrategyPermissions, scope: str, world: RequirementContext, known: Status
 ) -> tuple[bool, Status]:
     account = entry.account
     base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
@@ -276,19 +278,19 @@ def _service_account(
     return met, status
 
 
-def owned_by_others(csv: Csv, account: str, stock: Mapping[Identity, Rendered]) -> bool:
+def owned_by_others(csv: Csv, account: str, stock: Mapping[ObjectKey, Rendered]) -> bool:
     """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
-    found = stock.get(Identity("", "ServiceAccount", csv.namespace, account))
+    found = stock.get(ObjectKey("", "ServiceAccount", csv.namespace, account))
     refs = owner_references(found.object) if found else ()
     owners = [ref.get("name") for ref in refs if ref.get("kind") == "ClusterServiceVersion"]
     return bool(owners) and csv.name not in owners
 
 
-def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: Surroundings) -> bool:
+def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: RequirementContext) -> bool:
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
     name = role_name(world.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
-        found = world.stock.get(Identity(RBAC, kind, csv.namespace, name))
+        found = world.stock.get(ObjectKey(RBAC, kind, csv.namespace, name))
         labels = labels_of(found.object) if found else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
@@ -296,7 +298,7 @@ def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: Surroundings) -> b
 
 
 def permission_entries_satisfied(
-    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, world: Surroundings
+    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, world: RequirementContext
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     for entry in entries:

@@ -25,7 +25,7 @@ SUGGESTED = "operatorframework.io/suggested-namespace"
 SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
-class Bare(NamedTuple):
+class SingleBundle(NamedTuple):
     """A workspace made for one bundle, and the steps that install the bundle in its `namespace`.
 
     `watched` are the other namespaces that the bundle watches. They belong to others and have no manifest: they are
@@ -38,7 +38,7 @@ class Bare(NamedTuple):
     watched: tuple[str, ...]
 
 
-def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
+def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBundle:
     """The namespace, the OperatorGroup and the steps for a bundle alone.
 
     The namespace is the one asked for, else the one that the CSV suggests, else the package's name; the scope is what
@@ -75,7 +75,7 @@ def bare(bundle: Bundle, options: Options, report: Report) -> Bare:
         report.add(finding.caused_by(found.cause))
     manifests = tuple(Manifest(obj, source) for obj in objects)
     watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
-    return Bare(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
+    return SingleBundle(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
 
 
 def _suggested(bundle: Bundle) -> str:

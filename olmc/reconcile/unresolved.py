@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
-from olmc.model.catalog import Candidate, Question
-from olmc.model.cluster import Cluster, Name
+from olmc.model.catalog import Candidate, ResolveRequest
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.objects import spec_of
 from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.model.workspace import Bundle
 from olmc.olm.ownership import PROPERTIES
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import derivation
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
@@ -24,7 +24,7 @@ _ANNOTATION_HINT = "Correct the annotation, or remove it: OLM then goes by the A
 _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
 
 
-def resolutions(settled: Settled) -> Iterator[Diagnostic]:
+def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
     """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
     last = list(settled.rounds.values())
     for done in (*settled.history, *last):
@@ -46,7 +46,7 @@ def resolutions(settled: Settled) -> Iterator[Diagnostic]:
                     yield unreadable or _of_empty_catalog(diagnostic, question, settled.cluster)
 
 
-def _of_unreadable_csv(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic | None:
+def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
     """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
     if all(each.key.name != EXISTING for each in question.catalogs):
         return None
@@ -61,7 +61,7 @@ def _of_unreadable_csv(diagnostic: Diagnostic, question: Question, cluster: Clus
     return None
 
 
-def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Cluster) -> Diagnostic:
+def _of_empty_catalog(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic:
     """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
     seen = [cluster.catalogs[each.key] for each in question.catalogs if each.key in cluster.catalogs]
     empty = next((each for each in seen if each.catalog is None), None)
@@ -82,12 +82,12 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: Question, cluster: Clust
     return diagnostic._replace(location=at(empty.source, *field) or diagnostic.location, hint=hint)
 
 
-def with_places(question: Question, cluster: Cluster, *, of_fields: bool) -> Question:
+def with_places(question: ResolveRequest, cluster: Cluster, *, of_fields: bool) -> ResolveRequest:
     """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
     wishes = []
     for wish in question.wishes:
         namespace, _, name = wish.name.rpartition("/")
-        found = cluster.subscriptions.get(Name(namespace or question.namespace, name))
+        found = cluster.subscriptions.get(NamespacedName(namespace or question.namespace, name))
         source = found.source if found else None
         spec = found.spec if found and of_fields else {}
         fields = tuple((field, place) for field in _FIELDS if field in spec and (place := at(source, "spec", field)))
@@ -95,7 +95,7 @@ def with_places(question: Question, cluster: Cluster, *, of_fields: bool) -> Que
     return question._replace(wishes=tuple(wishes))
 
 
-def missing_content(settled: Settled, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """The bundles that were picked and can't be unpacked, or whose content nobody has."""
     for done in settled.rounds.values():
         for found in done.unreadable:

@@ -13,8 +13,8 @@ from olmc.kube.crd import CRD_KIND, Crd
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Location, OversizedAnnotations, Report
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Origin,
     Rendered,
     annotations_of,
@@ -37,7 +37,7 @@ from olmc.render.apply_phases import (
     second_phase,
     with_injection,
 )
-from olmc.render.context import World
+from olmc.render.context import RenderContext
 from olmc.render.deployments import SPEC_HASH
 from olmc.yaml import at, locate
 
@@ -49,7 +49,7 @@ _SERVER_FIELDS = frozenset(
 )
 
 
-def for_apply(world: World, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
+def for_apply(world: RenderContext, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
     """The objects that can be handed to Argo CD, Flux or kubectl on a cluster without OLM.
 
     OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
@@ -73,7 +73,7 @@ def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 
 
-def _is_olms_own(identity: Identity, found: Rendered) -> bool:
+def _is_olms_own(identity: ObjectKey, found: Rendered) -> bool:
     """Whether an object only makes sense with OLM around."""
     if identity.group in _OLM_GROUPS:
         return True

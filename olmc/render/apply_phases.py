@@ -11,21 +11,21 @@ from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
     GroupKind,
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
     annotations_of,
     as_text,
     gvk_of,
-    identity,
     labels_of,
     namespace_of,
+    object_key,
     spec_of,
 )
 from olmc.model.operators import Csv
 from olmc.model.options import Phase, Profile
 from olmc.reconcile.serving import Serving, servings
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 from olmc.yaml import locate
 
 CERT_MANAGER = "cert-manager.io"
@@ -49,7 +49,7 @@ def in_phase(phase: Phase, wanted: tuple[Rendered, ...], objects: Iterable[Rende
     return tuple(found for found in wanted if (found.identity in second) == (phase == 2))
 
 
-def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
+def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[ObjectKey]:
     """Those objects that can be applied only when the others work.
 
     These are the custom resources of CRDs among the objects, since their API is served only once the CRD is established
@@ -63,7 +63,7 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[Identity]:
     waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
     services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
     callers = [obj for obj in objects if services & set(_called(obj))] if services else []
-    return frozenset(identity(obj) for obj in (*customs, *waiting, *callers))
+    return frozenset(object_key(obj) for obj in (*customs, *waiting, *callers))
 
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
@@ -74,14 +74,14 @@ def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
 
 def is_issued(obj: KubernetesObject) -> bool:
     """Whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
-    return identity(obj).group == CERT_MANAGER
+    return object_key(obj).group == CERT_MANAGER
 
 
 def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
     """The Secrets that Certificates fill."""
     for obj in objects:
         if is_issued(obj) and obj["kind"] == "Certificate":
-            yield _Named(identity(obj).namespace, text(spec_of(obj).get("secretName")))
+            yield _Named(object_key(obj).namespace, text(spec_of(obj).get("secretName")))
 
 
 def _needed(obj: KubernetesObject) -> Iterator[_Named]:
@@ -90,7 +90,7 @@ def _needed(obj: KubernetesObject) -> Iterator[_Named]:
     for found, key in (*_of_volumes(pod), *_of_variables(pod)):
         name = found.get(key)
         if isinstance(name, str) and found.get("optional") is not True:
-            yield _Named(identity(obj).namespace, name)
+            yield _Named(object_key(obj).namespace, name)
 
 
 def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -113,23 +113,23 @@ def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], s
 def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     """What the pods of a workload are made from; a Pod is its own."""
     spec = spec_of(obj)
-    if identity(obj)[:2] == ("", "Pod"):
+    if object_key(obj)[:2] == ("", "Pod"):
         return obj
-    if identity(obj)[:2] == ("batch", "CronJob"):
+    if object_key(obj)[:2] == ("batch", "CronJob"):
         spec = spec_of(mapping(spec.get("jobTemplate")))
     return mapping(spec.get("template"))
 
 
 def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
     """The Services that select the pods of workloads."""
-    pods = [(identity(obj).namespace, _labels(obj)) for obj in workloads]
+    pods = [(object_key(obj).namespace, _labels(obj)) for obj in workloads]
     for obj in objects:
-        if identity(obj)[:2] != ("", "Service"):
+        if object_key(obj)[:2] != ("", "Service"):
             continue
         selector = mapping(spec_of(obj).get("selector"))
-        home = identity(obj).namespace
+        home = object_key(obj).namespace
         if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
-            yield _Named(home, identity(obj).name)
+            yield _Named(home, object_key(obj).name)
 
 
 def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ class Backend(NamedTuple):
 Backends = Mapping[tuple[str, str], Backend]
 
 
-def backends(world: World) -> Backends:
+def backends(world: RenderContext) -> Backends:
     """What stands behind each serving Service, by namespace and name."""
     found: dict[tuple[str, str], Backend] = {}
     for member, _ in world.installed():
@@ -220,7 +220,7 @@ def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
-def issued(world: World) -> Iterator[Rendered]:
+def issued(world: RenderContext) -> Iterator[Rendered]:
     """cert-manager's objects for every serving Deployment but its own: a self-signed Issuer and a Certificate."""
     if world.options.certificates != "cert-manager":
         return
@@ -243,14 +243,14 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
     }
 
 
-def report_certificates(world: World, report: Report) -> None:
+def report_certificates(world: RenderContext, report: Report) -> None:
     """Report the serving certificates that nobody issues, and that are not among the manifests either."""
     certificates = world.options.certificates
     for csv in [member.csv for member, _ in world.installed()]:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
         for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
             name, secret = serving.deployment.name, serving.names["secret"]
-            if Identity("", "Secret", csv.namespace, secret) in world.cluster.stock:
+            if ObjectKey("", "Secret", csv.namespace, secret) in world.cluster.stock:
                 continue
             rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE
             place = locate(csv.source, ("spec",)) if csv.source else None

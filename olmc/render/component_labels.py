@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.coerce import text
-from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of, owner_references, status_of
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, owner_references, status_of
 from olmc.model.options import Profile
 from olmc.olm.naming import component_label_key
 from olmc.olm.ownership import COMPONENT_PREFIX, COPIED_FROM, MANAGED
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 
 STAGE = "adoption"
 
@@ -24,7 +24,7 @@ _UNFILTERED = frozenset({"Secret", "OperatorCondition", "Subscription", "Install
 _LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
 
 
-def adopted(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
+def label_components(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
     # Versions before component labels have no Operators either, as an Operator is nothing but what carries its label.
     if not world.profile.csv_label_component:
@@ -34,27 +34,27 @@ def adopted(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
     return [*labelled, *_operators(labelled, world.profile)]
 
 
-def _plan_labels(world: World) -> dict[Name, set[str]]:
+def _plan_labels(world: RenderContext) -> dict[NamespacedName, set[str]]:
     """The labels of the InstallPlans that Subscriptions refer to (R-COMP-3)."""
-    found: dict[Name, set[str]] = {}
+    found: dict[NamespacedName, set[str]] = {}
     for name, subscription in world.cluster.subscriptions.items():
         if subscription.plan:
             key = component_label_key(subscription.package, name.namespace)
-            found.setdefault(Name(name.namespace, subscription.plan), set()).add(key)
+            found.setdefault(NamespacedName(name.namespace, subscription.plan), set()).add(key)
     return found
 
 
-def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> Rendered:
+def _labelled(world: RenderContext, found: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
     identity = found.identity
     if identity.kind not in _ADOPTABLE:
         return found
     metadata, labels = found.object["metadata"], labels_of(found.object)
     own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
     if identity.kind == "Subscription":
-        subscription = world.cluster.subscriptions.get(Name(identity.namespace, identity.name))
+        subscription = world.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
-        keys = plans.get(Name(identity.namespace, identity.name), set())
+        keys = plans.get(NamespacedName(identity.namespace, identity.name), set())
     else:
         own = dict(labels)
         keys = _owner_keys(world, identity, found.object)
@@ -66,19 +66,19 @@ def _labelled(world: World, found: Rendered, plans: Mapping[Name, set[str]]) -> 
     return found._replace(object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
 
 
-def _owner_keys(world: World, identity: Identity, obj: KubernetesObject) -> set[str]:
+def _owner_keys(world: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     labels = labels_of(obj)
     is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
     if COPIED_FROM in labels or not is_seen:
         return set()
     owners = [
-        Name(identity.namespace, text(ref.get("name")))
+        NamespacedName(identity.namespace, text(ref.get("name")))
         for ref in owner_references(obj)
         if ref.get("kind") == "ClusterServiceVersion"
     ]
     if labels.get("olm.owner.kind") == "ClusterServiceVersion":
-        owners.append(Name(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
+        owners.append(NamespacedName(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
     keys: set[str] = set()
     for owner in owners:
         csv = world.cluster.csvs.get(owner)

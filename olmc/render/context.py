@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.rbac_access import access
-from olmc.model.cluster import Cluster, Member, Name, key_of
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.coerce import texts
 from olmc.model.diagnostics import Place, Source
 from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
-from olmc.model.operators import Csv, Group
+from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.olm.hashing import gvk_hash
 from olmc.olm.naming import stable_group_uid
 from olmc.olm.ownership import cleanup_status, group_annotations
-from olmc.reconcile.requirements import Surroundings, predecessors
+from olmc.reconcile.requirements import RequirementContext, predecessors
 
 
-class World(NamedTuple):
+class RenderContext(NamedTuple):
     """The settled cluster and what passes derive from it more than once.
 
     `csvs` are the CSVs as they stand in the cluster, with the group's annotations, labels and status.
@@ -26,15 +26,15 @@ class World(NamedTuple):
 
     cluster: Cluster
     options: Options
-    surroundings: Surroundings
-    csvs: Mapping[Name, KubernetesObject]
+    surroundings: RequirementContext
+    csvs: Mapping[NamespacedName, KubernetesObject]
 
     @property
     def profile(self) -> Profile:
         """The formats of the OLM that runs in the cluster."""
         return self.cluster.profile
 
-    def installed(self) -> Iterator[tuple[Member, KubernetesObject]]:
+    def installed(self) -> Iterator[tuple[CsvState, KubernetesObject]]:
         """The members whose install strategy was carried out, at least in part, with their final CSVs.
 
         A CSV comes before those that it replaces: what both write is as the newer one wrote it (R-DEP-1).
@@ -43,14 +43,14 @@ class World(NamedTuple):
         for name, member in sorted(written, key=lambda each: (self._age(each[1]), each[0])):
             yield member, self.csvs[name]
 
-    def _age(self, member: Member) -> tuple[bool, int]:
+    def _age(self, member: CsvState) -> tuple[bool, int]:
         """Greater for a CSV that is being replaced, and the greater the fewer others that one replaces itself."""
         if member.phase != "Replacing":
             return False, 0
         return True, -len(predecessors(member.csv, self.cluster.csvs))
 
 
-Pass = Callable[[World], Iterator[Rendered]]
+Pass = Callable[[RenderContext], Iterator[Rendered]]
 
 
 def rendered(
@@ -60,7 +60,7 @@ def rendered(
     return Rendered(obj, Provenance(Place(source, keys) if source else None, stage, rule, origin))
 
 
-def group_uid_label(profile: Profile, group: Group) -> dict[str, str]:
+def group_uid_label(profile: Profile, group: OperatorGroup) -> dict[str, str]:
     """The label on a group's target namespaces (R-OG-19), none before there was one; the uid is the same wherever it
     appears."""
     uid = group.object["metadata"].get("uid") or stable_group_uid(group.namespace, group.name)
@@ -79,9 +79,9 @@ def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
     return found
 
 
-def world(cluster: Cluster, options: Options) -> World:
+def render_context(cluster: Cluster, options: Options) -> RenderContext:
     """Prepare the passes' view of a settled cluster."""
-    surroundings = Surroundings(
+    surroundings = RequirementContext(
         cluster.profile,
         cluster.stock,
         access(cluster.stock),
@@ -91,10 +91,10 @@ def world(cluster: Cluster, options: Options) -> World:
         frozenset(options.apis),
     )
     csvs = {name: _final_csv(member, cluster) for name, member in sorted(cluster.members.items())}
-    return World(cluster, options, surroundings, csvs)
+    return RenderContext(cluster, options, surroundings, csvs)
 
 
-def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
+def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
     """A CSV with finalizer, annotations, component labels and status (R-CSV-1, R-OG-10, R-COMP-3, R-CSV-29)."""
     obj = member.csv.object
     metadata = dict(obj["metadata"])
@@ -108,7 +108,7 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     if annotations:
         metadata["annotations"] = annotations
     labels = {**member.csv.labels, **provided_labels(cluster.profile, member.csv)}
-    labels = {**dict.fromkeys(cluster.adopted.get(key_of(member.csv), ()), ""), **labels}
+    labels = {**dict.fromkeys(cluster.adopted.get(namespaced_name(member.csv), ()), ""), **labels}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if cluster.profile.csv_finalizer:
@@ -118,7 +118,7 @@ def _final_csv(member: Member, cluster: Cluster) -> KubernetesObject:
     return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final
 
 
-def csv_status(member: Member, profile: Profile) -> dict[str, Any]:
+def csv_status(member: CsvState, profile: Profile) -> dict[str, Any]:
     """The status of a CSV (R-CSV-29), without times."""
     status: dict[str, Any] = {
         "phase": member.phase,

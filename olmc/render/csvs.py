@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from olmc.model.cluster import Member, Name
+from olmc.model.cluster import CsvState, NamespacedName
 from olmc.model.coerce import mapping, text
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
     annotations_of,
     labels_of,
@@ -23,14 +23,14 @@ from olmc.model.options import Profile
 from olmc.olm.ownership import COMPONENT_PREFIX, COPIED_FROM, managed_labels, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.loop import may_be_copied
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 
 STAGE = "csvs"
 
-OLMCONFIG = Identity(OLM_GROUP, "OLMConfig", "", "cluster")
+OLMCONFIG = ObjectKey(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
-def csvs(world: World) -> Iterator[Rendered]:
+def csvs(world: RenderContext) -> Iterator[Rendered]:
     """The CSVs that are no copies.
 
     >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
@@ -45,7 +45,7 @@ def csvs(world: World) -> Iterator[Rendered]:
         yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
 
 
-def copied_csvs(world: World) -> Iterator[Rendered]:
+def copied_csvs(world: RenderContext) -> Iterator[Rendered]:
     """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5).
 
     >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -67,7 +67,7 @@ def copied_csvs(world: World) -> Iterator[Rendered]:
             yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
 
 
-def copy_targets(world: World, member: Member) -> tuple[str, ...]:
+def copy_targets(world: RenderContext, member: CsvState) -> tuple[str, ...]:
     """The namespaces that get a copy of a CSV, sorted (R-COPY-2, R-COPY-3, R-COPY-5)."""
     group, home = member.group, member.csv.namespace
     if group is None or group.problem or not group.targets or group.targets == (home,):
@@ -85,16 +85,16 @@ def copy_targets(world: World, member: Member) -> tuple[str, ...]:
     return tuple(existing)
 
 
-def homes_of_copies(world: World) -> dict[Name, str]:
+def homes_of_copies(world: RenderContext) -> dict[NamespacedName, str]:
     """The copies that there are in the end, each with the namespace of the original."""
     return {
-        Name(target, name.name): name.namespace
+        NamespacedName(target, name.name): name.namespace
         for name, member in world.cluster.members.items()
         for target in copy_targets(world, member)
     }
 
 
-def copies_disabled(world: World) -> bool:
+def copies_disabled(world: RenderContext) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
     found = world.cluster.stock.get(OLMCONFIG) if world.profile.copied_disable else None
     spec = spec_of(found.object) if found else {}
@@ -122,7 +122,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
     return {**obj, "metadata": kept, "status": status}
 
 
-def olmconfig(world: World) -> Iterator[Rendered]:
+def olmconfig(world: RenderContext) -> Iterator[Rendered]:
     """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one.
 
     >>> config = {"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}}
@@ -154,7 +154,7 @@ RULE = "R-INST-11"
 PREFIX = "olm-surrogate."
 
 
-def surrogates(world: World) -> Iterator[Rendered]:
+def copied_csv_configmaps(world: RenderContext) -> Iterator[Rendered]:
     """A surrogate for each copied CSV that there would be, or that the workspace has.
 
     >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -165,37 +165,39 @@ def surrogates(world: World) -> Iterator[Rendered]:
     if _has_copies(world):
         return
     for name, home in sorted(_homes(world).items()):
-        original = world.cluster.csvs.get(Name(home, name.name))
+        original = world.cluster.csvs.get(NamespacedName(home, name.name))
         yield rendered(_surrogate(world.profile, name, home), "surrogates", RULE, original.source if original else None)
 
 
-def owned_by_surrogates(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+def owned_by_configmaps(world: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
     """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
     homes = {} if _has_copies(world) else _homes(world)
     return [_repointed(found, homes.keys()) for found in objects] if homes else objects
 
 
-def _has_copies(world: World) -> bool:
+def _has_copies(world: RenderContext) -> bool:
     """Whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
     return world.options.copied_csvs or world.options.purpose == "apply"
 
 
-def _homes(world: World) -> dict[Name, str]:
+def _homes(world: RenderContext) -> dict[NamespacedName, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
     given = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
     return given | homes_of_copies(world)
 
 
-def _surrogate(profile: Profile, name: Name, home: str) -> KubernetesObject:
+def _surrogate(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
     labels = {COPIED_FROM: home, **owner_labels(profile, name.name, home)}
     labels |= managed_labels(profile.csv_label_managed)
     metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def _repointed(found: Rendered, replaced: Collection[Name]) -> Rendered:
+def _repointed(found: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
     references, namespace = owner_references(found.object), namespace_of(found.object)
-    mine = [r.get("kind") == CSV_KIND and Name(namespace, text(r.get("name"))) in replaced for r in references]
+    mine = [
+        r.get("kind") == CSV_KIND and NamespacedName(namespace, text(r.get("name"))) in replaced for r in references
+    ]
     if not any(mine):
         return found
     changed = [

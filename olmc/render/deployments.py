@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.model.cluster import Member
+from olmc.model.cluster import CsvState
 from olmc.model.coerce import mapping
-from olmc.model.objects import Identity, KubernetesObject, Origin, Rendered, identity, namespace_of, spec_of
+from olmc.model.objects import KubernetesObject, ObjectKey, Origin, Rendered, namespace_of, object_key, spec_of
 from olmc.model.operators import DEFAULT_PORT, OLM_GROUP, Csv, StrategyDeployment
 from olmc.model.options import Profile
 from olmc.model.rbac import RBAC, RBAC_V1
@@ -16,13 +16,13 @@ from olmc.olm.ownership import COPIED_FROM, csv_reference, managed_labels, owner
 from olmc.reconcile.deployments import written_deployment
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, Serving, serving_deployments, servings
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 
 STAGE = "deployments"
 SPEC_HASH = "olm.deployment-spec-hash"
 
 
-def deployments(world: World) -> Iterator[Rendered]:
+def deployments(world: RenderContext) -> Iterator[Rendered]:
     """The Deployments that were written and not deleted since, in the order of the strategy.
 
     >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -39,11 +39,11 @@ def deployments(world: World) -> Iterator[Rendered]:
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
             made = _deployment(world, member, member.csv.deployments[index])
-            if identity(made) not in deleted:
+            if object_key(made) not in deleted:
                 yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
-def _deployment(world: World, member: Member, item: StrategyDeployment) -> KubernetesObject:
+def _deployment(world: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
     """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
     replaced = member.phase == "Replacing"
     made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)
@@ -68,7 +68,7 @@ def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
 CONDITIONS_STAGE = "conditions"
 
 
-def conditions(world: World) -> Iterator[Rendered]:
+def conditions(world: RenderContext) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
@@ -84,7 +84,7 @@ def conditions(world: World) -> Iterator[Rendered]:
     for _, csv in sorted(world.cluster.csvs.items()):
         is_copy = COPIED_FROM in csv.labels
         for obj in () if is_copy else _condition_objects(csv, world.profile):
-            existing = world.cluster.stock.get(identity(obj))
+            existing = world.cluster.stock.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = _taken_over(existing.object, obj)
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
@@ -139,7 +139,7 @@ def _accounts(csv: Csv) -> list[str]:
 CERTIFICATES_STAGE = "certificates"
 
 
-def certificates(world: World) -> Iterator[Rendered]:
+def certificates(world: RenderContext) -> Iterator[Rendered]:
     """Service, Secret and RBAC of everything that serves (R-CERT-2).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -166,14 +166,14 @@ def certificates(world: World) -> Iterator[Rendered]:
             yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
 
 
-def _stays(world: World, obj: KubernetesObject) -> bool:
+def _stays(world: RenderContext, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
-    key = Identity("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
+    key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
     found = world.cluster.stock.get(key)
     return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
 
 
-def _left_behind(world: World, csv: Csv) -> Iterator[KubernetesObject]:
+def _left_behind(world: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
     """The RoleBinding in kube-system has no owner and stays, unless the present CSV has it too."""
     profile = world.profile
     present = {each.names["reader"] for member, _ in world.installed() for each in servings(profile, member.csv)}

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from olmc.model.cluster import CatalogSource, InstallPlan, Lookup, Step, Subscription
+from olmc.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, Subscription
 from olmc.model.diagnostics import PlanFault
 from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of
 from olmc.model.options import Profile
 from olmc.olm.ownership import CSV_API, cleanup_status, owner_reference
 from olmc.reconcile.existing_install_plans import installed_condition
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STAGE = "subscriptions"
 
 
-def subscriptions(world: World) -> Iterator[Rendered]:
+def subscriptions(world: RenderContext) -> Iterator[Rendered]:
     """The Subscriptions, those made for dependencies included.
 
     >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
@@ -37,12 +37,12 @@ def subscriptions(world: World) -> Iterator[Rendered]:
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
 
 
-def _plan_of(world: World, subscription: Subscription) -> InstallPlan | None:
+def _plan_of(world: RenderContext, subscription: Subscription) -> InstallPlan | None:
     plans = world.cluster.kept_plans(subscription.name.namespace)
     return next((plan for plan in plans if plan.name == subscription.plan), None)
 
 
-def _status(world: World, s: Subscription) -> dict[str, Any]:
+def _status(world: RenderContext, s: Subscription) -> dict[str, Any]:
     status: dict[str, Any] = {}
     health = _catalog_health(world, s)
     if health:
@@ -72,7 +72,7 @@ def _rank(s: Subscription, kind: str) -> int:
     return s.told.index(kind) if kind in s.told else len(s.told)
 
 
-def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
+def _catalog_health(world: RenderContext, s: Subscription) -> list[dict[str, Any]]:
     """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
     return [
         {
@@ -89,14 +89,14 @@ def _catalog_health(world: World, s: Subscription) -> list[dict[str, Any]]:
     ]
 
 
-def _catalogs_of(world: World, s: Subscription) -> list[CatalogSource]:
+def _catalogs_of(world: RenderContext, s: Subscription) -> list[CatalogSource]:
     """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
     namespaces = {s.name.namespace, world.options.global_catalog_namespace}
     found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
     return sorted(found, key=lambda source: source.key.namespace + source.key.name)
 
 
-def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+def _conditions(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
     yield _catalog_condition(world, s)
     yield from _deprecations(world, s)
@@ -112,7 +112,7 @@ def _conditions(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     yield from _plan_condition(world, s)
 
 
-def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
+def _catalog_condition(world: RenderContext, s: Subscription) -> dict[str, str]:
     """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
     base = {"type": "CatalogSourcesUnhealthy"}
     found = {source.key: source for source in _catalogs_of(world, s)}
@@ -131,12 +131,12 @@ def _catalog_condition(world: World, s: Subscription) -> dict[str, str]:
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 
 
-def _package(world: World, s: Subscription) -> Package | None:
+def _package(world: RenderContext, s: Subscription) -> Package | None:
     source = world.cluster.catalogs.get(s.catalog)
     return source.catalog.packages.get(s.package) if source and source.catalog else None
 
 
-def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+def _deprecations(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
     Subscription's channel (any, if it names none) doesn't have that bundle."""
     package, channel = _package(world, s), s.channel
@@ -158,7 +158,7 @@ def _deprecations(world: World, s: Subscription) -> Iterator[dict[str, str]]:
         yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
 
 
-def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
+def _plan_condition(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
     plan = _plan_of(world, s)
     if plan is None and s.plan:
@@ -174,7 +174,7 @@ def _plan_condition(world: World, s: Subscription) -> Iterator[dict[str, str]]:
     yield {**found, **({"message": message} if message else {})}
 
 
-def install_plans(world: World) -> Iterator[Rendered]:
+def install_plans(world: RenderContext) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way.
 
     >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
@@ -269,7 +269,7 @@ def _counted(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
             yield step
 
 
-def _lookup(lookup: Lookup) -> dict[str, Any]:
+def _lookup(lookup: BundleLookup) -> dict[str, Any]:
     return {
         "catalogSourceRef": {"name": lookup.catalog.name, "namespace": lookup.catalog.namespace},
         "identifier": lookup.csv,

@@ -6,31 +6,31 @@ from collections.abc import Collection, Iterable, Iterator
 
 from olmc.diagnostics.rules import output as rules
 from olmc.kube.builtin_kinds import removal_of
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.coerce import text
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
     gvk_of,
-    identity,
     labels_of,
     namespace_of,
+    object_key,
     owner_references,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.olm.ownership import COPIED_FROM, managed_labels, with_labels
 from olmc.reconcile.garbage_collection import deleted_deployments
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import OLMCONFIG, homes_of_copies
 from olmc.yaml import locate
 
 REDACTED = "REDACTED"
 
 
-def stock(world: World) -> Iterator[Rendered]:
+def stock(world: RenderContext) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
 
     >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
@@ -64,20 +64,22 @@ def stock(world: World) -> Iterator[Rendered]:
             yield found
 
 
-def _is_orphan(obj: KubernetesObject, csvs: Collection[Name]) -> bool:
+def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
     """Whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with them
     (R-COPY-7)."""
     owners, namespace = owner_references(obj), namespace_of(obj)
     if not owners or COPIED_FROM not in labels_of(obj):
         return False
-    return all(ref.get("kind") == CSV_KIND and Name(namespace, text(ref.get("name"))) not in csvs for ref in owners)
+    return all(
+        ref.get("kind") == CSV_KIND and NamespacedName(namespace, text(ref.get("name"))) not in csvs for ref in owners
+    )
 
 
-def _written_elsewhere(world: World) -> frozenset[Identity]:
+def _written_elsewhere(world: RenderContext) -> frozenset[ObjectKey]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
-    conditions = (Identity(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
+    conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
     services = (
-        Identity("apiregistration.k8s.io", "APIService", "", item.service_name)
+        ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name)
         for member, _ in world.installed()
         for item in member.csv.owned_apiservices
     )
@@ -85,10 +87,10 @@ def _written_elsewhere(world: World) -> frozenset[Identity]:
     return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
 
 
-def _group_accounts(world: World) -> frozenset[Identity]:
+def _group_accounts(world: RenderContext) -> frozenset[ObjectKey]:
     """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
     named = [(group.namespace, group.account) for group in world.cluster.groups]
-    return frozenset(Identity("", "ServiceAccount", namespace, name) for namespace, name in named if name)
+    return frozenset(ObjectKey("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
 def _managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
@@ -103,7 +105,7 @@ def _redacted(found: Rendered) -> dict[str, object]:
     }
 
 
-def catalog_sources(world: World) -> Iterator[Rendered]:
+def catalog_sources(world: RenderContext) -> Iterator[Rendered]:
     """The CatalogSources of the workspace.
 
     >>> operators = "operators.coreos.com/v1alpha1"
@@ -125,7 +127,7 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
         removal = removal_of(api, options.kube_version)
         if removal is None or api.path in options.apis:
             continue
-        name = "/".join(part for part in identity(obj)[2:] if part)
+        name = "/".join(part for part in object_key(obj)[2:] if part)
         hint = (
             f"Write it as {removal.replacement}, or render for the version that your cluster has (--kube-version)."
             if removal.replacement

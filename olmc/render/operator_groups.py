@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from olmc.model.cluster import key_of
-from olmc.model.objects import GVK, Identity, KubernetesObject, Origin, Rendered, labels_of
-from olmc.model.operators import Group
+from olmc.model.cluster import namespaced_name
+from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Origin, Rendered, labels_of
+from olmc.model.operators import OperatorGroup
 from olmc.model.options import Profile
 from olmc.model.rbac import RBAC_V1
 from olmc.olm.hashing import gvk_hash
@@ -16,13 +16,13 @@ from olmc.olm.ownership import with_labels
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.initial_state import NAME_LABEL
 from olmc.reconcile.operator_groups import format_apis, gets_roles, parse_apis
-from olmc.render.context import World, group_uid_label, rendered
+from olmc.render.context import RenderContext, group_uid_label, rendered
 
 STAGE = "operator_groups"
 SUFFIXES = ("admin", "edit", "view")
 
 
-def operator_groups(world: World) -> Iterator[Rendered]:
+def operator_groups(world: RenderContext) -> Iterator[Rendered]:
     """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18).
 
     >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
@@ -46,7 +46,7 @@ def operator_groups(world: World) -> Iterator[Rendered]:
             yield rendered(role, STAGE, "R-OG-17", group.source, origin=Origin.OPERATOR_GROUP)
 
 
-def _group_object(world: World, group: Group) -> KubernetesObject:
+def _group_object(world: RenderContext, group: OperatorGroup) -> KubernetesObject:
     obj = group.object
     metadata = dict(obj["metadata"])
     provided = _annotation(world, group)
@@ -66,17 +66,17 @@ def _group_object(world: World, group: Group) -> KubernetesObject:
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
 
 
-def _annotation(world: World, group: Group) -> str | None:
+def _annotation(world: RenderContext, group: OperatorGroup) -> str | None:
     """The text of `olm.providedAPIs`; left as it was written in a static group, and in one whose sync does not get as
     far as pruning unless CSVs have changed it (R-OG-5, R-OG-15)."""
-    given, apis = group.given_apis, world.cluster.provided.get(key_of(group))
+    given, apis = group.given_apis, world.cluster.provided.get(namespaced_name(group))
     unchanged = given is not None and apis == parse_apis(given)
     if group.is_static or (unchanged and not gets_roles(group)):
         return given
     return None if apis is None else format_apis(apis)
 
 
-def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
+def _conditions(world: RenderContext, group: OperatorGroup) -> Iterator[dict[str, str]]:
     # All of them get it, since OLM does not say which is the one too many (R-OG-7).
     if len(world.cluster.groups_in(group.namespace)) > 1:
         yield {
@@ -94,13 +94,13 @@ def _conditions(world: World, group: Group) -> Iterator[dict[str, str]]:
         }
 
 
-def _aggregated_apis(world: World, group: Group) -> frozenset[GVK]:
+def _aggregated_apis(world: RenderContext, group: OperatorGroup) -> frozenset[GVK]:
     """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
     provided = {api.key for csv in world.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
     return parse_apis(_annotation(world, group) or "") | provided
 
 
-def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
+def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
     name = operator_group_role_name(profile, group.namespace, group.name, suffix)
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
@@ -113,7 +113,7 @@ def _cluster_role(profile: Profile, group: Group, suffix: str, apis: frozenset[G
     return role
 
 
-def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
+def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
     """What the aggregated roles are found by: the group, or one set of labels for each API."""
     template = profile.og_clusterrole_aggregation
     if not any("{apihash}" in key for key in template):
@@ -122,7 +122,7 @@ def _aggregated(profile: Profile, group: Group, suffix: str, apis: frozenset[GVK
     return sorted(found, key=lambda labels: tuple(labels))
 
 
-def namespaces(world: World) -> Iterator[Rendered]:
+def namespaces(world: RenderContext) -> Iterator[Rendered]:
     """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
 
     A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
@@ -136,7 +136,7 @@ def namespaces(world: World) -> Iterator[Rendered]:
     for name in cluster.namespaces:
         groups = [group for group in cluster.groups if labelled and name in group.targets]
         added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
-        found = cluster.stock.get(Identity("", "Namespace", "", name))
+        found = cluster.stock.get(ObjectKey("", "Namespace", "", name))
         if found is None and not added:
             continue
         obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}

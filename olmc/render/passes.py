@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
-from olmc.model.objects import Identity, Rendered
+from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Options
-from olmc.render.component_labels import adopted
-from olmc.render.context import Pass, World, world
-from olmc.render.csvs import copied_csvs, csvs, olmconfig, owned_by_surrogates, surrogates
+from olmc.render.component_labels import label_components
+from olmc.render.context import Pass, RenderContext, render_context
+from olmc.render.csvs import copied_csv_configmaps, copied_csvs, csvs, olmconfig, owned_by_configmaps
 from olmc.render.deployments import certificates, conditions, deployments
 from olmc.render.install_plans import install_plans, subscriptions
 from olmc.render.manifests import catalog_sources, report_unserved, stock
@@ -38,7 +38,7 @@ PASSES: tuple[Pass, ...] = (
     tenant_rbac,
     conditions,
     copied_csvs,
-    surrogates,
+    copied_csv_configmaps,
 )
 
 # What has to exist before what: a file applied from top to bottom works.
@@ -56,10 +56,10 @@ _KIND_ORDER = {
 _LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-Rewrite = Callable[[World, Sequence[Rendered]], Sequence[Rendered]]
+Rewrite = Callable[[RenderContext, Sequence[Rendered]], Sequence[Rendered]]
 
 
-def generate(
+def render(
     cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrite: Rewrite | None = None
 ) -> tuple[Rendered, ...]:
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
@@ -67,13 +67,13 @@ def generate(
     Each object is there once; `include` and `exclude` of the options are obeyed. `further` passes run after the others,
     `rewrite` changes what all of them have made.
     """
-    scene = world(cluster, options)
-    made: dict[Identity, Rendered] = {}
+    scene = render_context(cluster, options)
+    made: dict[ObjectKey, Rendered] = {}
     for one in (*PASSES, *further):
         for found in one(scene):
             made.setdefault(found.identity, found)
     # Component labels and surrogates concern objects of every kind, so they wait until all of them are there.
-    complete: Sequence[Rendered] = owned_by_surrogates(scene, adopted(scene, list(made.values())))
+    complete: Sequence[Rendered] = owned_by_configmaps(scene, label_components(scene, list(made.values())))
     if rewrite is not None:
         complete = rewrite(scene, complete)
     if options.purpose == "review":

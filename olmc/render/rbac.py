@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.kube.rbac_access import access
-from olmc.model.cluster import Member, key_of
+from olmc.model.cluster import CsvState, namespaced_name
 from olmc.model.coerce import mappings
-from olmc.model.objects import Identity, KubernetesObject, Provenance, Rendered, labels_of, owner_references
+from olmc.model.objects import KubernetesObject, ObjectKey, Provenance, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Profile
 from olmc.model.rbac import RBAC_V1
@@ -17,14 +17,14 @@ from olmc.olm.ownership import COPIED_FROM, csv_reference, owner_labels, owner_r
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.operator_groups import binds_itself, is_no_group
 from olmc.reconcile.requirements import permission_entries_satisfied
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import copy_targets
 
 ALWAYS = "always"
 REPLACING = "Replacing"
 
 
-def lifted_rbac(world: World) -> Iterator[Rendered]:
+def lifted_rbac(world: RenderContext) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
 
     While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
@@ -38,7 +38,7 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
       kind: ClusterRole
     """
     cluster, around = world.cluster, world.surroundings
-    lifted: dict[Identity, Rendered] = {}
+    lifted: dict[ObjectKey, Rendered] = {}
     for _, member in sorted(cluster.members.items(), key=lambda each: (each[1].phase != REPLACING, each[0])):
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
@@ -60,7 +60,7 @@ def lifted_rbac(world: World) -> Iterator[Rendered]:
                 lifted[made.identity] = made
 
 
-def _own_rbac(world: World, csv: Csv) -> Iterator[Rendered]:
+def _own_rbac(world: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
     wanted = owner_labels(world.profile, csv.name, csv.namespace)
     for identity, found in world.cluster.stock.items():
@@ -78,7 +78,7 @@ def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> Kubern
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
 
-def tenant_rbac(world: World) -> Iterator[Rendered]:
+def tenant_rbac(world: RenderContext) -> Iterator[Rendered]:
     """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
 
     >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
@@ -95,7 +95,7 @@ def tenant_rbac(world: World) -> Iterator[Rendered]:
             yield from _tenant_copies(world, member)
 
 
-def _tenant_copies(world: World, member: Member) -> Iterator[Rendered]:
+def _tenant_copies(world: RenderContext, member: CsvState) -> Iterator[Rendered]:
     csv, when = member.csv, world.profile.rbac_tenant["when"]
     # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
     # none (R-TEN-1, R-TEN-3).
@@ -134,7 +134,7 @@ STAGE = "provided_apis"
 SUFFIXES = ("admin", "edit", "view")
 
 
-def provided_apis(world: World) -> Iterator[Rendered]:
+def provided_apis(world: RenderContext) -> Iterator[Rendered]:
     """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
 
     >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
@@ -161,19 +161,19 @@ def provided_apis(world: World) -> Iterator[Rendered]:
     yield from made.values()
 
 
-def _is_served(world: World, api: OwnedAPI) -> bool:
+def _is_served(world: RenderContext, api: OwnedAPI) -> bool:
     if api.is_crd:
-        return Identity("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.stock
+        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.stock
     return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
 
 
-def _is_left_to_administrators(world: World, csv: Csv) -> bool:
+def _is_left_to_administrators(world: RenderContext, csv: Csv) -> bool:
     """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
-    member = world.cluster.members.get(key_of(csv))
+    member = world.cluster.members.get(namespaced_name(csv))
     return member is not None and is_no_group(member.group)
 
 
-def _roles(world: World, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
+def _roles(world: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
     (group, version, kind), profile = api.key, world.profile
     name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
     values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
@@ -209,7 +209,7 @@ def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     return {"ownerReferences": [owner]}
 
 
-def _labels(world: World, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
+def _labels(world: RenderContext, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
     groups = world.cluster.groups_in(csv.namespace)
     return filled(
         world.profile.api_clusterrole_labels,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.kube.crd import CRD_KIND, Crd
-from olmc.model.cluster import Member
+from olmc.model.cluster import CsvState
 from olmc.model.coerce import mapping, texts
-from olmc.model.objects import Identity, KubernetesObject, Rendered, labels_of, spec_of
-from olmc.model.operators import CONVERSION, APIServiceDescription, Group, WebhookDescription
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, spec_of
+from olmc.model.operators import CONVERSION, APIServiceDescription, OperatorGroup, WebhookDescription
 from olmc.model.options import Profile
 from olmc.olm.hashing import deep_hash
 from olmc.olm.naming import random_suffix
@@ -19,7 +19,7 @@ from olmc.olm.profiles.data import filled
 from olmc.reconcile.deployments import subscription_config
 from olmc.reconcile.initial_state import NAME_LABEL
 from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_names
-from olmc.render.context import World, group_uid_label, rendered
+from olmc.render.context import RenderContext, group_uid_label, rendered
 
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
@@ -36,7 +36,7 @@ _COPIED = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "sideEffec
 _GENERATED_NAME_BASE = 58
 
 
-def apiservices(world: World) -> Iterator[Rendered]:
+def apiservices(world: RenderContext) -> Iterator[Rendered]:
     """The API services that CSVs own (R-API-1).
 
     >>> beacon = {"name": "beacon.v1.0.0", "serves": ["Gauge"]}
@@ -53,9 +53,9 @@ def apiservices(world: World) -> Iterator[Rendered]:
                 yield rendered(_apiservice(world, member, item), "apiservices", "R-API-1", member.csv.source)
 
 
-def _apiservice(world: World, member: Member, item: APIServiceDescription) -> KubernetesObject:
+def _apiservice(world: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
     csv, name = member.csv, item.service_name
-    existing = world.cluster.stock.get(Identity("apiregistration.k8s.io", "APIService", "", name))
+    existing = world.cluster.stock.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
     profile = world.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
@@ -87,7 +87,7 @@ def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[
     return {**obj, "metadata": metadata, "spec": {**spec_of(obj), "caBundle": "", "service": backend}}
 
 
-def webhooks(world: World) -> Iterator[Rendered]:
+def webhooks(world: RenderContext) -> Iterator[Rendered]:
     """The configurations of validating and mutating webhooks (R-WH-3).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -109,7 +109,7 @@ def webhooks(world: World) -> Iterator[Rendered]:
 
 
 def _configuration(
-    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: WebhookDescription
+    profile: Profile, member: CsvState, selector: Mapping[str, Any] | None, item: WebhookDescription
 ) -> KubernetesObject:
     csv, base = member.csv, item.name
     digest = deep_hash("WebhookDescription", item.object)
@@ -129,7 +129,7 @@ def _configuration(
     return obj
 
 
-def _updated(obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> KubernetesObject:
+def _updated(obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
     """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
     labels = obj["metadata"]["labels"]
     mine = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
@@ -143,7 +143,7 @@ def _updated(obj: KubernetesObject, stock: Mapping[Identity, Rendered]) -> Kuber
 
 
 def _entry(
-    profile: Profile, member: Member, selector: Mapping[str, Any] | None, item: WebhookDescription
+    profile: Profile, member: CsvState, selector: Mapping[str, Any] | None, item: WebhookDescription
 ) -> dict[str, Any]:
     """R-WH-4."""
     client: dict[str, Any] = {"service": _client_service(profile, member, item)}
@@ -163,7 +163,7 @@ def _entry(
     return entry
 
 
-def _client_service(profile: Profile, member: Member, item: WebhookDescription) -> dict[str, Any]:
+def _client_service(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
     """Dots of the Deployment's name become dashes here, though its Service keeps them."""
     deployment = item.deployment.replace(".", "-")
     service: dict[str, Any] = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment)["service"]}
@@ -172,7 +172,7 @@ def _client_service(profile: Profile, member: Member, item: WebhookDescription) 
     return service if profile.webhook_admission == "no port" else {**service, "port": item.port}
 
 
-def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
+def namespace_selector(world: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
     """Which namespaces a member's webhooks see (R-WH-1).
 
     Without OLM nobody labels the targets; they are selected by the label with its name that every namespace has.
@@ -186,7 +186,7 @@ def namespace_selector(world: World, group: Group) -> dict[str, Any] | None:
     return selector
 
 
-def crds(world: World) -> Iterator[Rendered]:
+def crds(world: RenderContext) -> Iterator[Rendered]:
     """All CRDs, with the conversion that webhooks bring (R-WH-8).
 
     >>> webhook = {"type": "ConversionWebhook", "conversionCRDs": ["beacons.beacon.example.com"]}
@@ -205,7 +205,7 @@ def crds(world: World) -> Iterator[Rendered]:
         yield found._replace(object=obj)
 
 
-def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
+def _conversions(world: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(world.installed())):
@@ -214,14 +214,14 @@ def _conversions(world: World) -> Iterator[tuple[Identity, dict[str, Any]]]:
             if item.type != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
                 continue
             for name in item.converted_crds:
-                key = Identity("apiextensions.k8s.io", CRD_KIND, "", name)
+                key = ObjectKey("apiextensions.k8s.io", CRD_KIND, "", name)
                 if item.type == CONVERSION:
                     yield key, _conversion(world.profile, member, item)
                 elif key in world.cluster.stock:
                     yield from _redirected(world, member, item, key)
 
 
-def _conversion(profile: Profile, member: Member, item: WebhookDescription) -> dict[str, Any]:
+def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
     service = _client_service(profile, member, item)
     service = {**service, "path": service.get("path") or "/"}
     webhook = {
@@ -232,8 +232,8 @@ def _conversion(profile: Profile, member: Member, item: WebhookDescription) -> d
 
 
 def _redirected(
-    world: World, member: Member, item: WebhookDescription, key: Identity
-) -> Iterator[tuple[Identity, dict[str, Any]]]:
+    world: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
+) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
     crd = Crd(world.cluster.stock[key].object)
     if crd.conversion.get("strategy") == "Webhook":

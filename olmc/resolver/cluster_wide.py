@@ -8,27 +8,36 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import NamedTuple
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.catalog import Answer, Candidate, Pick, Present, Property, Question, VisibleCatalog, Wish
-from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.catalog import (
+    Candidate,
+    InstalledEntry,
+    Property,
+    Resolution,
+    ResolveRequest,
+    Selection,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
+from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.resolver.predicates import (
-    Cel,
+    And,
+    CelPredicate,
     ConstraintError,
-    Every,
-    InPackage,
-    Labelled,
-    NoneOf,
+    LabelPredicate,
+    Not,
+    Or,
+    PackagePredicate,
     Predicate,
-    Provides,
-    Some,
+    ProvidingAPIPredicate,
     requirements,
 )
 from olmc.resolver.requests import UnreadablePropertiesError, present_of, question_of, wish_of
-from olmc.resolver.rounds import Round, answered, planned, refreshed, resolve_namespace
-from olmc.resolver.snapshot import EXISTING, Item, item_of_candidate, item_of_present, visible_catalogs
+from olmc.resolver.rounds import ResolutionRound, answered, planned, refreshed, resolve_namespace
+from olmc.resolver.snapshot import EXISTING, Entry, item_of_candidate, item_of_present, visible_catalogs
 from olmc.resolver.steps import content_of
 
 CLUSTER = "cluster"
@@ -40,20 +49,22 @@ _ANYTHING = ("anything",)
 def cluster_question(
     workspace: Workspace,
     cluster: Cluster,
-    wishes: Iterable[Wish],
-    subscriptions: Mapping[Name, Subscription],
+    wishes: Iterable[SubscriptionRequest],
+    subscriptions: Mapping[NamespacedName, Subscription],
     options: Options,
-) -> Question:
+) -> ResolveRequest:
     """The question of the whole cluster: all catalogs, all CSVs, each name once; `subscriptions` may own CSVs."""
     catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for _, s in sorted(cluster.catalogs.items())]
-    present: dict[str, Present] = {}
+    present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
         try:
             present.setdefault(name.name, present_of(csv, cluster, subscriptions))
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(EXISTING, name.namespace), problem=str(error)))
     shared = _shared(workspace, cluster, options)
-    return Question(CLUSTER, tuple(catalogs), tuple(wishes), tuple(present.values()), shared=shared, whole_cluster=True)
+    return ResolveRequest(
+        CLUSTER, tuple(catalogs), tuple(wishes), tuple(present.values()), shared=shared, whole_cluster=True
+    )
 
 
 def _shared(workspace: Workspace, cluster: Cluster, options: Options) -> frozenset[tuple[str, str]]:
@@ -69,7 +80,7 @@ def _shared(workspace: Workspace, cluster: Cluster, options: Options) -> frozens
     return frozenset((api.key.group, api.key.kind) for api in named)
 
 
-def components(question: Question) -> tuple[Question, ...]:
+def components(question: ResolveRequest) -> tuple[ResolveRequest, ...]:
     """The parts of a question that have nothing to do with each other, by their lowest wish; the rest is left out.
 
     Bundles belong together that share a package or an API, or of which one could meet a requirement of the other. A
@@ -79,7 +90,7 @@ def components(question: Question) -> tuple[Question, ...]:
     graph = _Graph()
     entries = [item_of_candidate(entry) for catalog in question.catalogs for entry in catalog.entries]
     existing = [item_of_present(each, question.namespace) for each in question.present]
-    needs: list[tuple[Item, Hashable]] = []
+    needs: list[tuple[Entry, Hashable]] = []
     for item in (*entries, *existing):
         offered = list(_offered(item))
         graph.join(item.identifier, *offered)
@@ -91,13 +102,15 @@ def components(question: Question) -> tuple[Question, ...]:
             graph.join(item.identifier, key)
     for wish in question.wishes:
         graph.join(_wanted(wish), *(item.identifier for item in existing if item.name == wish.installed))
-    found: dict[Hashable, list[Wish]] = defaultdict(list)
+    found: dict[Hashable, list[SubscriptionRequest]] = defaultdict(list)
     for wish in sorted(question.wishes, key=lambda each: each.name):
         found[graph.root(_wanted(wish))].append(wish)
     return tuple(_part(question, graph, root, wishes) for root, wishes in found.items())
 
 
-def _part(question: Question, graph: _Graph, root: Hashable, wishes: Sequence[Wish]) -> Question:
+def _part(
+    question: ResolveRequest, graph: _Graph, root: Hashable, wishes: Sequence[SubscriptionRequest]
+) -> ResolveRequest:
     catalogs = tuple(
         catalog._replace(entries=tuple(e for e in catalog.entries if graph.root(_identifier(e)) == root))
         for catalog in question.catalogs
@@ -112,11 +125,11 @@ def _identifier(entry: Candidate) -> str:
     return item_of_candidate(entry).identifier
 
 
-def _wanted(wish: Wish) -> Hashable:
+def _wanted(wish: SubscriptionRequest) -> Hashable:
     return ("package", wish.package)
 
 
-def _offered(item: Item) -> Iterator[Hashable]:
+def _offered(item: Entry) -> Iterator[Hashable]:
     for package in (item.package, *(name for name, _ in item.packages)):
         if package:
             yield ("package", package)
@@ -135,15 +148,15 @@ def _needed(properties: Iterable[Property]) -> Iterator[Hashable]:
 
 def _keys(predicate: Predicate) -> Iterator[Hashable]:
     match predicate:
-        case Provides(api):
+        case ProvidingAPIPredicate(api):
             yield ("api", api)
-        case InPackage(name):
+        case PackagePredicate(name):
             yield ("package", name)
-        case Labelled(label):
+        case LabelPredicate(label):
             yield ("label", label)
-        case Cel():
+        case CelPredicate():
             yield _ANYTHING
-        case Every(members) | Some(members) | NoneOf(members):
+        case And(members) | Or(members) | Not(members):
             for member in members:
                 yield from _keys(member)
 
@@ -170,16 +183,16 @@ class _Graph:
             self._above[self.root(other)] = self.root(first)
 
 
-Resolver = Callable[[Workspace, Cluster, str, Options], Round]
+Resolver = Callable[[Workspace, Cluster, str, Options], ResolutionRound]
 
 
-class _Result(NamedTuple):
+class _ComponentRound(NamedTuple):
     """What became of a part of a namespace's Subscriptions."""
 
-    subscriptions: dict[Name, Subscription]
-    picks: tuple[Pick, ...] = ()
-    question: Question | None = None
-    answer: Answer | None = None
+    subscriptions: dict[NamespacedName, Subscription]
+    picks: tuple[Selection, ...] = ()
+    question: ResolveRequest | None = None
+    answer: Resolution | None = None
 
 
 def resolver_for(options: Options) -> Resolver:
@@ -187,7 +200,7 @@ def resolver_for(options: Options) -> Resolver:
     return _resolve_apart if options.descoped else resolve_namespace
 
 
-def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
+def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """As `resolve_namespace`, but descoped Subscriptions need no group and are resolved for the whole cluster.
 
     Each round makes the plan of one component; the next round makes that of the next.
@@ -197,9 +210,9 @@ def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, optio
     mine = {name: s for name, s in every.items() if name.namespace == namespace}
     groups = cluster.groups_in(namespace)
     if len(groups) > 1 or all(s.plan and s.state == "UpgradePending" for s in mine.values()):
-        return Round(mine)
+        return ResolutionRound(mine)
     scoped = {name: s for name, s in mine.items() if name not in descoped}
-    results = [_in_namespace(workspace, cluster, namespace, scoped, options) if groups else _Result(scoped)]
+    results = [_in_namespace(workspace, cluster, namespace, scoped, options) if groups else _ComponentRound(scoped)]
     results += _in_cluster(workspace, cluster, namespace, descoped, options)
     after = dict(sorted((name, s) for result in results for name, s in result.subscriptions.items()))
     for result in results:
@@ -207,21 +220,25 @@ def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, optio
         if done.plan is not None or done.missing or done.unreadable:
             return done._replace(question=result.question, answer=result.answer)
     told = sorted((r for r in results if r.answer is not None), key=lambda r: not (r.answer and r.answer.message))
-    return Round(after, question=told[0].question, answer=told[0].answer) if told else Round(after)
+    return ResolutionRound(after, question=told[0].question, answer=told[0].answer) if told else ResolutionRound(after)
 
 
 def _in_namespace(
-    workspace: Workspace, cluster: Cluster, namespace: str, scoped: dict[Name, Subscription], options: Options
-) -> _Result:
+    workspace: Workspace, cluster: Cluster, namespace: str, scoped: dict[NamespacedName, Subscription], options: Options
+) -> _ComponentRound:
     if not scoped:
-        return _Result({})
+        return _ComponentRound({})
     question = question_of(cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options)
     return _answered(answered(question, workspace, [namespace]), scoped, lambda _: True)
 
 
 def _in_cluster(
-    workspace: Workspace, cluster: Cluster, namespace: str, descoped: Mapping[Name, Subscription], options: Options
-) -> list[_Result]:
+    workspace: Workspace,
+    cluster: Cluster,
+    namespace: str,
+    descoped: Mapping[NamespacedName, Subscription],
+    options: Options,
+) -> list[_ComponentRound]:
     """One result for each component with a Subscription of the namespace.
 
     Dependencies that nobody asked for go where the component's first Subscription is.
@@ -242,24 +259,26 @@ def _in_cluster(
     return results
 
 
-def _cluster_wish(subscription: Subscription) -> Wish:
+def _cluster_wish(subscription: Subscription) -> SubscriptionRequest:
     return wish_of(subscription)._replace(name=str(subscription.name))
 
 
 def _answered(
-    done: tuple[Question, Answer], mine: Mapping[Name, Subscription], is_mine: Callable[[Candidate], bool]
-) -> _Result:
+    done: tuple[ResolveRequest, Resolution],
+    mine: Mapping[NamespacedName, Subscription],
+    is_mine: Callable[[Candidate], bool],
+) -> _ComponentRound:
     question, found = done
     if found.message:
         failure = (found.reason, found.message)
-        return _Result({name: s._replace(failure=failure) for name, s in mine.items()}, (), question, found)
+        return _ComponentRound({name: s._replace(failure=failure) for name, s in mine.items()}, (), question, found)
     after = {name: s.resolved for name, s in mine.items()}
-    return _Result(after, tuple(pick for pick in found.picks if is_mine(pick.candidate)), question, found)
+    return _ComponentRound(after, tuple(pick for pick in found.picks if is_mine(pick.candidate)), question, found)
 
 
 def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscription) -> bool:
     """Whether the CSV that a Subscription has, or would get first, is descoped."""
-    installed = cluster.csvs.get(Name(subscription.name.namespace, subscription.installed))
+    installed = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
     if installed is not None:
         return installed.scope != "scoped"
     scopes = {_scope_of(workspace, cluster, entry) for entry in _first_entries(cluster, subscription)}

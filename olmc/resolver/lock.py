@@ -10,13 +10,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from olmc.model.catalog import Candidate, Pick, Question
-from olmc.model.cluster import Cluster, Name
+from olmc.model.catalog import Candidate, ResolveRequest, Selection
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 
 
-def restrictions(question: Question, locked: Sequence[LockedOperator]) -> Iterator[Question]:
+def restrictions(question: ResolveRequest, locked: Sequence[LockedOperator]) -> Iterator[ResolveRequest]:
     """The question with everything withheld that is not locked, save packages that are asked for and not in the lock;
     then with packages that nobody asked for as well, so that a dependency which the lock lacks is found and can be
     named; at last as it was asked."""
@@ -47,7 +47,7 @@ def _identity_of(entry: Candidate) -> tuple[str, ...]:
     return entry.name, entry.package, entry.channel, *entry.catalog
 
 
-def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Pick]]) -> Lock:
+def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Selection]]) -> Lock:
     """The lock for a settled cluster: `picks` are the namespaces and bundles that were picked on the way, in order;
     what the Subscriptions were at before counts as well."""
     chosen: dict[str, dict[tuple[str, ...], Candidate]] = {}
@@ -75,13 +75,13 @@ def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedO
     return LockedOperator(entry.package, entry.name, entry.version, entry.channel, *entry.catalog, digest)
 
 
-def _entry_of(cluster: Cluster, name: Name) -> Candidate | None:
+def _entry_of(cluster: Cluster, name: NamespacedName) -> Candidate | None:
     """The catalog entry of the CSV that a Subscription is at, from its own channel if it names one.
 
     A CSV that its channel doesn't have stands for itself: it is not to be upgraded unnoticed either.
     """
     subscription = cluster.subscriptions[name]
-    csv = cluster.csvs.get(Name(name.namespace, subscription.current))
+    csv = cluster.csvs.get(NamespacedName(name.namespace, subscription.current))
     channel = subscription.channel
     source = cluster.catalogs.get(subscription.catalog)
     fitting = [

@@ -13,11 +13,21 @@ from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
 from olmc.model.objects import GVK
 from olmc.resolver.cel import CelError, Rule, compile_rule
-from olmc.resolver.snapshot import Item
+from olmc.resolver.snapshot import Entry
 from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict
 from olmc.strconv import quoted
 
-__all__ = ["Cel", "ConstraintError", "Every", "InPackage", "Labelled", "NoneOf", "Predicate", "Provides", "Some"]
+__all__ = [
+    "And",
+    "CelPredicate",
+    "ConstraintError",
+    "LabelPredicate",
+    "Not",
+    "Or",
+    "PackagePredicate",
+    "Predicate",
+    "ProvidingAPIPredicate",
+]
 __all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
 
 MAX_SIZE = 131072
@@ -30,14 +40,14 @@ class ConstraintError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Provides:
+class ProvidingAPIPredicate:
     """Provides this API."""
 
     api: GVK
 
 
 @dataclass(frozen=True, slots=True)
-class InPackage:
+class PackagePredicate:
     """Is of this package, in a version inside the range."""
 
     name: str
@@ -46,35 +56,35 @@ class InPackage:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelPredicate:
     """Carries this label."""
 
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class And:
     """Meets all of these, one bundle by itself."""
 
     members: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Or:
     """Meets at least one of these."""
 
     members: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NoneOf:
+class Not:
     """Meets none of these."""
 
     members: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cel:
+class CelPredicate:
     """Satisfies a CEL rule."""
 
     rule: str
@@ -82,48 +92,48 @@ class Cel:
     holds: Rule = field(compare=False)
 
 
-Predicate = Provides | InPackage | Labelled | Every | Some | NoneOf | Cel
+Predicate = ProvidingAPIPredicate | PackagePredicate | LabelPredicate | And | Or | Not | CelPredicate
 
 
 def wording(predicate: Predicate) -> str:
     """The predicate in OLM's words (R-CAT-540)."""
     match predicate:
-        case Provides(api):
+        case ProvidingAPIPredicate(api):
             return f"providing an API with group: {api.group}, version: {api.version}, kind: {api.kind}"
-        case InPackage(name, text):
+        case PackagePredicate(name, text):
             return f"with package: {name} and with version in range: {text}"
-        case Labelled(label):
+        case LabelPredicate(label):
             return f"with label: {label}"
-        case Every(members):
+        case And(members):
             return " and ".join(map(wording, members))
-        case Some(members):
+        case Or(members):
             return " or ".join(map(wording, members))
-        case NoneOf(members):
+        case Not(members):
             return " and not ".join(map(wording, members))
-        case Cel(rule, message):
+        case CelPredicate(rule, message):
             return f"with constraint: {quoted(rule)} and message: {quoted(message)}"
 
 
-def matches(predicate: Predicate, item: Item) -> bool:
+def matches(predicate: Predicate, item: Entry) -> bool:
     """Whether `item` meets the predicate (R-CAT-320)."""
     match predicate:
-        case Provides(api):
+        case ProvidingAPIPredicate(api):
             return api in item.apis
-        case InPackage():
+        case PackagePredicate():
             return _in_package(predicate, item)
-        case Labelled(label):
+        case LabelPredicate(label):
             return label in item.labels
-        case Every(members):
+        case And(members):
             return all(matches(member, item) for member in members)
-        case Some(members):
+        case Or(members):
             return any(matches(member, item) for member in members)
-        case NoneOf(members):
+        case Not(members):
             return not any(matches(member, item) for member in members)
-        case Cel():
+        case CelPredicate():
             return predicate.holds([(each.type, each.value) for each in item.properties])
 
 
-def _in_package(wanted: InPackage, item: Item) -> bool:
+def _in_package(wanted: PackagePredicate, item: Entry) -> bool:
     if item.package != wanted.name and all(name != wanted.name for name, _ in item.packages):
         return False
     if any(_declared_inside(version, wanted.range) for _, version in item.packages):
@@ -153,11 +163,11 @@ def predicate_of(each: Property) -> Predicate | None:
     try:
         match each.type:
             case "olm.gvk.required":
-                return Provides(GVK(**decode(each.type, each.value)))
+                return ProvidingAPIPredicate(GVK(**decode(each.type, each.value)))
             case "olm.package.required":
                 return _package_predicate(decode(each.type, each.value))
             case "olm.label.required":
-                return Labelled(**decode(each.type, each.value))
+                return LabelPredicate(**decode(each.type, each.value))
             case "olm.constraint":
                 return _constraint(each.value)
             case _:
@@ -166,9 +176,9 @@ def predicate_of(each: Property) -> Predicate | None:
         raise ConstraintError(str(error)) from None
 
 
-def _package_predicate(fields: Mapping[str, str]) -> InPackage:
+def _package_predicate(fields: Mapping[str, str]) -> PackagePredicate:
     text = fields["versionRange"]
-    return InPackage(fields["packageName"], text, parse_range(text))
+    return PackagePredicate(fields["packageName"], text, parse_range(text))
 
 
 def _constraint(value: object) -> Predicate:
@@ -189,12 +199,12 @@ def _constraint(value: object) -> Predicate:
 def _converted(constraint: Mapping[str, Any]) -> Predicate:
     """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
     if (api := constraint["gvk"]) is not None:
-        return Provides(GVK(**api))
+        return ProvidingAPIPredicate(GVK(**api))
     if (package := constraint["package"]) is not None:
         return _package_predicate(package)
-    for name, combination in (("all", Every), ("any", Some), ("not", NoneOf)):
+    for name, combination in (("all", And), ("any", Or), ("not", Not)):
         if (compound := constraint[name]) is not None:
             return combination(tuple(map(_converted, compound["constraints"] or ())))
     if (cel := constraint["cel"]) is not None:
-        return Cel(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
+        return CelPredicate(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
     raise ConstraintError("constraint is empty")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from olmc.gojson import decode, unmarshal
-from olmc.model.catalog import Present, Property, Question, VisibleCatalog, Wish
-from olmc.model.cluster import CatalogSource, Cluster, Name, Subscription
+from olmc.model.catalog import InstalledEntry, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription
 from olmc.model.objects import GVK, CatalogKey
-from olmc.model.operators import Csv, Group
+from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options
 from olmc.olm.ownership import PROPERTIES
 from olmc.resolver.predicates import REQUIREMENTS
@@ -20,7 +20,7 @@ _DURATIONS = (
 )
 
 
-def unreadable_duration(group: Group) -> tuple[str, str]:
+def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
     """The annotation whose duration keeps OLM from resolving the group's namespace, and OLM's text; "" if none does."""
     annotations = group.annotations
     for what, key in _DURATIONS:
@@ -74,10 +74,10 @@ def _gvk(api: GVK) -> dict[str, str]:
 def question_of(
     cluster: Cluster,
     namespace: str,
-    mine: Mapping[Name, Subscription],
+    mine: Mapping[NamespacedName, Subscription],
     visible: Sequence[CatalogSource],
     options: Options,
-) -> Question:
+) -> ResolveRequest:
     """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
     catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
     present = []
@@ -89,15 +89,15 @@ def question_of(
     wishes = tuple(wish_of(s) for s in mine.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = fails_forward(cluster, namespace)
-    return Question(
+    return ResolveRequest(
         namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=options.legacy_precedence,
     )  # fmt: skip
 
 
-def wish_of(s: Subscription) -> Wish:
+def wish_of(s: Subscription) -> SubscriptionRequest:
     """A Subscription as the resolver sees it."""
-    return Wish(
+    return SubscriptionRequest(
         name=s.name.name,
         package=s.package,
         channel=s.channel,
@@ -108,11 +108,11 @@ def wish_of(s: Subscription) -> Wish:
     )
 
 
-def present_of(csv: Csv, cluster: Cluster, mine: Mapping[Name, Subscription]) -> Present:
+def present_of(csv: Csv, cluster: Cluster, mine: Mapping[NamespacedName, Subscription]) -> InstalledEntry:
     """A CSV as the resolver sees it; `mine` may have it installed. Raises UnreadablePropertiesError."""
     packages = {s.package for s in mine.values() if s.installed == csv.name}
-    member = cluster.members.get(Name(csv.namespace, csv.name))
-    return Present(
+    member = cluster.members.get(NamespacedName(csv.namespace, csv.name))
+    return InstalledEntry(
         name=csv.name,
         version=csv.version,
         properties=csv_properties(csv, packages),

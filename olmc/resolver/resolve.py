@@ -6,15 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.model.catalog import Answer, Candidate, Pick, Present, Question, Wish
+from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.diagnostics import Diagnostic, Location, Report
 from olmc.model.objects import CatalogKey
 from olmc.model.suggestions import POSSIBLE, closest, did_you_mean, join_limited
 from olmc.resolver.cel import CelMissingError
-from olmc.resolver.predicates import InPackage, Labelled, Predicate, Provides
-from olmc.resolver.snapshot import EXISTING, Item, View, view_of
-from olmc.resolver.solver import Applied, Kind, Picked, Selection, select
-from olmc.resolver.variables import Draft, Trouble, add_existing, add_subscription, problem_of, subscription_variable
+from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
+from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
+from olmc.resolver.solver import AppliedConstraint, ConstraintKind, Decision, Solution, select
+from olmc.resolver.variables import (
+    ResolveError,
+    VariableSet,
+    add_existing,
+    add_subscription,
+    problem_of,
+    subscription_variable,
+)
 from olmc.semver import RangeError, parse_range
 
 __all__ = ["absent_hint", "absent_place", "unmet_hint"]
@@ -22,17 +29,17 @@ __all__ = ["absent_hint", "absent_place", "unmet_hint"]
 _MOST = 5
 
 
-def absent_hint(view: View, wish: Wish) -> str:
+def absent_hint(view: Snapshot, wish: SubscriptionRequest) -> str:
     """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
     return _absent(view, wish)[1]
 
 
-def absent_place(view: View, wish: Wish) -> Location | None:
+def absent_place(view: Snapshot, wish: SubscriptionRequest) -> Location | None:
     """For a Subscription whose selection is empty: the place of the field that is wrong."""
     return wish.place_of(_absent(view, wish)[0])
 
 
-def _absent(view: View, wish: Wish) -> tuple[str, str]:
+def _absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
     """The field of a Subscription's spec that asks for what is not there, and what there is."""
     catalogs = [key for key in view.catalogs if key.name != EXISTING]
     items = view.catalogs.get(wish.catalog)
@@ -67,10 +74,10 @@ def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> st
     return f"{problem}; there is {join_limited(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
 
 
-def unmet_hint(view: View, predicate: Predicate) -> str:
+def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
     """For a requirement without candidates: what comes close, "" when there is nothing to say."""
     match predicate:
-        case Provides(api):
+        case ProvidingAPIPredicate(api):
             providers = view.by_api.get(api, ())
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
@@ -81,14 +88,14 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
             alike = sorted(each.bracketed for each in view.by_api if each.kind == api.kind)
             alike = alike or sorted(each.bracketed for each in view.by_api if each.group_kind == (api.group, best))
             return did_you_mean(join_limited(alike, _MOST), inside=True)
-        case InPackage(name, text):
+        case PackagePredicate(name, text):
             items = view.by_package.get(name, ())
             if not items:
                 question = did_you_mean(closest(name, view.by_package, POSSIBLE), inside=True)
                 return f"there is no package {name}" + (f"; {question}" if question else "")
             versions = sorted({item.origin.version for item in items})
             return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
-        case Labelled(label):
+        case LabelPredicate(label):
             return did_you_mean(closest(label, view.by_label, POSSIBLE), inside=True)
         case _:
             return ""
@@ -97,7 +104,9 @@ def unmet_hint(view: View, predicate: Predicate) -> str:
 __all__ = ["failure", "remarks"]
 
 
-def failure(question: Question, draft: Draft, errors: Sequence[Trouble], given: Answer, rule: Rule) -> Diagnostic:
+def failure(
+    question: ResolveRequest, draft: VariableSet, errors: Sequence[ResolveError], given: Resolution, rule: Rule
+) -> Diagnostic:
     """The diagnostic for a namespace that can't be resolved: where the cause stands, else at its first Subscription."""
     wishes = sorted(question.wishes, key=lambda each: each.name)
     placed = [(wish.name, wish.location) for wish in wishes if wish.location]
@@ -110,26 +119,28 @@ def failure(question: Question, draft: Draft, errors: Sequence[Trouble], given: 
     return rule.finding(place, related=related, namespace=question.namespace, message=given.message)
 
 
-def _blamed(question: Question, wishes: Sequence[Wish], draft: Draft) -> tuple[str, Location] | None:
+def _blamed(
+    question: ResolveRequest, wishes: Sequence[SubscriptionRequest], draft: VariableSet
+) -> tuple[str, Location] | None:
     """The first Subscription that asks for what is not there or can't be read, and the place of the field that does."""
     unusable = {catalog.key for catalog in question.catalogs if catalog.problem}
     for wish in wishes:
         place = wish.place_of("source") if wish.catalog in unusable else None
         kinds = {each.kind for each in draft.constraints.get(subscription_variable(wish.name), ())}
-        if Kind.PROHIBITED in kinds:
+        if ConstraintKind.PROHIBITED in kinds:
             place = absent_place(draft.view, wish)
         if place is not None:
             return wish.name, place
     return None
 
 
-def remarks(question: Question, draft: Draft, picked: tuple[Picked, ...]) -> Iterator[Diagnostic]:
+def remarks(question: ResolveRequest, draft: VariableSet, picked: tuple[Decision, ...]) -> Iterator[Diagnostic]:
     """Findings about a resolution that came to a result."""
     yield from _unreadable_skip_ranges(draft)
     wishes = {subscription_variable(wish.name): wish for wish in question.wishes}
     for each in picked:
         item = draft.items.get(each.identifier)
-        if item is None or item.existing or each.because.kind is not Kind.DEPENDS:
+        if item is None or item.existing or each.because.kind is not ConstraintKind.DEPENDS:
             continue
         wish = wishes.get(each.because.subject)
         others = [draft.items[other] for other in each.because.others]
@@ -139,7 +150,7 @@ def remarks(question: Question, draft: Draft, picked: tuple[Picked, ...]) -> Ite
             yield from _other_channels(wish, item, others)
 
 
-def _unreadable_skip_ranges(draft: Draft) -> Iterator[Diagnostic]:
+def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
     for item in draft.items.values():
         if item.skip_range:
             try:
@@ -150,7 +161,7 @@ def _unreadable_skip_ranges(draft: Draft) -> Iterator[Diagnostic]:
                 )
 
 
-def _other_channels(wish: Wish, item: Item, others: list[Item]) -> Iterator[Diagnostic]:
+def _other_channels(wish: SubscriptionRequest, item: Entry, others: list[Entry]) -> Iterator[Diagnostic]:
     channels = [other.channel for other in others if other.name == item.name]
     if not wish.channel and len(channels) > 1:
         yield rules.CHANNEL_LEFT_OPEN.finding(
@@ -158,7 +169,9 @@ def _other_channels(wish: Wish, item: Item, others: list[Item]) -> Iterator[Diag
         )
 
 
-def _other_providers(draft: Draft, because: Applied, item: Item, others: list[Item]) -> Iterator[Diagnostic]:
+def _other_providers(
+    draft: VariableSet, because: AppliedConstraint, item: Entry, others: list[Entry]
+) -> Iterator[Diagnostic]:
     packages = sorted({other.package for other in others} - {item.package})
     requiring = draft.items.get(because.subject)
     if packages and requiring is not None:
@@ -178,7 +191,7 @@ NOT_SATISFIABLE = "ConstraintsNotSatisfiable"
 PREVENTED = "ErrorPreventedResolution"
 
 
-def answer(question: Question, report: Report | None = None) -> Answer:
+def answer(question: ResolveRequest, report: Report | None = None) -> Resolution:
     """What OLM's resolver answers in a namespace: one hop for each Subscription, and the dependencies
     (R-CAT-415).
 
@@ -187,14 +200,14 @@ def answer(question: Question, report: Report | None = None) -> Answer:
     """
     # Without a Subscription nothing is resolved, whatever the CSVs of the namespace lack (R-CAT-500).
     if not question.wishes:
-        return Answer()
+        return Resolution()
     try:
         draft, errors = drafted(question)
     except CelMissingError as error:
         if report is not None:
             report.add(rules.CEL_MISSING.finding(None, namespace=question.namespace, cause=error))
-        return Answer(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
-    selection = Selection() if errors else select(problem_of(draft))
+        return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
+    selection = Solution() if errors else select(problem_of(draft))
     given = _refused(each.text for each in errors) if errors else _answered(draft, selection)
     if report is not None:
         if given.message:
@@ -205,14 +218,14 @@ def answer(question: Question, report: Report | None = None) -> Answer:
     return given
 
 
-def drafted(question: Question) -> tuple[Draft, list[Trouble]]:
+def drafted(question: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
     """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
     R-CAT-514).
 
     Raises cel.CelMissingError.
     """
     present, failure = surviving(question)
-    draft = Draft(view_of(question, present), unheeded=question.unheeded)
+    draft = VariableSet(view_of(question, present), unheeded=question.unheeded)
     wishes = sorted(question.wishes, key=lambda each: each.name)
     # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that
     # can't be read stops the namespace even if no Subscription names it (R-CAT-511).
@@ -223,7 +236,7 @@ def drafted(question: Question) -> tuple[Draft, list[Trouble]]:
     return draft, errors
 
 
-def surviving(question: Question) -> tuple[tuple[Present, ...], str]:
+def surviving(question: ResolveRequest) -> tuple[tuple[InstalledEntry, ...], str]:
     """The CSVs that count, and the error of R-CAT-504 or "".
 
     With fail-forward, a CSV that is being replaced by a chain of CSVs that ends in a failed one does not
@@ -252,27 +265,27 @@ def surviving(question: Question) -> tuple[tuple[Present, ...], str]:
     return tuple(left), ""
 
 
-def _catalog_errors(question: Question, failure: str) -> list[Trouble]:
+def _catalog_errors(question: ResolveRequest, failure: str) -> list[ResolveError]:
     """One text for each catalog that can't be used, ordered by namespace and name (R-CAT-511, R-CAT-512)."""
     problems = {catalog.key: catalog.problem for catalog in question.catalogs if catalog.problem}
     if failure:
         problems[CatalogKey(EXISTING, question.namespace)] = failure
     return [
-        Trouble(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
+        ResolveError(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
         for key in sorted(problems, key=lambda each: (each.namespace, each.name))
     ]
 
 
-def _refused(errors: Iterable[str]) -> Answer:
+def _refused(errors: Iterable[str]) -> Resolution:
     """Several errors are one message, as Kubernetes aggregates them: each text once (R-CAT-512)."""
     texts = list(dict.fromkeys(errors))
-    return Answer(message=texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", reason=PREVENTED)
+    return Resolution(message=texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", reason=PREVENTED)
 
 
-def _answered(draft: Draft, selection: Selection) -> Answer:
+def _answered(draft: VariableSet, selection: Solution) -> Resolution:
     if selection.conflict:
         message = f"constraints not satisfiable: {', '.join(selection.conflict)}"
-        return Answer(message=message, reason=NOT_SATISFIABLE, conflict=selection.conflict)
+        return Resolution(message=message, reason=NOT_SATISFIABLE, conflict=selection.conflict)
     picks = []
     errors = []
     for picked in selection.picked:
@@ -283,5 +296,5 @@ def _answered(draft: Draft, selection: Selection) -> Answer:
         # OLM looks up what was picked by its name and channel, and a catalog may have that twice (R-CAT-566).
         if picked.identifier in draft.view.copies:
             errors.append(f"expected exactly one operator, got {draft.view.copies[picked.identifier]}")
-        picks.append(Pick(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))
-    return _refused(errors) if errors else Answer(tuple(picks))
+        picks.append(Selection(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))
+    return _refused(errors) if errors else Resolution(tuple(picks))

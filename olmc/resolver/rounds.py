@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.catalogs.properties import properties_text
-from olmc.model.catalog import Answer, Candidate, Pick, Question
-from olmc.model.cluster import Cluster, InstallPlan, Lookup, Name, Step, Subscription
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
+from olmc.model.cluster import BundleLookup, Cluster, InstallPlan, NamespacedName, Step, Subscription
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
@@ -18,7 +18,7 @@ from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import visible_catalogs
 from olmc.resolver.steps import (
     Content,
-    Undecodable,
+    UndecodableCSV,
     UndecodableCSVError,
     bundle_steps,
     content_of,
@@ -29,43 +29,47 @@ from olmc.resolver.steps import (
 MANUAL, AUTOMATIC = "Manual", "Automatic"
 
 
-class Round(NamedTuple):
+class ResolutionRound(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
     `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
     `unreadable` those whose CSV OLM can't decode.
     """
 
-    subscriptions: Mapping[Name, Subscription]
+    subscriptions: Mapping[NamespacedName, Subscription]
     plan: InstallPlan | None = None
-    question: Question | None = None
-    answer: Answer | None = None
+    question: ResolveRequest | None = None
+    answer: Resolution | None = None
     missing: tuple[Candidate, ...] = ()
-    unreadable: tuple[Undecodable, ...] = ()
+    unreadable: tuple[UndecodableCSV, ...] = ()
 
 
-def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> Round:
+def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
     mine = {
         name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
     }
     groups = cluster.groups_in(namespace)
     if not mine or len(groups) != 1 or any(unreadable_duration(groups[0])):
-        return Round(mine)  # R-CAT-501: which no Subscription tells
+        return ResolutionRound(mine)  # R-CAT-501: which no Subscription tells
     # A plan that waits, or that failed, keeps the namespace from being resolved; but only until some Subscription of it
     # has no plan to wait for (R-CAT-506).
     if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
-        return Round(mine)
+        return ResolutionRound(mine)
     visible = visible_catalogs(cluster, namespace, options)
     question, found = answered(question_of(cluster, namespace, mine, visible, options), workspace, [namespace])
     if found.message:
         failure = (found.reason, found.message)
-        return Round({n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found)
+        return ResolutionRound(
+            {n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found
+        )
     mine = {name: s.resolved for name, s in mine.items()}
     return planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
 
 
-def answered(question: Question, workspace: Workspace, namespaces: Iterable[str]) -> tuple[Question, Answer]:
+def answered(
+    question: ResolveRequest, workspace: Workspace, namespaces: Iterable[str]
+) -> tuple[ResolveRequest, Resolution]:
     """The answer, obeying what `olmc.lock` says about these namespaces, and the question that it answers."""
     lock = workspace.lock.namespaces if workspace.lock is not None else {}
     locked = [operator for namespace in namespaces for operator in lock.get(namespace, ())]
@@ -86,7 +90,7 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
         s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
         return s
-    if Name(s.name.namespace, s.current) in cluster.csvs:
+    if NamespacedName(s.name.namespace, s.current) in cluster.csvs:
         return s._replace(state="AtLatestKnown", installed=s.current)
     plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
     if s.plan and plan is None:
@@ -98,8 +102,8 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
 class _Intent(NamedTuple):
     """What the picks of a round mean: those to install, the Subscriptions that move on, and those to be generated."""
 
-    wanted: tuple[Pick, ...]
-    moved: Mapping[Name, Subscription]
+    wanted: tuple[Selection, ...]
+    moved: Mapping[NamespacedName, Subscription]
     generated: Mapping[str, Step]
 
 
@@ -107,42 +111,50 @@ UNPACK_FAILED = "BundleUnpackFailed"
 
 
 def planned(
-    workspace: Workspace, cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick],
+    workspace: Workspace,
+    cluster: Cluster,
+    namespace: str,
+    mine: Mapping[NamespacedName, Subscription],
+    picks: Sequence[Selection],
     options: Options,
-) -> Round:  # fmt: skip
+) -> ResolutionRound:
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
     intent = _intent(cluster, namespace, mine, picks, options)
     # OLM makes a plan only when an existing Subscription moves: a dependency that a running operator lacks since has to
     # wait until one does (R-CAT-583).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/step_resolver.go
     if not intent.moved or not intent.wanted:
-        return Round(mine)
+        return ResolutionRound(mine)
     contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.wanted}
     missing = tuple(pick.candidate for pick in intent.wanted if contents[pick.candidate.name] is None)
     try:
         steps, lookups = _steps(intent.wanted, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
         fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
-        return Round(_waiting(mine, cluster, fatal), unreadable=(error.found,))
+        return ResolutionRound(_waiting(mine, cluster, fatal), unreadable=(error.found,))
     if missing:
-        return Round(_waiting(mine, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing)
+        return ResolutionRound(_waiting(mine, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing)
     plan = _next_plan(cluster, namespace, mine, intent.wanted, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
     )
-    return Round({**mine, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan)
+    return ResolutionRound({**mine, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan)
 
 
 def _intent(
-    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], picks: Sequence[Pick], options: Options
+    cluster: Cluster,
+    namespace: str,
+    mine: Mapping[NamespacedName, Subscription],
+    picks: Sequence[Selection],
+    options: Options,
 ) -> _Intent:
-    wanted: list[Pick] = []
-    moved: dict[Name, Subscription] = {}
+    wanted: list[Selection] = []
+    moved: dict[NamespacedName, Subscription] = {}
     generated: dict[str, Step] = {}
     for pick in picks:
         name = pick.candidate.name
         matching = [key for key, s in mine.items() if _follows(s, pick, options)]
         behind = [key for key in matching if mine[key].current != name]
-        if matching and not behind and Name(namespace, name) in cluster.csvs:
+        if matching and not behind and NamespacedName(namespace, name) in cluster.csvs:
             continue
         wanted.append(pick)
         moved |= {key: mine[key]._replace(current=name) for key in behind}
@@ -152,7 +164,11 @@ def _intent(
 
 
 def _next_plan(
-    cluster: Cluster, namespace: str, mine: Mapping[Name, Subscription], wanted: Sequence[Pick], options: Options
+    cluster: Cluster,
+    namespace: str,
+    mine: Mapping[NamespacedName, Subscription],
+    wanted: Sequence[Selection],
+    options: Options,
 ) -> InstallPlan:
     """The namespace's next InstallPlan, still without what it installs."""
     there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
@@ -193,8 +209,8 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
 
 
 def _waiting(
-    mine: Mapping[Name, Subscription], cluster: Cluster, failure: tuple[str, str] | None
-) -> dict[Name, Subscription]:
+    mine: Mapping[NamespacedName, Subscription], cluster: Cluster, failure: tuple[str, str] | None
+) -> dict[NamespacedName, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
     That a Job has failed is said in the place of that it runs (observed-66); any other problem beside it.
@@ -212,14 +228,14 @@ def _not_available(candidate: Candidate) -> str:
     return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
 
 
-def _is_approved(namespace: str, wanted: Sequence[Pick], options: Options, cluster: Cluster) -> bool:
+def _is_approved(namespace: str, wanted: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
     """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
     names = {f"{namespace}/{pick.candidate.name}" for pick in wanted}
     given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
     return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
 
 
-def _follows(s: Subscription, pick: Pick, options: Options) -> bool:
+def _follows(s: Subscription, pick: Selection, options: Options) -> bool:
     """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
     has installed (D17)."""
     candidate = pick.candidate
@@ -251,16 +267,16 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
 
 
 def _steps(
-    wanted: Sequence[Pick],
+    wanted: Sequence[Selection],
     contents: Mapping[str, Content | None],
     generated: Mapping[str, Step],
     namespace: str,
     profile: Profile,
-) -> tuple[tuple[Step, ...], tuple[Lookup, ...]]:
+) -> tuple[tuple[Step, ...], tuple[BundleLookup, ...]]:
     """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
     ordered: list[Step] = []
     unpacked: list[Step] = []
-    lookups: list[Lookup] = []
+    lookups: list[BundleLookup] = []
     for pick in wanted:
         content, candidate = contents[pick.candidate.name], pick.candidate
         if content is None:
@@ -274,7 +290,7 @@ def _steps(
             ordered += steps
         else:
             unpacked += steps
-            lookups.append(Lookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
+            lookups.append(BundleLookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
         if candidate.name in generated:
             ordered.append(generated[candidate.name])
     return (*partitioned(ordered), *unpacked), tuple(lookups)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.catalog import Candidate, Present, Property, Question
+from olmc.model.catalog import Candidate, InstalledEntry, Property, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
@@ -40,7 +40,7 @@ def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = F
     return tuple(source for _, source in sorted(seen.items()))
 
 
-__all__ = ["EXISTING", "Item", "Shelf", "View", "item_of_candidate", "item_of_present", "view_of"]
+__all__ = ["EXISTING", "ChannelKey", "Entry", "Snapshot", "item_of_candidate", "item_of_present", "view_of"]
 
 EXISTING = "@existing"
 K = TypeVar("K")
@@ -49,7 +49,7 @@ _ZERO = parse_tolerant("0.0.0")
 
 # Without slots: most items are never asked for more than their place, so the rest is read when it is asked for.
 @dataclass(frozen=True, eq=False)
-class Item:
+class Entry:
     """A bundle that could be chosen, of a catalog or existing (`channel` is "" then); one per CSV and channel.
 
     `identifier` per R-CAT-520. `package` is the package that it was served in, for an existing CSV the one of its
@@ -61,7 +61,7 @@ class Item:
     package: str
     channel: str
     catalog: CatalogKey
-    origin: Candidate | Present
+    origin: Candidate | InstalledEntry
 
     @property
     def properties(self) -> tuple[Property, ...]:
@@ -83,7 +83,7 @@ class Item:
 
     @property
     def existing(self) -> bool:
-        return isinstance(self.origin, Present)
+        return isinstance(self.origin, InstalledEntry)
 
     @property
     def withheld(self) -> bool:
@@ -114,19 +114,19 @@ class Item:
         return isinstance(self.origin, Candidate) and self.origin.default_channel
 
 
-def item_of_candidate(candidate: Candidate) -> Item:
+def item_of_candidate(candidate: Candidate) -> Entry:
     """The item for an entry of a catalog."""
     catalog = candidate.catalog
     identifier = f"{catalog.name}/{catalog.namespace}/{candidate.channel}/{candidate.name}"
-    return Item(identifier, candidate.name, candidate.package, candidate.channel, catalog, candidate)
+    return Entry(identifier, candidate.name, candidate.package, candidate.channel, catalog, candidate)
 
 
-def item_of_present(present: Present, namespace: str) -> Item:
+def item_of_present(present: InstalledEntry, namespace: str) -> Entry:
     """The item for a CSV that exists in `namespace`."""
     packages = [each["packageName"] for each in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
     identifier = f"{EXISTING}/{namespace}//{present.name}"
-    return Item(identifier, present.name, package, "", CatalogKey(EXISTING, namespace), present)
+    return Entry(identifier, present.name, package, "", CatalogKey(EXISTING, namespace), present)
 
 
 def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, str]]:
@@ -139,7 +139,7 @@ def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, st
                 continue
 
 
-class Shelf(NamedTuple):
+class ChannelKey(NamedTuple):
     """The place of entries that are ordered together: a channel of a package in a catalog."""
 
     catalog: CatalogKey
@@ -148,7 +148,7 @@ class Shelf(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Snapshot:
     """The items of a namespace by catalog (existing CSVs are a catalog as well), by shelf and by what they offer.
 
     `copies` says of each identifier that is not unique how often it occurs (R-CAT-566).
@@ -156,24 +156,24 @@ class View:
 
     namespace: str
     priorities: Mapping[CatalogKey, int]
-    catalogs: Mapping[CatalogKey, tuple[Item, ...]]
-    shelves: Mapping[Shelf, tuple[Item, ...]]
+    catalogs: Mapping[CatalogKey, tuple[Entry, ...]]
+    shelves: Mapping[ChannelKey, tuple[Entry, ...]]
     copies: Mapping[str, int]
     shared: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def existing(self) -> tuple[Item, ...]:
+    def existing(self) -> tuple[Entry, ...]:
         return self.catalogs[CatalogKey(EXISTING, self.namespace)]
 
-    def items(self) -> Iterable[Item]:
+    def items(self) -> Iterable[Entry]:
         return (item for items in self.catalogs.values() for item in items)
 
     @cached_property
-    def by_api(self) -> Mapping[GVK, tuple[Item, ...]]:
+    def by_api(self) -> Mapping[GVK, tuple[Entry, ...]]:
         return _index((api, item) for item in self.items() for api in dict.fromkeys(item.apis))
 
     @cached_property
-    def by_package(self) -> Mapping[str, tuple[Item, ...]]:
+    def by_package(self) -> Mapping[str, tuple[Entry, ...]]:
         """The items of a package, be it that they were served in it or that a property says so."""
         return _index(
             (package, item)
@@ -182,7 +182,7 @@ class View:
         )
 
     @cached_property
-    def by_label(self) -> Mapping[str, tuple[Item, ...]]:
+    def by_label(self) -> Mapping[str, tuple[Entry, ...]]:
         return _index((label, item) for item in self.items() for label in dict.fromkeys(item.labels))
 
     def order(self, own: CatalogKey) -> list[CatalogKey]:
@@ -201,7 +201,7 @@ class View:
         return sorted(self.catalogs, key=rank)
 
 
-def view_of(question: Question, present: Iterable[Present]) -> View:
+def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
     """The view of a question whose existing CSVs are `present` (what R-CAT-504 leaves of them), all in fixed order."""
     catalogs = {
         CatalogKey(EXISTING, question.namespace): tuple(
@@ -214,18 +214,18 @@ def view_of(question: Question, present: Iterable[Present]) -> View:
             catalogs[catalog.key] = tuple(map(item_of_candidate, entries))
     items = [item for each in catalogs.values() for item in each]
     times = Counter(item.identifier for item in items)
-    return View(
+    return Snapshot(
         question.namespace,
         {catalog.key: catalog.priority for catalog in question.catalogs},
         catalogs,
-        _index((Shelf(item.catalog, item.package, item.channel), item) for item in items),
+        _index((ChannelKey(item.catalog, item.package, item.channel), item) for item in items),
         {identifier: number for identifier, number in times.items() if number > 1},
         question.shared,
     )
 
 
-def _index(pairs: Iterable[tuple[K, Item]]) -> Mapping[K, tuple[Item, ...]]:
-    found: dict[K, list[Item]] = defaultdict(list)
+def _index(pairs: Iterable[tuple[K, Entry]]) -> Mapping[K, tuple[Entry, ...]]:
+    found: dict[K, list[Entry]] = defaultdict(list)
     for key, item in pairs:
         found[key].append(item)
     return {key: tuple(items) for key, items in found.items()}

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["Applied", "Kind", "Picked", "Problem", "Selection", "applied", "select"]
+__all__ = ["AppliedConstraint", "ConstraintKind", "ConstraintProblem", "Decision", "Solution", "applied", "select"]
 
 
-class Kind(Enum):
+class ConstraintKind(Enum):
     """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
 
     MANDATORY = "v"
@@ -37,49 +37,49 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedConstraint:
     """A constraint on the variable `subject`, and OLM's text for it."""
 
-    kind: Kind
+    kind: ConstraintKind
     subject: str
     others: tuple[str, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConstraintProblem:
     """Variables with their constraints in declaration order (R-CAT-563), and the anchors in order (D20)."""
 
-    variables: Mapping[str, tuple[Applied, ...]]
+    variables: Mapping[str, tuple[AppliedConstraint, ...]]
     anchors: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class Decision:
     """A variable that was picked, and the constraint that called for it."""
 
     identifier: str
-    because: Applied
+    because: AppliedConstraint
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Solution:
     """The picks in order, or, when there is no solution, the texts of the constraints that can't hold
     together.
     """
 
-    picked: tuple[Picked, ...] = ()
+    picked: tuple[Decision, ...] = ()
     conflict: tuple[str, ...] = ()
 
 
 Acceptable = Callable[[Sequence[str], str], bool]
 
 
-def select(problem: Problem) -> Selection:
+def select(problem: ConstraintProblem) -> Solution:
     """The solution of `problem` that OLM prefers, or the conflict (D22)."""
     dead = _dead(problem)
     if not dead.isdisjoint(problem.anchors):
-        return Selection(conflict=_conflict(problem))
+        return Solution(conflict=_conflict(problem))
     picked = _walk(problem, lambda _, each: each not in dead)
     if picked is None or not _obeys(problem, {each.identifier for each in picked}):
         # The solver costs more to import than all the rest of a small resolution.
@@ -87,40 +87,40 @@ def select(problem: Problem) -> Selection:
 
         oracle = Oracle(applied(problem))
         if not oracle.satisfiable(problem.anchors):
-            return Selection(conflict=_conflict(problem))
+            return Solution(conflict=_conflict(problem))
         picked = _walk(problem, lambda chosen, each: oracle.satisfiable((*problem.anchors, *chosen, each)))
     if picked is None:
         raise AssertionError("a choice without an acceptable candidate in a problem that has a solution")
-    return Selection(tuple(picked))
+    return Solution(tuple(picked))
 
 
-def _conflict(problem: Problem) -> tuple[str, ...]:
+def _conflict(problem: ConstraintProblem) -> tuple[str, ...]:
     from olmc.resolver.unsat import conflict
 
     return conflict(applied(problem))
 
 
-def applied(problem: Problem) -> tuple[Applied, ...]:
+def applied(problem: ConstraintProblem) -> tuple[AppliedConstraint, ...]:
     """The constraints of all variables; of those of one variable that say the same the last one only
     (R-CAT-541).
     """
     return tuple(one for constraints in problem.variables.values() for one in _distinct(constraints))
 
 
-def _distinct(constraints: Iterable[Applied]) -> Iterable[Applied]:
-    found: dict[tuple[Kind, tuple[str, ...]], Applied] = {}
+def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConstraint]:
+    found: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
     for one in constraints:
         # A dependency without candidates and a prohibition are the same clause.
-        kind = Kind.PROHIBITED if one.kind is Kind.DEPENDS and not one.others else one.kind
+        kind = ConstraintKind.PROHIBITED if one.kind is ConstraintKind.DEPENDS and not one.others else one.kind
         found[kind, one.others] = one
     return found.values()
 
 
-def _walk(problem: Problem, acceptable: Acceptable) -> list[Picked] | None:
+def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] | None:
     """The picks of R-CAT-560, None when a choice is left without an acceptable candidate."""
     anchored = [(anchor, one) for anchor in problem.anchors for one in problem.variables[anchor] if _anchors(one)]
-    queue: deque[tuple[tuple[str, ...], Applied]] = deque(((anchor,), one) for anchor, one in anchored)
-    chosen: dict[str, Picked] = {}
+    queue: deque[tuple[tuple[str, ...], AppliedConstraint]] = deque(((anchor,), one) for anchor, one in anchored)
+    chosen: dict[str, Decision] = {}
     order: list[str] = []
     while queue:
         candidates, because = queue.popleft()
@@ -130,28 +130,30 @@ def _walk(problem: Problem, acceptable: Acceptable) -> list[Picked] | None:
         pick = next((each for each in candidates if acceptable(order, each)), None)
         if pick is None:
             return None
-        chosen[pick] = Picked(pick, because)
+        chosen[pick] = Decision(pick, because)
         order.append(pick)
         # Behind the anchors that still wait: what they prefer goes before what a dependency prefers (R-CAT-560).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/solver/search.go
-        queue.extend((one.others, one) for one in problem.variables[pick] if one.kind is Kind.DEPENDS and one.others)
+        queue.extend(
+            (one.others, one) for one in problem.variables[pick] if one.kind is ConstraintKind.DEPENDS and one.others
+        )
     return list(chosen.values())
 
 
-def _anchors(one: Applied) -> bool:
-    return one.kind is Kind.MANDATORY
+def _anchors(one: AppliedConstraint) -> bool:
+    return one.kind is ConstraintKind.MANDATORY
 
 
-def _dead(problem: Problem) -> set[str]:
+def _dead(problem: ConstraintProblem) -> set[str]:
     """The variables that no solution contains, because they are prohibited or need only such variables."""
     waiting: dict[str, list[tuple[str, set[str]]]] = {}
     dead: set[str] = set()
     fresh: list[str] = []
     for name, constraints in problem.variables.items():
         for one in constraints:
-            if one.kind is Kind.PROHIBITED or (one.kind is Kind.DEPENDS and not one.others):
+            if one.kind is ConstraintKind.PROHIBITED or (one.kind is ConstraintKind.DEPENDS and not one.others):
                 fresh.append(name)
-            elif one.kind is Kind.DEPENDS:
+            elif one.kind is ConstraintKind.DEPENDS:
                 left = set(one.others)
                 for each in left:
                     waiting.setdefault(each, []).append((name, left))
@@ -167,20 +169,20 @@ def _dead(problem: Problem) -> set[str]:
     return dead
 
 
-def _obeys(problem: Problem, chosen: set[str]) -> bool:
+def _obeys(problem: ConstraintProblem, chosen: set[str]) -> bool:
     """Whether the chosen variables, all others being false, obey every constraint."""
     return all(_kept(one, chosen) for constraints in problem.variables.values() for one in constraints)
 
 
-def _kept(one: Applied, chosen: set[str]) -> bool:
+def _kept(one: AppliedConstraint, chosen: set[str]) -> bool:
     match one.kind:
-        case Kind.AT_MOST_ONE:
+        case ConstraintKind.AT_MOST_ONE:
             return sum(each in chosen for each in one.others) <= 1
-        case Kind.MANDATORY:
+        case ConstraintKind.MANDATORY:
             return one.subject in chosen
-        case Kind.PROHIBITED:
+        case ConstraintKind.PROHIBITED:
             return one.subject not in chosen
-        case Kind.DEPENDS:
+        case ConstraintKind.DEPENDS:
             return one.subject not in chosen or any(each in chosen for each in one.others)
-        case Kind.CONFLICTS:
+        case ConstraintKind.CONFLICTS:
             return one.subject not in chosen or not any(each in chosen for each in one.others)

@@ -72,7 +72,7 @@ def bundle_content(bundle: Bundle) -> Content:
     return Content(bundle.csv, others)
 
 
-class Undecodable(NamedTuple):
+class UndecodableCSV(NamedTuple):
     """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it.
 
     OLM reports what is `fatal` at the Subscriptions; anything else it tries again, and tells only its log.
@@ -89,7 +89,7 @@ class Undecodable(NamedTuple):
 class UndecodableCSVError(ValueError):
     """OLM never gets past unpacking the CSV of a bundle (R-CAT-620, R-CAT-631, R-CAT-654)."""
 
-    def __init__(self, found: Undecodable) -> None:
+    def __init__(self, found: UndecodableCSV) -> None:
         super().__init__(found.text)
         self.found = found
 
@@ -103,17 +103,19 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     try:
         csv = decode(CSV_KIND, obj)
     except DecodeError as error:
-        undecodable = Undecodable(content, str(error), error.path, decode_hint(error), cause=decode_failure(error))
+        undecodable = UndecodableCSV(content, str(error), error.path, decode_hint(error), cause=decode_failure(error))
         raise UndecodableCSVError(undecodable) from error
     decoded = Csv(csv)
     name = decoded.name
     if not obj.get("apiVersion"):
         hint = "Add apiVersion: operators.coreos.com/v1alpha1."
-        raise UndecodableCSVError(Undecodable(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True))
+        raise UndecodableCSVError(
+            UndecodableCSV(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True)
+        )
     if decoded.strategy_name != "deployment":
         text = f"could not assert strategy implementation as deployment for CSV {name}"
         hint = "Write strategy: deployment, the only strategy that there is."
-        raise UndecodableCSVError(Undecodable(content, text, ("spec", "install", "strategy"), hint))
+        raise UndecodableCSVError(UndecodableCSV(content, text, ("spec", "install", "strategy"), hint))
     metadata = dict(metadata_of(csv))
     metadata["namespace"] = namespace
     if profile.csv_annotation_properties:

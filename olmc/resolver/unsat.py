@@ -9,7 +9,7 @@ from itertools import combinations, count, pairwise
 
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
-from olmc.resolver.solver import Applied, Kind
+from olmc.resolver.solver import AppliedConstraint, ConstraintKind
 
 __all__ = ["Encoding", "Oracle", "indispensable"]
 
@@ -30,21 +30,21 @@ class Encoding:
         """A SAT variable that stands for no name."""
         return next(self._next)
 
-    def clauses(self, one: Applied) -> Iterator[tuple[int, ...]]:
+    def clauses(self, one: AppliedConstraint) -> Iterator[tuple[int, ...]]:
         """The clauses of a constraint."""
         others = [self._number(each) for each in one.others]
-        if one.kind is Kind.AT_MOST_ONE:
+        if one.kind is ConstraintKind.AT_MOST_ONE:
             yield from self._at_most_one(others)
             return
         subject = self._number(one.subject)
         match one.kind:
-            case Kind.MANDATORY:
+            case ConstraintKind.MANDATORY:
                 yield (subject,)
-            case Kind.PROHIBITED:
+            case ConstraintKind.PROHIBITED:
                 yield (-subject,)
-            case Kind.DEPENDS:
+            case ConstraintKind.DEPENDS:
                 yield (-subject, *others)
-            case Kind.CONFLICTS:
+            case ConstraintKind.CONFLICTS:
                 yield from ((-subject, -each) for each in others)
 
     def _number(self, name: str) -> int:
@@ -72,7 +72,7 @@ class Oracle:
     It keeps the last solution: while that one contains all that is asked for, the answer needs no search.
     """
 
-    def __init__(self, constraints: Iterable[Applied]) -> None:
+    def __init__(self, constraints: Iterable[AppliedConstraint]) -> None:
         encoding = Encoding()
         clauses = [clause for one in constraints for clause in encoding.clauses(one)]
         self._numbers = encoding.numbers
@@ -90,7 +90,7 @@ class Oracle:
         return True
 
 
-def indispensable(constraints: Iterable[Applied]) -> tuple[str, ...]:
+def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
     """The texts of constraints that can't hold together, found by deletion (D22): sorted, and none of them
     dispensable.
 
@@ -122,7 +122,7 @@ def indispensable(constraints: Iterable[Applied]) -> tuple[str, ...]:
 __all__ = ["conflict"]
 
 
-def conflict(constraints: Iterable[Applied]) -> tuple[str, ...]:
+def conflict(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
     """The texts of constraints that contradict each other, sorted; there must be no solution."""
     everything = sorted(constraints, key=lambda one: one.text)
     minimal = frozenset(indispensable(everything))
@@ -137,16 +137,24 @@ def conflict(constraints: Iterable[Applied]) -> tuple[str, ...]:
     return tuple(sorted(_with_reasons(minimal, core, everything, trail)))
 
 
-def _is_fact(one: Applied) -> bool:
-    return one.kind in (Kind.MANDATORY, Kind.PROHIBITED) or (one.kind is Kind.DEPENDS and not one.others)
+def _is_fact(one: AppliedConstraint) -> bool:
+    return one.kind in (ConstraintKind.MANDATORY, ConstraintKind.PROHIBITED) or (
+        one.kind is ConstraintKind.DEPENDS and not one.others
+    )
 
 
 def _with_reasons(
-    minimal: frozenset[str], core: Iterable[Applied], everything: Iterable[Applied], trail: Trail
+    minimal: frozenset[str], core: Iterable[AppliedConstraint], everything: Iterable[AppliedConstraint], trail: Trail
 ) -> frozenset[str]:
     named = minimal
     while True:
-        out = [name for one in core if one.kind is Kind.DEPENDS for name in one.others if trail.value(name) is False]
+        out = [
+            name
+            for one in core
+            if one.kind is ConstraintKind.DEPENDS
+            for name in one.others
+            if trail.value(name) is False
+        ]
         wider = named.union(*(trail.reasons(name) for name in out))
         if wider == named:
             return named
@@ -170,7 +178,7 @@ class Trail:
     def reasons(self, name: str) -> frozenset[str]:
         return self._known[name][1]
 
-    def propagate(self, constraints: Iterable[Applied]) -> None:
+    def propagate(self, constraints: Iterable[AppliedConstraint]) -> None:
         """Conclude until nothing new follows from `constraints`, or a contradiction does."""
         rounds = list(constraints)
         before = -1
@@ -181,7 +189,7 @@ class Trail:
                 if self.contradiction:
                     return
 
-    def _conclude(self, one: Applied) -> None:
+    def _conclude(self, one: AppliedConstraint) -> None:
         for clause in self._clauses(one):
             open_literals = []
             used = [frozenset((one.text,))]
@@ -201,17 +209,17 @@ class Trail:
                     name, wanted = open_literals[0]
                     self._known[name] = (wanted, frozenset().union(*used))
 
-    def _clauses(self, one: Applied) -> Iterator[list[tuple[str, bool]]]:
+    def _clauses(self, one: AppliedConstraint) -> Iterator[list[tuple[str, bool]]]:
         match one.kind:
-            case Kind.MANDATORY:
+            case ConstraintKind.MANDATORY:
                 yield [(one.subject, True)]
-            case Kind.PROHIBITED:
+            case ConstraintKind.PROHIBITED:
                 yield [(one.subject, False)]
-            case Kind.DEPENDS:
+            case ConstraintKind.DEPENDS:
                 yield [(one.subject, False), *((each, True) for each in one.others)]
-            case Kind.CONFLICTS:
+            case ConstraintKind.CONFLICTS:
                 yield from ([(one.subject, False), (each, False)] for each in one.others)
-            case Kind.AT_MOST_ONE:
+            case ConstraintKind.AT_MOST_ONE:
                 times = Counter(one.others)
                 yield from ([(each, False)] for each in times if times[each] > 1)
                 # Without a member that is known to be true, nothing follows for the others.

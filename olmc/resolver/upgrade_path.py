@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
-from olmc.model.catalog import Wish
+from olmc.model.catalog import SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
-from olmc.resolver.snapshot import EXISTING, Item, View
+from olmc.resolver.snapshot import EXISTING, Entry, Snapshot
 from olmc.semver import Comparator, Range, Version, range_or_none
 from olmc.strconv import quoted
 
@@ -46,7 +46,7 @@ class UpgradeEdges(Protocol):
     def skip_range(self) -> str: ...
 
 
-class Installed(Protocol):
+class InstalledVersion(Protocol):
     """What is upgraded: a CSV's name, and its version as far as it can be read."""
 
     @property
@@ -56,7 +56,7 @@ class Installed(Protocol):
     def version(self) -> Version | None: ...
 
 
-class Step(UpgradeEdges, Installed, Protocol):
+class UpgradeStep(UpgradeEdges, InstalledVersion, Protocol):
     """An entry that others upgrade in turn."""
 
 
@@ -85,12 +85,12 @@ def skips_over(entry: UpgradeEdges, version: Version | None) -> bool:
     return skip_range is not None and version is not None and skip_range.contains(version)
 
 
-def upgrades(entry: UpgradeEdges, installed: Installed) -> bool:
+def upgrades(entry: UpgradeEdges, installed: InstalledVersion) -> bool:
     """Whether `entry` is an upgrade of what is installed (R-CAT-410)."""
     return edge_kind(entry, installed.name, installed.version) is not None
 
 
-def upgrade_path(chain: Sequence[Step], installed: Step) -> tuple[str, ...]:
+def upgrade_path(chain: Sequence[UpgradeStep], installed: UpgradeStep) -> tuple[str, ...]:
     """The CSVs that upgrades pass, from what is installed to where they end or come round again (R-CAT-415).
 
     Each hop leads to the first entry of `chain`, a channel in its order, that is an upgrade.
@@ -201,7 +201,7 @@ def union(sets: Iterable[int]) -> int:
     return result
 
 
-__all__ = ["ChannelError", "Offer", "offer", "ordered"]
+__all__ = ["ChannelError", "ChannelOffer", "offer", "ordered"]
 
 
 class ChannelError(ValueError):
@@ -213,16 +213,16 @@ class ChannelError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ChannelOffer:
     """The items that a Subscription can get, best first; `absent` is OLM's text why the named selection is
     empty.
     """
 
-    candidates: tuple[Item, ...] = ()
+    candidates: tuple[Entry, ...] = ()
     absent: str = ""
 
 
-def ordered(items: Sequence[Item]) -> tuple[Item, ...]:
+def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries of one channel from its head down the chain of `replaces`, skipped and withheld ones left
     out (R-CAT-402).
 
@@ -249,7 +249,7 @@ def ordered(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(item for item in chains[0] if not item.withheld)
 
 
-def _descent(head: Item, by_name: dict[str, Item], where: str) -> list[Item]:
+def _descent(head: Entry, by_name: dict[str, Entry], where: str) -> list[Entry]:
     walked = {head.name: head}
     current = head
     while current.replaces in by_name:
@@ -261,13 +261,15 @@ def _descent(head: Item, by_name: dict[str, Item], where: str) -> list[Item]:
     return list(walked.values())
 
 
-def _span(chain: Sequence[Item]) -> str:
+def _span(chain: Sequence[Entry]) -> str:
     if not chain:
         return "[]"
     return chain[0].name if len(chain) == 1 else f"{chain[0].name}...{chain[-1].name}"
 
 
-def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: bool = False) -> Offer:
+def offer(
+    view: Snapshot, wish: SubscriptionRequest, installed: Entry | None, *, legacy_precedence: bool = False
+) -> ChannelOffer:
     """The candidates of a Subscription whose installed CSV is `installed`, without that CSV itself.
 
     Implements R-CAT-410, R-CAT-420, R-CAT-421, R-CAT-571, D19, and with `legacy_precedence` D17. Raises
@@ -276,7 +278,7 @@ def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: 
     starting = "" if installed else wish.starting
     selected, absent = _selection(view, wish, starting)
     if absent:
-        return Offer(absent=absent)
+        return ChannelOffer(absent=absent)
     fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
     best_first = dict.fromkeys(item.name for item in fitting)
@@ -284,11 +286,11 @@ def offer(view: View, wish: Wish, installed: Item | None, *, legacy_precedence: 
         twin.identifier: twin for name in best_first for twin in selected if twin.name == name and not twin.withheld
     }
     if installed and not found and legacy_precedence:
-        return Offer(tuple(_elsewhere(view, wish, installed)))
-    return Offer(tuple(found.values()))
+        return ChannelOffer(tuple(_elsewhere(view, wish, installed)))
+    return ChannelOffer(tuple(found.values()))
 
 
-def _selection(view: View, wish: Wish, starting: str) -> tuple[list[Item], str]:
+def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
     """The entries that the Subscription names, default channel first, or why there are none (R-CAT-571)."""
     entries = _entries(view, wish.catalog)
     if not entries:
@@ -309,21 +311,21 @@ def _selection(view: View, wish: Wish, starting: str) -> tuple[list[Item], str]:
     return sorted(entries, key=_channel_rank), ""
 
 
-def _entries(view: View, key: CatalogKey) -> Sequence[Item]:
+def _entries(view: Snapshot, key: CatalogKey) -> Sequence[Entry]:
     if key != CatalogKey("", ""):
         return view.catalogs.get(key, ())
     return [item for each in view.order(key) if each.name != EXISTING for item in view.catalogs[each]]
 
 
-def _of_package(item: Item, package: str) -> bool:
+def _of_package(item: Entry, package: str) -> bool:
     return item.package == package or any(name == package for name, _ in item.packages)
 
 
-def _channel_rank(item: Item) -> tuple[bool, str]:
+def _channel_rank(item: Entry) -> tuple[bool, str]:
     return (not item.default_channel, item.channel)
 
 
-def _chains(selected: Iterable[Item]) -> list[Item]:
+def _chains(selected: Iterable[Entry]) -> list[Entry]:
     """The chains of all channels of `selected` one after the other; an entry alone is a chain, whatever it
     skips.
     """
@@ -332,14 +334,14 @@ def _chains(selected: Iterable[Item]) -> list[Item]:
     return [item for chain in chains for item in chain if not item.withheld]
 
 
-def _elsewhere(view: View, wish: Wish, installed: Item) -> Iterable[Item]:
+def _elsewhere(view: Snapshot, wish: SubscriptionRequest, installed: Entry) -> Iterable[Entry]:
     """Upgrades from the other catalogs, heads that skip first, then those that replace (R-CAT-413, steps 3
     and 4).
     """
     others = [
         key for key in view.order(wish.catalog) if key not in (wish.catalog, CatalogKey(EXISTING, view.namespace))
     ]
-    chains: list[tuple[Item, ...]] = []
+    chains: list[tuple[Entry, ...]] = []
     for key in others:
         entries = [item for item in view.catalogs[key] if _of_package(item, wish.package)]
         entries = sorted((item for item in entries if wish.channel in ("", item.channel)), key=_channel_rank)

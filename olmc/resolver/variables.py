@@ -9,27 +9,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from olmc.model.catalog import Candidate, Wish
+from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
 from olmc.resolver.predicates import (
     ConstraintError,
-    InPackage,
-    Labelled,
+    LabelPredicate,
+    PackagePredicate,
     Predicate,
-    Provides,
+    ProvidingAPIPredicate,
     matches,
     requirements,
     wording,
 )
-from olmc.resolver.snapshot import Item, Shelf, View
-from olmc.resolver.solver import Applied, Kind, Problem
+from olmc.resolver.snapshot import ChannelKey, Entry, Snapshot
+from olmc.resolver.solver import AppliedConstraint, ConstraintKind, ConstraintProblem
 from olmc.resolver.upgrade_path import ChannelError, offer, ordered
 from olmc.yaml import locate
 
 __all__ = [
-    "Draft",
-    "Trouble",
+    "ResolveError",
+    "VariableSet",
     "add_existing",
     "add_subscription",
     "installed_item",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class Trouble(NamedTuple):
+class ResolveError(NamedTuple):
     """An error that stops the resolution: OLM's text, the place of what is wrong, and what to tell in place of the text
     where that does not say what it is about."""
 
@@ -48,22 +48,22 @@ class Trouble(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
+class VariableSet:
     """The variables of one resolution while they are collected.
 
     `items` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
     (R-CAT-414).
     """
 
-    view: View
-    items: dict[str, Item] = field(default_factory=dict)
+    view: Snapshot
+    items: dict[str, Entry] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
-    constraints: dict[str, list[Applied]] = field(default_factory=dict)
+    constraints: dict[str, list[AppliedConstraint]] = field(default_factory=dict)
     anchors: list[str] = field(default_factory=list)
     owned: frozenset[str] = frozenset()
     unheeded: frozenset[str] = frozenset()
-    chains: dict[Shelf, tuple[Item, ...]] = field(default_factory=dict)
-    options: dict[tuple[Predicate, CatalogKey], tuple[Item, ...]] = field(default_factory=dict)
+    chains: dict[ChannelKey, tuple[Entry, ...]] = field(default_factory=dict)
+    options: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = field(default_factory=dict)
 
 
 def subscription_variable(name: str) -> str:
@@ -71,7 +71,7 @@ def subscription_variable(name: str) -> str:
     return f"subscription:{name}"
 
 
-def add_existing(draft: Draft, wishes: Iterable[Wish]) -> list[Trouble]:
+def add_existing(draft: VariableSet, wishes: Iterable[SubscriptionRequest]) -> list[ResolveError]:
     """Include the existing CSVs; those that no Subscription has installed are anchors (R-CAT-503, R-CAT-543).
 
     Returns the errors, here and below in the order in which OLM meets them.
@@ -82,13 +82,15 @@ def add_existing(draft: Draft, wishes: Iterable[Wish]) -> list[Trouble]:
     return _include(draft, list(draft.view.existing))
 
 
-def add_subscription(draft: Draft, wish: Wish, *, legacy_precedence: bool = False) -> list[Trouble]:
+def add_subscription(
+    draft: VariableSet, wish: SubscriptionRequest, *, legacy_precedence: bool = False
+) -> list[ResolveError]:
     """Include a Subscription and all that it could lead to (R-CAT-546, R-CAT-547, R-CAT-571)."""
     installed = installed_item(draft.view, wish)
     try:
         offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
     except ChannelError as error:
-        return [Trouble(str(error), error.location)]
+        return [ResolveError(str(error), error.location)]
     for candidate in offered.candidates:
         errors = _include(draft, [candidate])
         if errors:
@@ -101,22 +103,24 @@ def add_subscription(draft: Draft, wish: Wish, *, legacy_precedence: bool = Fals
             identifier = candidate.identifier
             text = f"{identifier} conflicts with {installed.identifier}"
             draft.replaced[identifier] = installed.name
-            draft.constraints[identifier].append(Applied(Kind.CONFLICTS, identifier, (installed.identifier,), text))
+            draft.constraints[identifier].append(
+                AppliedConstraint(ConstraintKind.CONFLICTS, identifier, (installed.identifier,), text)
+            )
         options.append(installed)
     subject = subscription_variable(wish.name)
     identifiers = tuple(option.identifier for option in options)
     draft.anchors.append(subject)
     draft.constraints[subject] = [
-        Applied(Kind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
+        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
         # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
-        Applied(Kind.PROHIBITED, subject, (), offered.absent)
+        AppliedConstraint(ConstraintKind.PROHIBITED, subject, (), offered.absent)
         if offered.absent
-        else Applied(Kind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
+        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
     ]
     return []
 
 
-def installed_item(view: View, wish: Wish) -> Item | None:
+def installed_item(view: Snapshot, wish: SubscriptionRequest) -> Entry | None:
     """The existing CSV that a Subscription has installed."""
     return next((item for item in view.existing if item.name == wish.installed), None)
 
@@ -135,9 +139,9 @@ def _listed(parts: Sequence[str], conjunction: str) -> str:
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
-def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
+def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
     """Include the bundles of `stack` and all that could meet their requirements, depth first (R-CAT-521)."""
-    errors: list[Trouble] = []
+    errors: list[ResolveError] = []
     while stack:
         item = stack.pop()
         if item.identifier in draft.items:
@@ -153,35 +157,35 @@ def _include(draft: Draft, stack: list[Item]) -> list[Trouble]:
             try:
                 options = _options(draft, predicate, item.catalog)
             except ChannelError as error:
-                errors.append(Trouble(str(error), error.location))
+                errors.append(ResolveError(str(error), error.location))
                 continue
             # All that could be chosen is collected before anything is: the solver needs to see each way out
             # (R-CAT-521).
             stack += options
             text = f"bundle {item.name} requires an operator {wording(predicate)}"
             identifiers = tuple(option.identifier for option in options)
-            found.append(Applied(Kind.DEPENDS, item.identifier, identifiers, text))
+            found.append(AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text))
     return errors
 
 
-def _unreadable(item: Item, text: str) -> Trouble:
+def _unreadable(item: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = item.origin
     place = origin.bundle if isinstance(origin, Candidate) else None
     location = locate(place.source, (*place.keys, "properties")) if place is not None else origin.location
-    return Trouble(text, location, f"a requirement of {item.name} can't be read: {text}")
+    return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 
-def _own_constraints(draft: Draft, item: Item) -> Iterator[Applied]:
+def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstraint]:
     identifier = item.identifier
     if item.existing and item.name not in draft.owned:
         text = f"clusterserviceversion {item.name} exists and is not referenced by a subscription"
-        yield Applied(Kind.MANDATORY, identifier, (), text)
+        yield AppliedConstraint(ConstraintKind.MANDATORY, identifier, (), text)
     if any(each.type == "olm.deprecated" for each in item.properties):
-        yield Applied(Kind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
+        yield AppliedConstraint(ConstraintKind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
 
 
-def _options(draft: Draft, predicate: Predicate, own: CatalogKey) -> tuple[Item, ...]:
+def _options(draft: VariableSet, predicate: Predicate, own: CatalogKey) -> tuple[Entry, ...]:
     """The bundles that meet a requirement of a bundle from the catalog `own`, best first (R-CAT-540).
 
     Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
@@ -190,10 +194,10 @@ def _options(draft: Draft, predicate: Predicate, own: CatalogKey) -> tuple[Item,
     known = draft.options.get((predicate, own))
     if known is not None:
         return known
-    by_catalog: dict[CatalogKey, dict[Shelf, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for item in _matching(draft.view, predicate):
-        by_catalog[item.catalog][Shelf(item.catalog, item.package, item.channel)].append(item)
-    found: list[Item] = []
+        by_catalog[item.catalog][ChannelKey(item.catalog, item.package, item.channel)].append(item)
+    found: list[Entry] = []
     for key in draft.view.order(own):
         shelves = by_catalog.get(key, {})
         for shelf in sorted(shelves, key=lambda each: _rank(draft.view, each)):
@@ -205,31 +209,31 @@ def _options(draft: Draft, predicate: Predicate, own: CatalogKey) -> tuple[Item,
     return draft.options[predicate, own]
 
 
-def _matching(view: View, predicate: Predicate) -> Iterable[Item]:
+def _matching(view: Snapshot, predicate: Predicate) -> Iterable[Entry]:
     match predicate:
-        case Provides(api):
+        case ProvidingAPIPredicate(api):
             return view.by_api.get(api, ())
-        case Labelled(label):
+        case LabelPredicate(label):
             return view.by_label.get(label, ())
-        case InPackage(name):
+        case PackagePredicate(name):
             return (item for item in view.by_package.get(name, ()) if matches(predicate, item))
         case _:
             return (item for item in view.items() if matches(predicate, item))
 
 
-def _chain(draft: Draft, shelf: Shelf) -> tuple[Item, ...]:
+def _chain(draft: VariableSet, shelf: ChannelKey) -> tuple[Entry, ...]:
     if shelf not in draft.chains:
         draft.chains[shelf] = ordered(draft.view.shelves[shelf])
     return draft.chains[shelf]
 
 
-def _rank(view: View, shelf: Shelf) -> tuple[bool, str, str]:
+def _rank(view: Snapshot, shelf: ChannelKey) -> tuple[bool, str, str]:
     """Default channels first, of whatever package (R-CAT-531)."""
     default = any(item.default_channel for item in view.shelves[shelf])
     return (not default, shelf.package, shelf.channel)
 
 
-def problem_of(draft: Draft) -> Problem:
+def problem_of(draft: VariableSet) -> ConstraintProblem:
     """The solver's problem: the draft, and "at most one" per API and per package (R-CAT-545)."""
     variables = dict(draft.constraints)
     offering: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -247,5 +251,9 @@ def problem_of(draft: Draft) -> Problem:
     for (name, verb), members in sorted(offering.items()):
         if len(members) > 1:
             text = f"{_listed(sorted(members), 'and')} {verb}"
-            variables.setdefault(name, []).append(Applied(Kind.AT_MOST_ONE, name, tuple(sorted(members)), text))
-    return Problem({name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors))
+            variables.setdefault(name, []).append(
+                AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text)
+            )
+    return ConstraintProblem(
+        {name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors)
+    )

@@ -11,21 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
 from olmc.serve import discovery, openapi
 from olmc.serve import openapi as protobuf
 from olmc.serve.encoders import JSON, Form, accepted, encoded, form_of, one, whole_list
 from olmc.serve.handlers import icon_for, item_for, page_for, query_of
 from olmc.serve.status import StatusError, no_such_path, not_allowed, not_watched, too_many
-from olmc.serve.store import Feed
+from olmc.serve.store import Store
 from olmc.serve.watches import BOOKMARK_SECONDS, Watch
 
 MAX_WATCHES = 1000
 Answer = Callable[[Request], Response]
 
 
-def application(feed: Feed, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
+def application(feed: Store, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
     """The server's ASGI application; `pause` is how often a quiet watch gets a bookmark, in seconds."""
     routes = [
         *_plain_routes(kube_version),
@@ -100,7 +100,7 @@ def _openapi_v2(request: Request) -> Response:
     return _sent(request, openapi.document_v2(), accepted(header).media, {"Vary": "Accept"})
 
 
-def _resource_routes(feed: Feed, resource: Resource, pause: float) -> list[Route]:
+def _resource_routes(feed: Store, resource: Resource, pause: float) -> list[Route]:
     base = f"/apis/{resource.api_version}"
     inside = f"{base}/namespaces/{{namespace}}/{resource.plural}"
 
@@ -109,7 +109,7 @@ def _resource_routes(feed: Feed, resource: Resource, pause: float) -> list[Route
 
     def named(request: Request) -> Response:
         form = _form(resource, request)
-        item = item_for(feed, resource, Name(request.path_params["namespace"], request.path_params["name"]))
+        item = item_for(feed, resource, NamespacedName(request.path_params["namespace"], request.path_params["name"]))
         return _sent(request, one(form, item), form.accepted.media)
 
     def icon(request: Request) -> Response:
@@ -128,7 +128,7 @@ def _form(resource: Resource, request: Request) -> Form:
     return form_of(resource, accepted(header), request.query_params.get("includeObject", ""))
 
 
-def _list(feed: Feed, resource: Resource, request: Request, pause: float) -> Response:
+def _list(feed: Store, resource: Resource, request: Request, pause: float) -> Response:
     """A list, or the stream of what happens to it."""
     query = query_of(resource, request.query_params)
     form = _form(resource, request)
@@ -143,7 +143,7 @@ def _list(feed: Feed, resource: Resource, request: Request, pause: float) -> Res
     return StreamingResponse(_counted(feed, Watch(feed, form, namespace, query), pause), media_type=JSON)
 
 
-async def _counted(feed: Feed, watch: Watch, pause: float) -> Any:
+async def _counted(feed: Store, watch: Watch, pause: float) -> Any:
     feed.watches += 1
     try:
         async for line in watch.lines(pause):
@@ -152,14 +152,14 @@ async def _counted(feed: Feed, watch: Watch, pause: float) -> Any:
         feed.watches -= 1
 
 
-def _icon(feed: Feed, request: Request) -> Response:
-    data, headers = icon_for(feed, Name(request.path_params["namespace"], request.path_params["name"]))
+def _icon(feed: Store, request: Request) -> Response:
+    data, headers = icon_for(feed, NamespacedName(request.path_params["namespace"], request.path_params["name"]))
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=dict(headers))
     return Response(data, headers=dict(headers))
 
 
-def _readiness(feed: Feed) -> Response:
+def _readiness(feed: Store) -> Response:
     if feed.closing.is_set():
         return Response("shutting down", status_code=503, media_type="text/plain")
     return Response("ok", media_type="text/plain")

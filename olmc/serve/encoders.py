@@ -99,7 +99,7 @@ class Form(NamedTuple):
     included: str = "Metadata"
 
 
-class Page(NamedTuple):
+class ListPage(NamedTuple):
     """A part of a list: the version of the list, where it goes on ("" for nowhere), and how many come then."""
 
     items: Sequence[Listed]
@@ -115,7 +115,7 @@ def form_of(resource: Resource, accepted: Accepted, included: str) -> Form:
     return Form(resource, accepted, included or "Metadata")
 
 
-def whole_list(form: Form, page: Page) -> KubernetesObject:
+def whole_list(form: Form, page: ListPage) -> KubernetesObject:
     """A list in its form."""
     more: dict[str, Any] = {"continue": page.token, "remainingItemCount": page.remaining} if page.token else {}
     metadata = {"resourceVersion": page.version, **more}

@@ -10,43 +10,43 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.kube.selectors import FieldTerm, Requirement, SelectorError, parse_field_selector, parse_label_selector
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.installed import TRACKED
-from olmc.proposed.installed.package_manifests import Offer, first_called, icon_of, offers_in
+from olmc.proposed.installed.package_manifests import PackageOffer, first_called, icon_of, offers_in
 from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed, Resource
-from olmc.serve.encoders import Page
+from olmc.serve.encoders import ListPage
 from olmc.serve.status import bad_request, expired, invalid, not_found, too_large_version
-from olmc.serve.store import Feed, Packages, Snapshot
+from olmc.serve.store import InstalledSnapshot, Packages, Store
 
 _LONGEST = 4096
 
 
-class Place(NamedTuple):
+class ListPosition(NamedTuple):
     """Where a list goes on: in the state of a version, behind so many of its objects."""
 
     version: str
     offset: int
 
 
-def page_of(items: Sequence[Listed], version: str, offset: int, limit: int) -> Page:
+def page_of(items: Sequence[Listed], version: str, offset: int, limit: int) -> ListPage:
     """At most `limit` (0: all) of the objects from `offset` on, of a list of that version."""
     end = offset + limit if limit else len(items)
     rest = max(len(items) - end, 0)
-    return Page(items[offset:end], version, token_for(Place(version, end)) if rest else "", rest)
+    return ListPage(items[offset:end], version, token_for(ListPosition(version, end)) if rest else "", rest)
 
 
-def token_for(place: Place) -> str:
+def token_for(place: ListPosition) -> str:
     """The text that stands for a place; clients hand it back as it is."""
     data = json.dumps({"v": "olmc/v1", "rv": place.version, "offset": place.offset}, separators=(",", ":"))
     return base64.urlsafe_b64encode(data.encode()).decode().rstrip("=")
 
 
-def place_of(token: str) -> Place:
+def place_of(token: str) -> ListPosition:
     """The place that a text stands for; StatusError (400) for a text that is none."""
     try:
         padded = token[:_LONGEST] + "=" * (-len(token) % 4)
         data = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-        place = Place(data["rv"], data["offset"])
+        place = ListPosition(data["rv"], data["offset"])
         valid = data["v"] == "olmc/v1" and isinstance(place.version, str) and type(place.offset) is int
     except (ValueError, TypeError, KeyError, RecursionError):
         valid = False
@@ -64,7 +64,7 @@ _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False"})
 _MATCHES = ("", "Exact", "NotOlderThan")
 
 
-class Selection(NamedTuple):
+class SelectedObjects(NamedTuple):
     """What a request selects: by labels, and by fields."""
 
     labels: tuple[Requirement, ...] = ()
@@ -82,7 +82,7 @@ class Selection(NamedTuple):
 class Query(NamedTuple):
     """What a client asks of a list: the fields of Kubernetes' ListOptions."""
 
-    selection: Selection
+    selection: SelectedObjects
     limit: int
     token: str
     version: str
@@ -111,7 +111,7 @@ def query_of(resource: Resource, given: Mapping[str, str]) -> Query:
     return query
 
 
-def selection(resource: Resource, labels: str, fields: str) -> Selection:
+def selection(resource: Resource, labels: str, fields: str) -> SelectedObjects:
     """The selectors of a query; StatusError (400) when one can't be read or names an unsupported field (R-CAT-809)."""
     try:
         terms = []
@@ -122,7 +122,7 @@ def selection(resource: Resource, labels: str, fields: str) -> Selection:
             terms.append(term)
     except SelectorError as error:
         raise bad_request(str(error)) from error
-    return Selection(requirements, tuple(terms))
+    return SelectedObjects(requirements, tuple(terms))
 
 
 def _check(query: Query) -> None:
@@ -192,7 +192,7 @@ NO_ICON = (
 )
 
 
-def page_for(feed: Feed, resource: Resource, namespace: str | None, query: Query) -> Page:
+def page_for(feed: Store, resource: Resource, namespace: str | None, query: Query) -> ListPage:
     """The part of a list that a query asks for.
 
     StatusError: 400 for a continue token or a version that can't be read, 410 for one that is too old, 504 for a
@@ -212,7 +212,7 @@ def page_for(feed: Feed, resource: Resource, namespace: str | None, query: Query
     return page_of(chosen, version, place.offset if place else 0, query.limit)
 
 
-def _snapshot(feed: Feed, query: Query, continued: str) -> Snapshot:
+def _snapshot(feed: Store, query: Query, continued: str) -> InstalledSnapshot:
     if continued:
         found = feed.at(continued)
         if found is None:
@@ -231,12 +231,12 @@ def _snapshot(feed: Feed, query: Query, continued: str) -> Snapshot:
     return found
 
 
-def packages_in(packages: Packages, namespace: str | None) -> tuple[Offer, ...]:
+def packages_in(packages: Packages, namespace: str | None) -> tuple[PackageOffer, ...]:
     """The packages that a namespace sees, or all of them (None) (R-CAT-801)."""
     return offers_in(packages.offers, namespace, packages.global_namespace)
 
 
-def item_for(feed: Feed, resource: Resource, name: Name) -> Listed:
+def item_for(feed: Store, resource: Resource, name: NamespacedName) -> Listed:
     """The object with a namespace and name; StatusError (404)."""
     if resource is INSTALLED:
         found = feed.current.in_namespace(name.namespace).get(name)
@@ -248,7 +248,7 @@ def item_for(feed: Feed, resource: Resource, name: Name) -> Listed:
     return found
 
 
-def icon_for(feed: Feed, name: Name) -> tuple[bytes, Mapping[str, str]]:
+def icon_for(feed: Store, name: NamespacedName) -> tuple[bytes, Mapping[str, str]]:
     """The icon of a package and its headers, a drawing when it has none; StatusError (404) without the package."""
     offer = first_called(packages_in(feed.packages, name.namespace), name.name)
     if offer is None:

@@ -12,12 +12,12 @@ from olmc.model.objects import KubernetesObject
 from olmc.output.messages import printable
 from olmc.serve.encoders import encoded
 from olmc.serve.status import StatusError, status, too_many
-from olmc.serve.store import Feed
+from olmc.serve.store import Store
 
 Say = Callable[[str], None]
 
 
-class Limits(NamedTuple):
+class RequestLimits(NamedTuple):
     """What a request may take: bytes of its address, headers and body, seconds, and how many there may be at once.
 
     `hosts` are the names that a request may call the server by, () for any.
@@ -31,7 +31,7 @@ class Limits(NamedTuple):
     hosts: Collection[str] = ()
 
 
-def guarded(app: ASGIApp, feed: Feed, limits: Limits, say: Say) -> ASGIApp:
+def guarded(app: ASGIApp, feed: Store, limits: RequestLimits, say: Say) -> ASGIApp:
     """The application behind its limits; `say` hears of what goes wrong in it."""
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _check(scope: Scope, feed: Feed, limits: Limits) -> None:
+def _check(scope: Scope, feed: Store, limits: RequestLimits) -> None:
     if feed.requests - feed.watches > limits.requests:
         raise too_many("too many requests, please try again later")
     if len(scope["raw_path"]) + len(scope["query_string"]) > limits.address:
@@ -105,7 +105,7 @@ def _host(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-async def _drained(scope: Scope, receive: Receive, limits: Limits) -> None:
+async def _drained(scope: Scope, receive: Receive, limits: RequestLimits) -> None:
     """Read the body and forget it: nothing that can be asked here needs one."""
     too_large = StatusError(status(413, f"the body of the request is larger than {limits.body} bytes"))
     length = _header(scope, b"content-length")

@@ -25,9 +25,9 @@ from olmc.output.messages import as_text
 from olmc.proposed.installed.view import viewing
 from olmc.serve.app import application
 from olmc.serve.encoders import encoded
-from olmc.serve.middleware import Limits, Say, guarded
+from olmc.serve.middleware import RequestLimits, Say, guarded
 from olmc.serve.status import status
-from olmc.serve.store import Feed, feed_of
+from olmc.serve.store import Store, feed_of
 from olmc.serve.tls import KeyPair, check_kubeconfig, kubeconfig, self_signed, write_kubeconfig
 from olmc.serve.workspace import compiled, follow, state_of
 
@@ -68,7 +68,7 @@ _PATIENCE_SECONDS = 10
 _BACKLOG = 2048
 
 
-class Place(NamedTuple):
+class ServeAddress(NamedTuple):
     """Where to serve: `certificate` and `key` are files, None for a certificate of its own; `tls` False: plain HTTP."""
 
     host: str
@@ -87,7 +87,7 @@ class RefusedError(Exception):
         self.diagnostics = diagnostics
 
 
-def serve(root: Path, place: Place, options: Options, say: Say, given: frozenset[str] = frozenset()) -> None:
+def serve(root: Path, place: ServeAddress, options: Options, say: Say, given: frozenset[str] = frozenset()) -> None:
     """Serve the workspace at `root` until a signal ends it; `say` takes what there is to tell, in whole lines.
 
     `given` are the fields of the options that the workspace may not set.
@@ -108,7 +108,7 @@ def serve(root: Path, place: Place, options: Options, say: Say, given: frozenset
     text = kubeconfig(address, pair.certificate if pair else None)
     _with_kubeconfig(place, lambda path: write_kubeconfig(path, text))
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
-    app = guarded(application(feed, viewing(root, options, given).kube_version), feed, Limits(hosts=hosts), say)
+    app = guarded(application(feed, viewing(root, options, given).kube_version), feed, RequestLimits(hosts=hosts), say)
     with _pem_files(pair) as (certificate, key):
         config = _config(app, certificate, key)
         config.load()  # reads the files, so that none is left behind however the server ends
@@ -131,7 +131,7 @@ def _signals_survived() -> Iterator[None]:
 
 
 async def _until_the_end(
-    server: uvicorn.Server, listening: socket.socket, feed: Feed, following: Coroutine[Any, Any, None]
+    server: uvicorn.Server, listening: socket.socket, feed: Store, following: Coroutine[Any, Any, None]
 ) -> None:
     """Serve and follow the files until a signal comes; then end the watches, which would not end by themselves."""
     follower = asyncio.create_task(following)
@@ -145,7 +145,7 @@ async def _until_the_end(
         await asyncio.gather(follower, ender, return_exceptions=True)
 
 
-async def _end_watches(server: uvicorn.Server, feed: Feed) -> None:
+async def _end_watches(server: uvicorn.Server, feed: Store) -> None:
     """uvicorn has no signal of its end but this flag, which it looks at as often itself."""
     while not server.should_exit:
         await asyncio.sleep(0.1)
@@ -171,7 +171,7 @@ def _config(app: ASGIApp, certificate: str | None, key: str | None) -> uvicorn.C
     )
 
 
-def _key_pair(place: Place) -> KeyPair:
+def _key_pair(place: ServeAddress) -> KeyPair:
     """The certificate and the key that are given, else new ones; RefusedError when they can't be used."""
     if place.certificate is None or place.key is None:
         return self_signed(place.host)
@@ -200,7 +200,7 @@ def _pem_files(pair: KeyPair | None) -> Iterator[tuple[str | None, str | None]]:
         yield names[0], names[1]
 
 
-def _bound(place: Place) -> socket.socket:
+def _bound(place: ServeAddress) -> socket.socket:
     """The socket of the address; RefusedError when it can't be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
@@ -219,12 +219,12 @@ def _bound(place: Place) -> socket.socket:
     return made
 
 
-def _address(place: Place, listening: socket.socket) -> str:
+def _address(place: ServeAddress, listening: socket.socket) -> str:
     host = f"[{place.host}]" if ":" in place.host else place.host
     return f"{'https' if place.tls else 'http'}://{host}:{listening.getsockname()[1]}"
 
 
-def _with_kubeconfig(place: Place, act: Callable[[Path], None]) -> None:
+def _with_kubeconfig(place: ServeAddress, act: Callable[[Path], None]) -> None:
     """Do something with the kubeconfig that is asked for, if there is one; RefusedError when it can't be done."""
     if place.kubeconfig is None:
         return
@@ -235,7 +235,7 @@ def _with_kubeconfig(place: Place, act: Callable[[Path], None]) -> None:
         raise RefusedError([finding]) from error
 
 
-def _greeting(root: Path, address: str, place: Place) -> str:
+def _greeting(root: Path, address: str, place: ServeAddress) -> str:
     lines = [f"olmc: serving {root} on {address}, read-only; stop with Ctrl-C"]
     if place.host not in LOOPBACK:
         lines.append("olmc: whoever can reach this address can read everything; nobody is asked who they are")

@@ -11,31 +11,31 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject
 from olmc.proposed.installed.installed import (
     TRACKED,
-    Installation,
     Installations,
+    InstalledOperator,
     Versions,
     aggregate,
     listed,
     winners_in,
 )
-from olmc.proposed.installed.package_manifests import Offer
+from olmc.proposed.installed.package_manifests import PackageOffer
 from olmc.proposed.installed.resources import Listed
-from olmc.proposed.installed.view import View
+from olmc.proposed.installed.view import InstalledView
 
 
-class Snapshot(NamedTuple):
+class InstalledSnapshot(NamedTuple):
     """The Installed objects of one moment.
 
     `since` is the version at which each operator last changed, `items` the objects of all namespaces that exist.
     """
 
     installations: Installations
-    since: Mapping[Name, str]
-    items: Mapping[Name, Listed]
+    since: Mapping[NamespacedName, str]
+    items: Mapping[NamespacedName, Listed]
 
     @property
     def versions(self) -> Versions:
@@ -46,20 +46,23 @@ class Snapshot(NamedTuple):
         """The aggregate resourceVersion (R-INST-9)."""
         return aggregate(self.versions)
 
-    def in_namespace(self, namespace: str | None) -> Mapping[Name, Listed]:
+    def in_namespace(self, namespace: str | None) -> Mapping[NamespacedName, Listed]:
         """The objects of a namespace, which need not exist, or of all (None)."""
         if namespace is None:
             return self.items
         if namespace in self.installations.namespaces:
             return {name: item for name, item in self.items.items() if name.namespace == namespace}
         winners = winners_in(self.installations, namespace)
-        return {Name(namespace, name): _item(each, namespace, self.since) for name, each in sorted(winners.items())}
+        return {
+            NamespacedName(namespace, name): _item(each, namespace, self.since)
+            for name, each in sorted(winners.items())
+        }
 
 
 class Packages(NamedTuple):
     """The packages on offer; `generation` counts how often they changed."""
 
-    offers: tuple[Offer, ...]
+    offers: tuple[PackageOffer, ...]
     global_namespace: str
     generation: int
 
@@ -71,12 +74,12 @@ class Event(NamedTuple):
     item: Listed
 
 
-def first_snapshot(view: View) -> Snapshot:
+def first_snapshot(view: InstalledView) -> InstalledSnapshot:
     """The state that a server begins with; its versions are those of the input (R-INST-9)."""
     return _snapshot(view.installations, None)
 
 
-def next_snapshot(before: Snapshot, view: View) -> Snapshot:
+def next_snapshot(before: InstalledSnapshot, view: InstalledView) -> InstalledSnapshot:
     """The state after a change, or the very same snapshot if nothing is different.
 
     The version of a tracked list grows whenever what is shown of it changes, so that each state has its own.
@@ -94,9 +97,11 @@ def next_snapshot(before: Snapshot, view: View) -> Snapshot:
 
 def _shared(before: Installations, after: Installations) -> Installations:
     """The later state with every operator that is as it was taken from the earlier one."""
-    known = {Name(each.home, each.name): each for each in before.operators}
+    known = {NamespacedName(each.home, each.name): each for each in before.operators}
     operators = tuple(
-        earlier if (earlier := known.get(Name(each.home, each.name))) == each and earlier is not None else each
+        earlier
+        if (earlier := known.get(NamespacedName(each.home, each.name))) == each and earlier is not None
+        else each
         for each in after.operators
     )
     return after._replace(operators=operators)
@@ -104,12 +109,12 @@ def _shared(before: Installations, after: Installations) -> Installations:
 
 def _grown(before: Installations, after: Installations) -> dict[str, int]:
     """The versions after a change: those of the input, but higher than before where something is different."""
-    parts: Mapping[str, Callable[[Installation], object]] = {
+    parts: Mapping[str, Callable[[InstalledOperator], object]] = {
         TRACKED[0]: lambda each: (each.csv, each.targets, each.cells),
         TRACKED[1]: lambda each: each.subscription,
     }
-    old = {Name(each.home, each.name): each for each in before.operators}
-    new = {Name(each.home, each.name): each for each in after.operators}
+    old = {NamespacedName(each.home, each.name): each for each in before.operators}
+    new = {NamespacedName(each.home, each.name): each for each in after.operators}
     grown = {}
     for tracked, part in parts.items():
         moved = any(
@@ -121,27 +126,27 @@ def _grown(before: Installations, after: Installations) -> dict[str, int]:
     return grown
 
 
-def _snapshot(found: Installations, before: Snapshot | None) -> Snapshot:
+def _snapshot(found: Installations, before: InstalledSnapshot | None) -> InstalledSnapshot:
     """The snapshot of a state; objects that are as before are the same objects."""
     version = aggregate(found.versions)
-    known = {Name(each.home, each.name): each for each in before.installations.operators} if before else {}
+    known = {NamespacedName(each.home, each.name): each for each in before.installations.operators} if before else {}
     since = {}
     for each in found.operators:
-        own = Name(each.home, each.name)
+        own = NamespacedName(each.home, each.name)
         since[own] = before.since[own] if before is not None and known.get(own) is each else version
-    items: dict[Name, Listed] = {}
+    items: dict[NamespacedName, Listed] = {}
     shown = {name: winners_in(found, name) for name in found.namespaces}
     for namespace, winners in shown.items():
         earlier = winners_in(before.installations, namespace) if before is not None else {}
         for name, each in sorted(winners.items()):
-            key = Name(namespace, name)
+            key = NamespacedName(namespace, name)
             kept = before.items.get(key) if before is not None and earlier.get(name) is each else None
             items[key] = kept if kept is not None else _at(listed(each, namespace), version)
-    return Snapshot(found, since, items)
+    return InstalledSnapshot(found, since, items)
 
 
-def _item(each: Installation, namespace: str, since: Mapping[Name, str]) -> Listed:
-    return _at(listed(each, namespace), since[Name(each.home, each.name)])
+def _item(each: InstalledOperator, namespace: str, since: Mapping[NamespacedName, str]) -> Listed:
+    return _at(listed(each, namespace), since[NamespacedName(each.home, each.name)])
 
 
 def _at(item: Listed, version: str) -> Listed:
@@ -151,7 +156,7 @@ def _at(item: Listed, version: str) -> Listed:
 
 
 def changes(
-    before: Snapshot, after: Snapshot, namespace: str | None, selects: Callable[[Listed], bool]
+    before: InstalledSnapshot, after: InstalledSnapshot, namespace: str | None, selects: Callable[[Listed], bool]
 ) -> Iterator[Event]:
     """The events from one snapshot to a later one, by namespace and name, as far as a watch selects the objects."""
     old, new = before.in_namespace(namespace), after.in_namespace(namespace)
@@ -167,7 +172,9 @@ def changes(
             yield Event("DELETED", _at(was, after.version))
 
 
-def as_bookmark(snapshot: Snapshot, api_version: str, kind: str, *, initial_end: bool = False) -> KubernetesObject:
+def as_bookmark(
+    snapshot: InstalledSnapshot, api_version: str, kind: str, *, initial_end: bool = False
+) -> KubernetesObject:
     """The object of a bookmark: nothing but the version that has been reached."""
     metadata: KubernetesObject = {"resourceVersion": snapshot.version, "creationTimestamp": None}
     if initial_end:
@@ -180,13 +187,13 @@ HISTORY = 64
 
 
 @dataclass(slots=True)
-class Feed:
+class Store:
     """The states of the workspace; the one thing in the server that changes. Only for the thread of the event loop.
 
     `closing` is set when the server is about to stop.
     """
 
-    history: deque[Snapshot]
+    history: deque[InstalledSnapshot]
     packages: Packages
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -194,10 +201,10 @@ class Feed:
     requests: int = 0
 
     @property
-    def current(self) -> Snapshot:
+    def current(self) -> InstalledSnapshot:
         return self.history[-1]
 
-    def publish(self, snapshot: Snapshot, packages: Packages) -> None:
+    def publish(self, snapshot: InstalledSnapshot, packages: Packages) -> None:
         """Make a new state the present one, and wake all who wait."""
         self.packages = packages
         if snapshot is not self.current:
@@ -213,11 +220,11 @@ class Feed:
         waiting, self.changed = self.changed, asyncio.Event()
         waiting.set()
 
-    def at(self, version: str) -> Snapshot | None:
+    def at(self, version: str) -> InstalledSnapshot | None:
         """The state with a version, None when it is not kept any more or never was."""
         return next((each for each in reversed(self.history) if each.version == version), None)
 
-    def since(self, snapshot: Snapshot) -> list[Snapshot] | None:
+    def since(self, snapshot: InstalledSnapshot) -> list[InstalledSnapshot] | None:
         """The states after one, oldest first; None when they are not all kept any more."""
         states = list(self.history)
         for index, each in enumerate(states):
@@ -226,12 +233,12 @@ class Feed:
         return None
 
 
-def feed_of(view: View) -> Feed:
+def feed_of(view: InstalledView) -> Store:
     """A feed that begins with a view."""
-    return Feed(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1))
+    return Store(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1))
 
 
-def updated(snapshot: Snapshot, packages: Packages, view: View) -> tuple[Snapshot, Packages]:
+def updated(snapshot: InstalledSnapshot, packages: Packages, view: InstalledView) -> tuple[InstalledSnapshot, Packages]:
     """The state that follows another one when the workspace shows a view; what is the same stays the same."""
     if (packages.offers, packages.global_namespace) != (view.offers, view.global_namespace):
         packages = Packages(view.offers, view.global_namespace, packages.generation + 1)

@@ -9,7 +9,7 @@ from typing import Any
 from olmc.serve.encoders import Form, bookmark, encoded, one
 from olmc.serve.handlers import Query, versions_of
 from olmc.serve.status import expired, status
-from olmc.serve.store import Event, Feed, Snapshot, as_bookmark, changes
+from olmc.serve.store import Event, InstalledSnapshot, Store, as_bookmark, changes
 
 BOOKMARK_SECONDS = 60.0
 _TOO_OLD = "The resourceVersion for the provided watch is too old."
@@ -20,7 +20,7 @@ class Watch:
 
     __slots__ = ("_columns_told", "feed", "form", "namespace", "query", "snapshot")
 
-    def __init__(self, feed: Feed, form: Form, namespace: str | None, query: Query) -> None:
+    def __init__(self, feed: Store, form: Form, namespace: str | None, query: Query) -> None:
         """Begin a watch; StatusError (400, 410) when it can't begin with the version that is asked for."""
         self.feed, self.form, self.namespace, self.query = feed, form, namespace, query
         self.snapshot = beginning(feed, query) or feed.current
@@ -61,7 +61,7 @@ class Watch:
         if self.query.initial:
             yield self._line("BOOKMARK", self._bookmark(initial_end=True))
 
-    def _news(self, later: list[Snapshot]) -> Iterator[bytes]:
+    def _news(self, later: list[InstalledSnapshot]) -> Iterator[bytes]:
         for snapshot in later:
             for event in changes(self.snapshot, snapshot, self.namespace, self.query.selection.selects):
                 yield self._event(event)
@@ -96,7 +96,7 @@ def _begins_with_everything(query: Query) -> bool:
     return versions_of(query.version) is None
 
 
-def beginning(feed: Feed, query: Query) -> Snapshot | None:
+def beginning(feed: Store, query: Query) -> InstalledSnapshot | None:
     """The state that a watch goes on from, None for the present one.
 
     StatusError: 400 for a version that can't be read, 410 for one that is not kept, or that is of another server.

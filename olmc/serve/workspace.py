@@ -17,9 +17,9 @@ from olmc.load.files import scan
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
 from olmc.output.messages import as_text, printable
-from olmc.proposed.installed.view import View, view_of, viewing
+from olmc.proposed.installed.view import InstalledView, view_of, viewing
 from olmc.serve.middleware import Say
-from olmc.serve.store import Feed, Snapshot, changes, updated
+from olmc.serve.store import InstalledSnapshot, Store, changes, updated
 
 LOOK_AGAIN_SECONDS = 5
 """How often files are looked at although the operating system tells of no change; not every file system does."""
@@ -29,20 +29,20 @@ State = tuple[tuple[str, int, int, int], ...]
 _GONE: State = (("", 0, 0, 0),)
 
 
-class Compiled(NamedTuple):
+class ServedWorkspace(NamedTuple):
     """What a workspace shows, None when it can't be compiled; and what there is to say about it."""
 
-    view: View | None
+    view: InstalledView | None
     diagnostics: Sequence[Diagnostic]
 
 
-def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> Compiled:
+def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> ServedWorkspace:
     """Compile the workspace at `root`, with the options that it has itself, except for the fields in `given`."""
     options = viewing(root, base, given)
     done = compile(root, options, given=frozenset(Options._fields))
     if done.failed or done.settled is None:
-        return Compiled(None, done.diagnostics)
-    return Compiled(view_of(done.settled, done.objects, done.workspace, options), done.diagnostics)
+        return ServedWorkspace(None, done.diagnostics)
+    return ServedWorkspace(view_of(done.settled, done.objects, done.workspace, options), done.diagnostics)
 
 
 def state_of(root: Path) -> State:
@@ -60,7 +60,7 @@ def state_of(root: Path) -> State:
 
 
 async def follow(
-    feed: Feed, root: Path, base: Options, seen: State, say: Say, given: frozenset[str] = frozenset()
+    feed: Store, root: Path, base: Options, seen: State, say: Say, given: frozenset[str] = frozenset()
 ) -> None:
     """Keep a feed up to date with the files below `root`, until the feed closes.
 
@@ -87,7 +87,7 @@ async def follow(
             say(_told(before, feed.current))
 
 
-async def _looks(root: Path, feed: Feed) -> AsyncIterator[object]:
+async def _looks(root: Path, feed: Store) -> AsyncIterator[object]:
     """Something now and then: whenever a file has changed, and every few seconds in any case."""
     polling = False
     while not feed.closing.is_set():
@@ -114,7 +114,7 @@ def is_of_interest(root: Path, path: Path) -> bool:
     return not any(part.startswith(".") for part in inside.parts[:-1])
 
 
-def _recompiled(root: Path, base: Options, given: frozenset[str]) -> Compiled:
+def _recompiled(root: Path, base: Options, given: frozenset[str]) -> ServedWorkspace:
     """A new compilation; what the one before left behind is collected, as a server lives long."""
     try:
         return compiled(root, base, given)
@@ -122,7 +122,7 @@ def _recompiled(root: Path, base: Options, given: frozenset[str]) -> Compiled:
         gc.collect()
 
 
-def _told(before: Snapshot, after: Snapshot) -> str:
+def _told(before: InstalledSnapshot, after: InstalledSnapshot) -> str:
     """What a change did to all namespaces, for the log."""
     counts = Counter(event.type.lower() for event in changes(before, after, None, lambda _: True))
     shown = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))

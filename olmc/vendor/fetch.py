@@ -15,15 +15,15 @@ from olmc.load.vendored import content_digest
 from olmc.model.diagnostics import Diagnostic, SourceFault
 from olmc.model.workspace import LockedImage
 from olmc.vendor import credentials, mirrors
-from olmc.vendor.layers import MAX_CONFIG_BYTES, Limits, Tree, add_layer, content_folders
+from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
 from olmc.vendor.layouts import layout_sources, read_layout
-from olmc.vendor.needs import Need
+from olmc.vendor.needs import NeededImage
 from olmc.vendor.sources import (
     Descriptor,
+    ImageManifest,
+    ImageSource,
     Index,
-    Manifest,
     Progress,
-    Source,
     SourceError,
     StoppedError,
     VendorError,
@@ -54,12 +54,12 @@ class Plan(NamedTuple):
     """How to fetch: the sources of an image, the digests that tags are locked to, what is vendored already by its
     image, the platform, how many at once, and the limits."""
 
-    sources: Callable[[str], Sequence[Source]]
+    sources: Callable[[str], Sequence[ImageSource]]
     pins: Mapping[str, str]
     present: Mapping[str, LockedImage]
     platform: str
     jobs: int
-    limits: Limits = Limits()
+    limits: LayerLimits = LayerLimits()
 
 
 class Fetched(NamedTuple):
@@ -69,18 +69,18 @@ class Fetched(NamedTuple):
     made: Path | None
 
 
-class _Found(NamedTuple):
+class _ResolvedImage(NamedTuple):
     """An image whose manifest is known, its sources with the one that had it first."""
 
-    need: Need
-    sources: tuple[Source, ...]
+    need: NeededImage
+    sources: tuple[ImageSource, ...]
     digest: str
     platform: str
-    manifest: Manifest
+    manifest: ImageManifest
     folders: Mapping[str, str]
 
 
-def fetch(needs: Sequence[Need], plan: Plan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
+def fetch(needs: Sequence[NeededImage], plan: Plan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
     """Fetch images to folders in `stage`; raises FetchError and OSError. What was begun stays in `stage`."""
     blobs = stage / BLOBS
     blobs.mkdir(exist_ok=True)
@@ -88,9 +88,9 @@ def fetch(needs: Sequence[Need], plan: Plan, stage: Path, progress: Progress) ->
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
             found = _all(pool, needs, needs, lambda need: _located(need, plan, blobs))
-            wanted: dict[str, tuple[_Found, Descriptor]] = {}
+            wanted: dict[str, tuple[_ResolvedImage, Descriptor]] = {}
             for each in found:
-                if isinstance(each, _Found):
+                if isinstance(each, _ResolvedImage):
                     layers = [layer for layer in each.manifest.layers if not (blobs / _file(layer)).exists()]
                     wanted = {layer.digest: (each, layer) for layer in layers} | wanted
             progress.expect(size=sum(layer.size for _, layer in wanted.values()))
@@ -103,7 +103,7 @@ def fetch(needs: Sequence[Need], plan: Plan, stage: Path, progress: Progress) ->
             raise
 
 
-def _all(pool: ThreadPoolExecutor, needs: Sequence[Need], items: Sequence[S], work: Callable[[S], T]) -> list[T]:
+def _all(pool: ThreadPoolExecutor, needs: Sequence[NeededImage], items: Sequence[S], work: Callable[[S], T]) -> list[T]:
     """The outcome of `work` for each item; FetchError with everything that went wrong, in order of the needs."""
     futures: list[Future[T]] = [pool.submit(work, item) for item in items]
     failed: list[Diagnostic] = []
@@ -118,7 +118,7 @@ def _all(pool: ThreadPoolExecutor, needs: Sequence[Need], items: Sequence[S], wo
     return [future.result() for future in futures]
 
 
-def _located(need: Need, plan: Plan, blobs: Path) -> _Found | Fetched:
+def _located(need: NeededImage, plan: Plan, blobs: Path) -> _ResolvedImage | Fetched:
     """The manifest of an image, from the first source that has it."""
     digest = parse(need.image).digest or plan.pins.get(need.image, "")
     sources = tuple(plan.sources(need.image))
@@ -146,8 +146,8 @@ def _gravest(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
 
 
 def _at(
-    source: Source, sources: tuple[Source, ...], need: Need, digest: str, plan: Plan, blobs: Path
-) -> _Found | Fetched:
+    source: ImageSource, sources: tuple[ImageSource, ...], need: NeededImage, digest: str, plan: Plan, blobs: Path
+) -> _ResolvedImage | Fetched:
     data, media_type, top = checked_manifest(source, need.image, digest)
     here = _decoded(data, media_type, need, source)
     platform = plan.platform if isinstance(here, Index) else ""
@@ -155,7 +155,7 @@ def _at(
     if present is not None and (present.digest, present.platform) == (top, platform):
         return Fetched(present, None)
     for _ in range(MAX_INDEXES):
-        if isinstance(here, Manifest):
+        if isinstance(here, ImageManifest):
             break
         entry = chosen(here, plan.platform)
         if entry is None:
@@ -173,17 +173,17 @@ def _at(
     path = blobs / f"config-{_name_of(need)}"
     checked_blob(source, need.image, here.config, path, lambda _: None, "the configuration")
     folders = content_folders(path.read_bytes(), need.kind, need.image)
-    return _Found(need, sources, top, platform, here, folders)
+    return _ResolvedImage(need, sources, top, platform, here, folders)
 
 
-def _decoded(data: bytes, media_type: str, need: Need, source: Source) -> Manifest | Index:
+def _decoded(data: bytes, media_type: str, need: NeededImage, source: ImageSource) -> ImageManifest | Index:
     try:
         return decoded(data, media_type)
     except ValueError as error:
         raise _unusable(need, source, error) from error
 
 
-def _unusable(need: Need, source: Source, cause: object) -> SourceError:
+def _unusable(need: NeededImage, source: ImageSource, cause: object) -> SourceError:
     return SourceError(rules.BAD_MANIFEST, image=need.image, place=source.place, cause=cause)
 
 
@@ -191,12 +191,12 @@ def _file(blob: Descriptor) -> str:
     return blob.digest.replace(":", "-")
 
 
-def _name_of(need: Need) -> str:
+def _name_of(need: NeededImage) -> str:
     """A name for files that belong to one image."""
     return hashlib.sha256(need.image.encode()).hexdigest()
 
 
-def _layer(found: _Found, layer: Descriptor, blobs: Path, progress: Progress) -> None:
+def _layer(found: _ResolvedImage, layer: Descriptor, blobs: Path, progress: Progress) -> None:
     failures: list[SourceError] = []
     for source in found.sources:
         try:
@@ -207,7 +207,7 @@ def _layer(found: _Found, layer: Descriptor, blobs: Path, progress: Progress) ->
     raise _gravest(failures)
 
 
-def _taken(each: _Found | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
+def _taken(each: _ResolvedImage | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
     """The content of an image, taken out of its layers."""
     if isinstance(each, Fetched):
         progress.image_done()
@@ -228,7 +228,7 @@ def _taken(each: _Found | Fetched, plan: Plan, stage: Path, progress: Progress) 
     return Fetched(image, target)
 
 
-def _check_complete(need: Need, folders: Mapping[str, str], paths: Sequence[str]) -> None:
+def _check_complete(need: NeededImage, folders: Mapping[str, str], paths: Sequence[str]) -> None:
     for folder, place in folders.items():
         if not any(path.startswith(f"{place}/" if place else "") for path in paths):
             cause = f"there are no files in /{folder}"
@@ -253,7 +253,7 @@ class Places(NamedTuple):
 
 def source_finder(
     places: Places, config: Mapping[str, Any], env: Mapping[str, str], home: Path, stop: Event
-) -> Callable[[str], Sequence[Source]]:
+) -> Callable[[str], Sequence[ImageSource]]:
     """A function that gives the sources of an image in the order in which they are to be asked: layouts, mirrors, its
     registry.
 
@@ -278,7 +278,7 @@ def source_finder(
     conf = (places.registries_conf,) if places.registries_conf is not None else mirrors.usual_files(env, home)
     own, machine = mirrors.from_config(config.get("mirrors") or ()), mirrors.read_rewrites(conf)
 
-    def sources(image: str) -> Sequence[Source]:
+    def sources(image: str) -> Sequence[ImageSource]:
         found = list(layout_sources(layouts, image))
         return found or [registry_source(network, image, place) for place in mirrors.locations(image, own, machine)]
 

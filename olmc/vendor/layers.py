@@ -78,7 +78,7 @@ _ZSTD_WINDOW = 128 * 1024 * 1024
 _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
-class Limits(NamedTuple):
+class LayerLimits(NamedTuple):
     """How much an image may hold: bytes of a layer, packed and unpacked, its members, and of what is taken out the
     number of files, the bytes of each, and of all."""
 
@@ -111,7 +111,7 @@ class Tree:
     image: str
     wanted: tuple[str, ...]
     spool: Path
-    limits: Limits
+    limits: LayerLimits
     held: dict[str, Held] = field(default_factory=dict)
     spooled: int = 0
     size: int = 0

@@ -13,7 +13,7 @@ from olmc.vendor.sources import (
     CHUNK,
     MAX_MANIFEST_BYTES,
     Descriptor,
-    Source,
+    ImageSource,
     SourceError,
     Tick,
     VendorError,
@@ -121,7 +121,7 @@ def _names(item: Mapping[str, Any]) -> Iterator[str]:
         yield from (str(annotations[name]) for name in _NAMES if annotations.get(name))
 
 
-def layout_sources(layouts: Sequence[Layout], image: str) -> Iterator[Source]:
+def layout_sources(layouts: Sequence[Layout], image: str) -> Iterator[ImageSource]:
     """The image in each of the layouts that have it."""
     for layout in layouts:
         digest = _digest_in(layout, image)
@@ -163,7 +163,7 @@ def _path(digest: str) -> str:
     return f"blobs/{digest.replace(':', '/', 1)}"
 
 
-def _source(layout: Layout, image: str, top: str) -> Source:
+def _source(layout: Layout, image: str, top: str) -> ImageSource:
     place = str(layout.path)
 
     def opened(digest: str) -> BinaryIO:
@@ -180,4 +180,4 @@ def _source(layout: Layout, image: str, top: str) -> Source:
         with opened(wanted.digest) as stream:
             return written(iter(lambda: stream.read(CHUNK), b""), wanted, path, tick)[0]
 
-    return Source(place, manifest, blob)
+    return ImageSource(place, manifest, blob)

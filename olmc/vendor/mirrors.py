@@ -11,7 +11,7 @@ from olmc.diagnostics.rules import vendor as rules
 from olmc.vendor.sources import Reference, VendorError, parse
 
 
-class Location(NamedTuple):
+class MirrorLocation(NamedTuple):
     """Where to ask: a reference, and whether its registry may be asked without TLS or with a certificate unknown."""
 
     reference: Reference
@@ -99,14 +99,14 @@ def from_config(items: Sequence[Mapping[str, Any]]) -> tuple[Rewrite, ...]:
     )
 
 
-def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = ()) -> tuple[Location, ...]:
+def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = ()) -> tuple[MirrorLocation, ...]:
     """Where to look for an image, in order: the mirrors that the workspace names, those of the machine, its registry.
 
     Of each, what the longest prefix that fits says counts. Raises VendorError if the image is no reference, or blocked.
     """
     reference = parse(image)
-    found: list[Location] = []
-    home = Location(reference)
+    found: list[MirrorLocation] = []
+    home = MirrorLocation(reference)
     for rewrites in (own, machine):
         fitting = [(each, rest) for each in rewrites if (rest := _rest(reference, each.prefix)) is not None]
         if not fitting:
@@ -116,9 +116,9 @@ def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = (
             raise VendorError(rules.BLOCKED, image=image, path=rule.path, prefix=rule.prefix)
         kind = "digest-only" if reference.digest else "tag-only"
         mirrors = [mirror for mirror in rule.mirrors if mirror.pulls in ("all", kind)]
-        found += [Location(_moved(reference, mirror.location + rest), mirror.insecure) for mirror in mirrors]
+        found += [MirrorLocation(_moved(reference, mirror.location + rest), mirror.insecure) for mirror in mirrors]
         moves = rule.location and not rule.prefix.startswith("*.")
-        home = Location(_moved(reference, rule.location + rest) if moves else reference, rule.insecure)
+        home = MirrorLocation(_moved(reference, rule.location + rest) if moves else reference, rule.insecure)
     return (*found, home)
 
 

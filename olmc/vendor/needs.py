@@ -16,15 +16,15 @@ from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
 from olmc.model.workspace import ImageKind, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
-from olmc.proposed.v2alpha1.approval import Outcome
+from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.content import content_of_image
 from olmc.proposed.v2alpha1.controller import followed
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.snapshot import needed_catalogs
 from olmc.yaml import locate
 
 
-class Need(NamedTuple):
+class NeededImage(NamedTuple):
     """An image that is needed: its reference as the workspace has it, what it has to hold, and where it is named."""
 
     image: str
@@ -32,13 +32,13 @@ class Need(NamedTuple):
     location: Location | None = None
 
 
-def needs_of(workspace: Workspace, settled: Settled, options: Options) -> tuple[Need, ...]:
+def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) -> tuple[NeededImage, ...]:
     """The images that a settled workspace uses or misses, each once, in order; those whose content the workspace has
     itself are not among them.
 
     With v2alpha1, also what is used once every Install is approved: whoever approves one finds what it brings.
     """
-    found: dict[str, Need] = {}
+    found: dict[str, NeededImage] = {}
     for need in (
         *_catalogs(workspace, needed_catalogs(settled.cluster, options), options),
         *_templates(workspace),
@@ -49,23 +49,23 @@ def needs_of(workspace: Workspace, settled: Settled, options: Options) -> tuple[
     return tuple(found.values())
 
 
-def _catalogs(workspace: Workspace, catalogs: Iterable[CatalogSource], options: Options) -> Iterator[Need]:
+def _catalogs(workspace: Workspace, catalogs: Iterable[CatalogSource], options: Options) -> Iterator[NeededImage]:
     for catalog in catalogs:
         if catalog.manifest is None or catalog.key.name in workspace.catalogs:
             continue
         image = catalog_image(catalog.manifest, options.kube_version)
         if image:
             place = locate(catalog.source, ("spec", "image")) if catalog.source is not None else None
-            yield Need(image, "catalog", place)
+            yield NeededImage(image, "catalog", place)
 
 
-def _templates(workspace: Workspace) -> Iterator[Need]:
+def _templates(workspace: Workspace) -> Iterator[NeededImage]:
     for _, catalog in sorted(workspace.catalogs.items()):
         for image in catalog.images:
-            yield Need(image, "bundle", None)
+            yield NeededImage(image, "bundle", None)
 
 
-def _proposed(workspace: Workspace, options: Options) -> Iterator[Need]:
+def _proposed(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """What Operators and Installs of v2alpha1 name, and what Operators pick from catalogs (R-OPERATOR-8)."""
     yield from _named(workspace, options)
     approving = options._replace(approve_installs=True, user="", user_groups=())
@@ -81,7 +81,7 @@ def _proposed(workspace: Workspace, options: Options) -> Iterator[Need]:
         yield from _picked(workspace, outcome, listed, approving)
 
 
-def _picked(workspace: Workspace, outcome: Outcome, listed: Set[str], options: Options) -> Iterator[Need]:
+def _picked(workspace: Workspace, outcome: OperatorResult, listed: Set[str], options: Options) -> Iterator[NeededImage]:
     """The images of the bundles that an Operator installs, and of the one that it can't; all are `listed` somewhere."""
     images = [item.image for judged in outcome.installs for item in judged.install.content]
     if outcome.missing in listed:
@@ -90,10 +90,10 @@ def _picked(workspace: Workspace, outcome: Outcome, listed: Set[str], options: O
     place = locate(source, ("spec", "updates", "catalogSource")) if source is not None else None
     for image in images:
         if image and content_of_image(workspace._replace(vendored={}), image, options) is None:
-            yield Need(image, "bundle", place)
+            yield NeededImage(image, "bundle", place)
 
 
-def _named(workspace: Workspace, options: Options) -> Iterator[Need]:
+def _named(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """The images that Operators and Installs name themselves."""
     proposed = read_v2alpha1(workspace, Report())
     named = [
@@ -106,10 +106,10 @@ def _named(workspace: Workspace, options: Options) -> Iterator[Need]:
     ]
     for image, source, keys in named:
         if image and content_of_image(workspace._replace(vendored={}), image, options) is None:
-            yield Need(image, "bundle", locate(source, keys) if source is not None else None)
+            yield NeededImage(image, "bundle", locate(source, keys) if source is not None else None)
 
 
-def _bundles(workspace: Workspace, settled: Settled) -> Iterator[Need]:
+def _bundles(workspace: Workspace, settled: SettledCluster) -> Iterator[NeededImage]:
     for done in (*settled.history, *settled.rounds.values()):
         yield from (_need(candidate) for candidate in done.missing if candidate.image)
         for lookup in done.plan.lookups if done.plan is not None else ():
@@ -118,7 +118,7 @@ def _bundles(workspace: Workspace, settled: Settled) -> Iterator[Need]:
         yield from _unpacked(workspace, settled.beginning, subscription.catalog, subscription.installed)
 
 
-def _unpacked(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[Need]:
+def _unpacked(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[NeededImage]:
     """The image of a bundle whose content is neither in the workspace nor inline in the catalog."""
     source = cluster.catalogs.get(key)
     entry = next((entry for entry in (source.entries if source else ()) if entry.name == csv), None)
@@ -128,5 +128,5 @@ def _unpacked(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str)
         yield _need(entry)
 
 
-def _need(candidate: Candidate) -> Need:
-    return Need(candidate.image, "bundle", candidate.location)
+def _need(candidate: Candidate) -> NeededImage:
+    return NeededImage(candidate.image, "bundle", candidate.location)

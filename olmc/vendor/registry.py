@@ -15,8 +15,17 @@ from urllib3.exceptions import HTTPError
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
 from olmc.vendor.credentials import Credential, credential_for
-from olmc.vendor.mirrors import Location
-from olmc.vendor.sources import CHUNK, MAX_MANIFEST_BYTES, MEDIA_TYPES, Descriptor, Source, SourceError, Tick, written
+from olmc.vendor.mirrors import MirrorLocation
+from olmc.vendor.sources import (
+    CHUNK,
+    MAX_MANIFEST_BYTES,
+    MEDIA_TYPES,
+    Descriptor,
+    ImageSource,
+    SourceError,
+    Tick,
+    written,
+)
 from olmc.vendor.transport import (
     FinalError,
     Network,
@@ -38,7 +47,7 @@ _API_HOSTS = {"docker.io": "registry-1.docker.io"}
 _TOKEN = re.compile(r"[!-~]+")
 
 
-def registry_source(network: Network, image: str, location: Location) -> Source:
+def registry_source(network: Network, image: str, location: MirrorLocation) -> ImageSource:
     """The image at a registry."""
 
     def manifest(digest: str) -> tuple[bytes, str]:
@@ -53,10 +62,10 @@ def registry_source(network: Network, image: str, location: Location) -> Source:
     def blob(wanted: Descriptor, path: Path, tick: Tick) -> str:
         return _tried(network, image, location, lambda: _blob(network, image, location, wanted, path, tick))
 
-    return Source(location.reference.registry, manifest, blob)
+    return ImageSource(location.reference.registry, manifest, blob)
 
 
-def _tried(network: Network, image: str, location: Location, attempt: Callable[[], T]) -> T:
+def _tried(network: Network, image: str, location: MirrorLocation, attempt: Callable[[], T]) -> T:
     place = location.reference.registry
     try:
         return with_retries(network, place, attempt)
@@ -64,7 +73,7 @@ def _tried(network: Network, image: str, location: Location, attempt: Callable[[
         raise SourceError(rules.NOT_REACHED, image=image, place=place, cause=error) from error
 
 
-def _blob(network: Network, image: str, location: Location, wanted: Descriptor, path: Path, tick: Tick) -> str:
+def _blob(network: Network, image: str, location: MirrorLocation, wanted: Descriptor, path: Path, tick: Tick) -> str:
     response = _get(network, image, location, f"blobs/{wanted.digest}", {})
     arrived = 0
 
@@ -88,7 +97,7 @@ def _blob(network: Network, image: str, location: Location, wanted: Descriptor, 
     return digest
 
 
-def _get(network: Network, image: str, location: Location, path: str, headers: Mapping[str, str]) -> Response:
+def _get(network: Network, image: str, location: MirrorLocation, path: str, headers: Mapping[str, str]) -> Response:
     """The answer to a GET below a repository if it is 200; raises TransientError, FinalError, SourceError."""
     reference = location.reference
     insecure = _is_insecure(network, location)
@@ -124,7 +133,7 @@ def _told(network: Network, response: Response) -> str:
         return ""
 
 
-def _denied(network: Network, image: str, location: Location, cause: str) -> SourceError:
+def _denied(network: Network, image: str, location: MirrorLocation, cause: str) -> SourceError:
     reference = location.reference
     credential = credential_for(network.auth_files, reference.registry, reference.repository)
     user = f"the credentials of {credential.user}" if credential and credential.user else "a token"
@@ -137,13 +146,13 @@ def _host(registry: str) -> str:
     return _API_HOSTS.get(registry, registry)
 
 
-def _is_insecure(network: Network, location: Location) -> bool:
+def _is_insecure(network: Network, location: MirrorLocation) -> bool:
     """Whether a registry may be asked without TLS: the user says so, or it is on this machine."""
     registry = location.reference.registry
     return location.insecure or registry in network.insecure or is_loopback(registry)
 
 
-def _scheme(network: Network, location: Location) -> str:
+def _scheme(network: Network, location: MirrorLocation) -> str:
     """https, but for insecure registries that don't speak it."""
     registry = location.reference.registry
     if not _is_insecure(network, location):
@@ -161,7 +170,7 @@ def _scheme(network: Network, location: Location) -> str:
     return network.schemes[registry]
 
 
-def _authorization(network: Network, image: str, location: Location, asked: list[str]) -> str:
+def _authorization(network: Network, image: str, location: MirrorLocation, asked: list[str]) -> str:
     """The header that a registry asks for; raises SourceError when there is nothing to answer with."""
     reference = location.reference
     challenges = {}
@@ -182,7 +191,7 @@ def _basic(credential: Credential) -> str:
 
 
 def _token(
-    network: Network, image: str, location: Location, challenge: Mapping[str, str], credential: Credential | None
+    network: Network, image: str, location: MirrorLocation, challenge: Mapping[str, str], credential: Credential | None
 ) -> str:
     """A token for pulling, from the service that the registry names."""
     realm = challenge.get("realm") or ""

@@ -134,14 +134,14 @@ class Descriptor(NamedTuple):
     size: int
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """An image of an index: `platform` as os/architecture[/variant], "" where none is told."""
 
     descriptor: Descriptor
     platform: str
 
 
-class Manifest(NamedTuple):
+class ImageManifest(NamedTuple):
     """An image: its configuration and its layers, the lowest first."""
 
     config: Descriptor
@@ -151,7 +151,7 @@ class Manifest(NamedTuple):
 class Index(NamedTuple):
     """Several images under one name; attestations and the like are left out."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexEntry, ...]
 
 
 def digest_of(data: bytes, like: str = "sha256:") -> str:
@@ -160,7 +160,7 @@ def digest_of(data: bytes, like: str = "sha256:") -> str:
     return f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}"
 
 
-def decoded(data: bytes, media_type: str = "") -> Manifest | Index:
+def decoded(data: bytes, media_type: str = "") -> ImageManifest | Index:
     """What a manifest says; ValueError with the reason why it can't be used.
 
     `media_type` is what it was served as, which counts where it does not say itself what it is.
@@ -178,7 +178,7 @@ def decoded(data: bytes, media_type: str = "") -> Manifest | Index:
         return Index(tuple(_entries(_items(value, "manifests", MAX_ENTRIES))))
     if kind in (OCI_MANIFEST, DOCKER_MANIFEST) or "layers" in value:
         layers = tuple(descriptor(item) for item in _items(value, "layers", MAX_LAYERS))
-        return Manifest(descriptor(value.get("config")), layers)
+        return ImageManifest(descriptor(value.get("config")), layers)
     raise ValueError(f"it is of the unknown type {kind}" if kind else "it does not say what it is")
 
 
@@ -191,7 +191,7 @@ def _items(value: Mapping[str, Any], key: str, limit: int) -> list[Any]:
     return items
 
 
-def _entries(items: list[Any]) -> list[Entry]:
+def _entries(items: list[Any]) -> list[IndexEntry]:
     entries = []
     for item in items:
         named = descriptor(item)
@@ -199,7 +199,7 @@ def _entries(items: list[Any]) -> list[Entry]:
         platform = _platform(item.get("platform"))
         attests = isinstance(annotations, dict) and "vnd.docker.reference.type" in annotations
         if not attests and not platform.startswith("unknown/"):
-            entries.append(Entry(named, platform))
+            entries.append(IndexEntry(named, platform))
     return entries
 
 
@@ -222,7 +222,7 @@ def descriptor(value: Any) -> Descriptor:
     return Descriptor(str(value.get("mediaType") or ""), digest, size)
 
 
-def chosen(index: Index, platform: str) -> Entry | None:
+def chosen(index: Index, platform: str) -> IndexEntry | None:
     """The entry for a platform: the exact one, one whose variant is not asked for, or the only one there is."""
     for entry in index.entries:
         if entry.platform == platform:
@@ -240,7 +240,7 @@ Tick = Callable[[int], None]
 """Is told the number of bytes that have arrived, a negative one when they have to come once more."""
 
 
-class Source(NamedTuple):
+class ImageSource(NamedTuple):
     """An image at one place.
 
     `place` is how messages call it. `manifest` gives the bytes of a manifest and the media type they are served as, by
@@ -253,7 +253,7 @@ class Source(NamedTuple):
     blob: Callable[[Descriptor, Path, Tick], str]
 
 
-def checked_manifest(source: Source, image: str, digest: str) -> tuple[bytes, str, str]:
+def checked_manifest(source: ImageSource, image: str, digest: str) -> tuple[bytes, str, str]:
     """A manifest, its media type and its digest, which is `digest` unless that is ""; raises SourceError."""
     data, media_type = source.manifest(digest)
     found = digest_of(data, digest or "sha256:")
@@ -264,7 +264,7 @@ def checked_manifest(source: Source, image: str, digest: str) -> tuple[bytes, st
     return data, media_type, found
 
 
-def checked_blob(source: Source, image: str, wanted: Descriptor, path: Path, tick: Tick, what: str) -> None:
+def checked_blob(source: ImageSource, image: str, wanted: Descriptor, path: Path, tick: Tick, what: str) -> None:
     """Write a blob to `path`; raises SourceError if it can't be had or has another digest, and then leaves no file."""
     try:
         found = source.blob(wanted, path, tick)

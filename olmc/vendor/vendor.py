@@ -19,18 +19,18 @@ from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
 from olmc.model.workspace import LockedImage, LockFile, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
-from olmc.reconcile.loop import Settled, picks, settle
+from olmc.reconcile.loop import SettledCluster, reconcile, selections
 from olmc.resolver.lock import lock_of
 from olmc.vendor.fetch import FetchError, Plan, fetch
-from olmc.vendor.layers import Limits
-from olmc.vendor.needs import Need, needs_of
-from olmc.vendor.sources import Progress, Source, VendorError
+from olmc.vendor.layers import LayerLimits
+from olmc.vendor.needs import NeededImage, needs_of
+from olmc.vendor.sources import ImageSource, Progress, VendorError
 from olmc.vendor.store import check_folder, others, place, remove_others, stage, write_lock
 
 PLATFORM = "linux/amd64"
 
 
-class Request(NamedTuple):
+class VendorRequest(NamedTuple):
     """What the user wants.
 
     `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, anew. `check`:
@@ -39,16 +39,16 @@ class Request(NamedTuple):
     """
 
     options: Options
-    sources: Callable[[Mapping[str, Any]], Callable[[str], Sequence[Source]]]
+    sources: Callable[[Mapping[str, Any]], Callable[[str], Sequence[ImageSource]]]
     given: frozenset[str] = frozenset()
     update: bool = False
     check: bool = False
     platform: str = ""
     jobs: int = 4
-    limits: Limits = Limits()
+    limits: LayerLimits = LayerLimits()
 
 
-class Outcome(NamedTuple):
+class VendorResult(NamedTuple):
     """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
     longer needed, and whether olmc.lock has changed. After a check: what would be done."""
 
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
     lock_changed: bool
 
 
-def vendor(root: Path, request: Request, report: Report, progress: Progress) -> Outcome | None:
+def vendor(root: Path, request: VendorRequest, report: Report, progress: Progress) -> VendorResult | None:
     """Bring vendor/ and olmc.lock of the workspace at `root` up to date; None if that fails, then nothing has changed
     and `report` says why."""
     problem = no_folder(root)
@@ -72,7 +72,7 @@ def vendor(root: Path, request: Request, report: Report, progress: Progress) -> 
         if report.failed:
             return None
         options = options_from(config, request.options, request.given)
-        return _vendored(_Work(root, request, options, config, lock), report, progress)
+        return _vendored(_VendorRun(root, request, options, config, lock), report, progress)
     except VendorError as error:
         report.add(error.diagnostic)
     except FetchError as error:
@@ -87,11 +87,11 @@ def vendor(root: Path, request: Request, report: Report, progress: Progress) -> 
     return None
 
 
-class _Work(NamedTuple):
+class _VendorRun(NamedTuple):
     """A request with the workspace's own configuration and lock."""
 
     root: Path
-    request: Request
+    request: VendorRequest
     options: Options
     config: Mapping[str, Any]
     lock: LockFile
@@ -101,7 +101,7 @@ class _Work(NamedTuple):
         return self.request.platform or (self.config.get("vendor") or {}).get("platform") or PLATFORM
 
 
-def _vendored(work: _Work, report: Report, progress: Progress) -> Outcome | None:
+def _vendored(work: _VendorRun, report: Report, progress: Progress) -> VendorResult | None:
     root, update = work.root, work.request.update
     present = {
         image.image: image
@@ -138,13 +138,13 @@ def _vendored(work: _Work, report: Report, progress: Progress) -> Outcome | None
         images = tuple(sorted(have[need.image] for need in needs))
         operators = work.lock.operators
         if update and operators is not None:
-            operators = lock_of(workspace, settled.cluster, picks(settled))
+            operators = lock_of(workspace, settled.cluster, selections(settled))
         changed = write_lock(root, operators, images)
         placed.clear()
-    return Outcome(images, tuple(fetched), remove_others(root, images), changed)
+    return VendorResult(images, tuple(fetched), remove_others(root, images), changed)
 
 
-def _checked(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Outcome | None:
+def _checked(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
     """What would be done, as far as it can be told without fetching anything."""
     workspace = _loaded(work, have, report)
     if workspace is None:
@@ -157,13 +157,13 @@ def _checked(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Ou
     missing = tuple(need.image for need in needs if not _is_there(need, have))
     if not missing:
         _tell_unresolved(settled, report)
-    return Outcome(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
+    return VendorResult(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
 
 
-def _settled(workspace: Workspace, options: Options, report: Report) -> Settled | None:
+def _settled(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
     """The settled cluster, with what Installs of v2alpha1 bring; None, and errors, if they can't be read."""
     if not options.v2alpha1:
-        return settle(workspace, options, Report())
+        return reconcile(workspace, options, Report())
     said = Report()
     _, settled = settled_with_installs(workspace, options, said)
     for diagnostic in said if settled is None else ():
@@ -171,11 +171,11 @@ def _settled(workspace: Workspace, options: Options, report: Report) -> Settled 
     return settled
 
 
-def _is_there(need: Need, have: Mapping[str, LockedImage]) -> bool:
+def _is_there(need: NeededImage, have: Mapping[str, LockedImage]) -> bool:
     return need.image in have and have[need.image].kind == need.kind
 
 
-def _loaded(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
+def _loaded(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
     """The workspace with the images so far; None, and its errors in `report`, if it can't be read."""
     said = Report()
     workspace = load(
@@ -190,7 +190,7 @@ def _loaded(work: _Work, have: Mapping[str, LockedImage], report: Report) -> Wor
 
 
 def _with_bundles(
-    root: Path, workspace: Workspace, have: Mapping[str, LockedImage], added: Sequence[Need]
+    root: Path, workspace: Workspace, have: Mapping[str, LockedImage], added: Sequence[NeededImage]
 ) -> Workspace | None:
     """The workspace with more vendored bundles; None if it has to be read anew, as catalogs change."""
     templated = {image for catalog in workspace.catalogs.values() for image in catalog.images}
@@ -206,7 +206,7 @@ def _with_bundles(
     return workspace._replace(vendored=bundles, images=tuple(have.values()))
 
 
-def _tell_unresolved(settled: Settled, report: Report) -> None:
+def _tell_unresolved(settled: SettledCluster, report: Report) -> None:
     for namespace, done in sorted(settled.rounds.items()):
         if done.answer is not None and done.answer.message:
             report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))

@@ -24,7 +24,7 @@ from olmc.yaml import scalars
 from olmc.yaml.document import MAX_DEPTH
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """What a node is."""
 
     SCALAR = "scalar"
@@ -41,7 +41,7 @@ class Node:
     items of a sequence, or a mapping's keys and values in turn; `target` is what an alias stands for.
     """
 
-    kind: Kind
+    kind: NodeKind
     line: int
     column: int
     tag: str | None = None
@@ -62,7 +62,7 @@ class Node:
 
 def is_merge(key: Node) -> bool:
     """Whether a key is the merge key: `<<`, plain or tagged, but not quoted."""
-    return key.kind is Kind.SCALAR and key.text == "<<" and (key.plain or key.tag == "tag:yaml.org,2002:merge")
+    return key.kind is NodeKind.SCALAR and key.text == "<<" and (key.plain or key.tag == "tag:yaml.org,2002:merge")
 
 
 def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | None:
@@ -92,13 +92,13 @@ def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | No
                 report.add(rules.UNKNOWN_ANCHOR.finding(_location(event, path), name=event.anchor))
                 return None
             mark = event.start_mark
-            siblings.append(Node(Kind.ALIAS, mark.line + 1, mark.column + 1, text=event.anchor, target=target))
+            siblings.append(Node(NodeKind.ALIAS, mark.line + 1, mark.column + 1, text=event.anchor, target=target))
         elif kind in _STARTS:
             node = _node(event, _STARTS[kind])
             siblings.append(node)
             if event.anchor is not None:
                 anchors[event.anchor] = node
-            if node.kind is not Kind.SCALAR:
+            if node.kind is not NodeKind.SCALAR:
                 if len(stack) == MAX_DEPTH:
                     report.add(rules.TOO_DEEP.finding(node.location(path), limit=MAX_DEPTH))
                     return None
@@ -107,12 +107,12 @@ def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | No
     return roots
 
 
-_STARTS = {ScalarEvent: Kind.SCALAR, MappingStartEvent: Kind.MAPPING, SequenceStartEvent: Kind.SEQUENCE}
+_STARTS = {ScalarEvent: NodeKind.SCALAR, MappingStartEvent: NodeKind.MAPPING, SequenceStartEvent: NodeKind.SEQUENCE}
 
 
-def _node(event: Any, kind: Kind) -> Node:
+def _node(event: Any, kind: NodeKind) -> Node:
     mark = event.start_mark
-    if kind is not Kind.SCALAR:
+    if kind is not NodeKind.SCALAR:
         return Node(kind, mark.line + 1, mark.column + 1, event.tag)
     return Node(kind, mark.line + 1, mark.column + 1, event.tag, event.value, event.implicit[0])
 
@@ -134,7 +134,7 @@ class _StopError(Exception):
 
 
 @dataclass(slots=True)
-class _Work:
+class _ConstructStep:
     """One document under construction: where findings go, and go-yaml's account of what the aliases cost."""
 
     path: str
@@ -151,7 +151,7 @@ def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
     values = []
     try:
         for root in roots:
-            values.append(_value(root, _Work(path, found)))
+            values.append(_value(root, _ConstructStep(path, found)))
     except _StopError:
         pass
     for diagnostic in dict.fromkeys(found.found):
@@ -159,15 +159,15 @@ def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
     return None if found.failed else values
 
 
-def _value(node: Node, work: _Work, into: dict[str, Any] | None = None) -> Any:
+def _value(node: Node, work: _ConstructStep, into: dict[str, Any] | None = None) -> Any:
     """The value of a node; with `into`, which is for mappings, its keys go there."""
     _account(node, work)
-    if node.kind is Kind.SCALAR:
+    if node.kind is NodeKind.SCALAR:
         value = _scalar(node, work)
         if type(value) is float and not math.isfinite(value):
             work.report.add(rules.NOT_FINITE.finding(node.location(work.path), text=node.text))
         return value
-    if node.kind is Kind.ALIAS:
+    if node.kind is NodeKind.ALIAS:
         return _expand(node, work, into)
     _check_collection_tag(node, work)
     if work.depth == MAX_DEPTH:
@@ -175,7 +175,7 @@ def _value(node: Node, work: _Work, into: dict[str, Any] | None = None) -> Any:
         raise _StopError
     work.depth += 1
     result: Any
-    if node.kind is Kind.SEQUENCE:
+    if node.kind is NodeKind.SEQUENCE:
         result = []
         for child in node.children:
             result.append(_value(child, work))
@@ -186,7 +186,7 @@ def _value(node: Node, work: _Work, into: dict[str, Any] | None = None) -> Any:
     return result
 
 
-def _expand(alias: Node, work: _Work, into: dict[str, Any] | None) -> Any:
+def _expand(alias: Node, work: _ConstructStep, into: dict[str, Any] | None) -> Any:
     assert alias.target is not None
     if alias in work.open_aliases:
         problem = f"the value marked &{alias.text} contains itself"
@@ -198,7 +198,7 @@ def _expand(alias: Node, work: _Work, into: dict[str, Any] | None) -> Any:
     return value
 
 
-def _account(node: Node, work: _Work) -> None:
+def _account(node: Node, work: _ConstructStep) -> None:
     """Refuses aliases that expand to more than go-yaml allows."""
     work.decoded += 1
     if not work.open_aliases:
@@ -214,7 +214,7 @@ def _account(node: Node, work: _Work) -> None:
         raise _StopError
 
 
-def _fill(node: Node, work: _Work, into: dict[str, Any]) -> None:
+def _fill(node: Node, work: _ConstructStep, into: dict[str, Any]) -> None:
     """The keys and values of a mapping in source order: what comes later wins, be it merged or not."""
     places: dict[str, Node] = {}
     for key_node, value_node in node.pairs():
@@ -233,20 +233,20 @@ def _fill(node: Node, work: _Work, into: dict[str, Any]) -> None:
         into[key] = value
 
 
-def _merge(node: Node, work: _Work, into: dict[str, Any]) -> None:
+def _merge(node: Node, work: _ConstructStep, into: dict[str, Any]) -> None:
     """Merges a mapping, or each of a list of them, into another; of a list, the earlier ones win."""
-    sources = list(reversed(node.children)) if node.kind is Kind.SEQUENCE else [node]
+    sources = list(reversed(node.children)) if node.kind is NodeKind.SEQUENCE else [node]
     for source in sources:
-        target = source.target if source.kind is Kind.ALIAS else source
-        if target is None or target.kind is not Kind.MAPPING:
+        target = source.target if source.kind is NodeKind.ALIAS else source
+        if target is None or target.kind is not NodeKind.MAPPING:
             work.report.add(rules.BAD_MERGE.finding(source.location(work.path)))
             continue
         _value(source, work, into)
 
 
-def _key(node: Node, work: _Work) -> str | None:
+def _key(node: Node, work: _ConstructStep) -> str | None:
     """The text of a key; None, with a diagnostic, when Kubernetes refuses it."""
-    if node.kind is Kind.SCALAR:
+    if node.kind is NodeKind.SCALAR:
         _account(node, work)
         value = _scalar(node, work)
     else:
@@ -259,7 +259,7 @@ def _key(node: Node, work: _Work) -> str | None:
     return text
 
 
-def _scalar(node: Node, work: _Work) -> Any:
+def _scalar(node: Node, work: _ConstructStep) -> Any:
     """The value of a scalar; infinities and NaN come as floats, which are fine in a key."""
     if node.tag is None:
         return scalars.resolve(node.text) if node.plain else node.text
@@ -276,7 +276,7 @@ def _scalar(node: Node, work: _Work) -> Any:
         return node.text
 
 
-def _check_collection_tag(node: Node, work: _Work) -> None:
+def _check_collection_tag(node: Node, work: _ConstructStep) -> None:
     if node.tag not in (None, "!") and node.tag not in scalars.COLLECTION_TAGS:
         place = node.location(work.path)
         work.report.add(rules.UNKNOWN_TAG.finding(place, tag=_short(str(node.tag))))

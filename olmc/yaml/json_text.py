@@ -12,7 +12,7 @@ from typing import Any
 
 from olmc.diagnostics.rules import yaml as rules
 from olmc.model.diagnostics import DecodeFailure, Location, Report, Source
-from olmc.yaml.construct import Kind, Node
+from olmc.yaml.construct import Node, NodeKind
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.scalars import replace_surrogates
 
@@ -39,7 +39,7 @@ def compose_json(text: str, start: int) -> Node:
             if stack:
                 stack[-1].children.append(node)
             root = root or node
-            if node.kind is not Kind.SCALAR:
+            if node.kind is not NodeKind.SCALAR:
                 stack.append(node)
         if not stack:
             break
@@ -49,12 +49,12 @@ def compose_json(text: str, start: int) -> Node:
 
 def _node(token: str, line: int, column: int) -> Node:
     if token == "{":
-        return Node(Kind.MAPPING, line, column)
+        return Node(NodeKind.MAPPING, line, column)
     if token == "[":
-        return Node(Kind.SEQUENCE, line, column)
+        return Node(NodeKind.SEQUENCE, line, column)
     if token[0] == '"':
-        return Node(Kind.SCALAR, line, column, text=json.loads(token))
-    return Node(Kind.SCALAR, line, column, text=token, plain=True)
+        return Node(NodeKind.SCALAR, line, column, text=json.loads(token))
+    return Node(NodeKind.SCALAR, line, column, text=token, plain=True)
 
 
 def place(text: str, offset: int) -> tuple[int, int]:
@@ -208,7 +208,7 @@ def _report_duplicates(path: str, text: str, report: Report) -> None:
         while pending:
             node = pending.pop()
             pending += reversed(node.children)
-            if node.kind is Kind.MAPPING:
+            if node.kind is NodeKind.MAPPING:
                 _report_repeated_keys(node, path, report)
 
 

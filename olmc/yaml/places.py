@@ -12,7 +12,7 @@ from typing import Any
 from ruamel.yaml.events import DocumentStartEvent
 
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.yaml.construct import Kind, Node, compose, is_merge
+from olmc.yaml.construct import Node, NodeKind, compose, is_merge
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
 from olmc.yaml.json_text import JSONSyntaxError, compose_json, place, value_starts
 from olmc.yaml.reader import looks_like_json
@@ -52,10 +52,10 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
     A key in another case is taken where there is none in this one, as Go's decoder takes it.
     """
     if isinstance(key, int):
-        if node.kind is Kind.SEQUENCE and 0 <= key < len(node.children):
+        if node.kind is NodeKind.SEQUENCE and 0 <= key < len(node.children):
             return node.children[key], node.children[key]
         return None
-    if node.kind is not Kind.MAPPING:
+    if node.kind is not NodeKind.MAPPING:
         return None
     found = alike = None
     for key_node, value in node.pairs():
@@ -72,7 +72,7 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
 
 def _merged(node: Node, key: str) -> tuple[Node, Node] | None:
     """A key in a mapping, or in the first of a list of mappings, that a merge key brings in."""
-    for source in node.children if node.kind is Kind.SEQUENCE else [node]:
+    for source in node.children if node.kind is NodeKind.SEQUENCE else [node]:
         found = _step(_target(source), key)
         if found:
             return found
@@ -80,7 +80,7 @@ def _merged(node: Node, key: str) -> tuple[Node, Node] | None:
 
 
 def _key(node: Node) -> str | None:
-    if node.kind is not Kind.SCALAR:
+    if node.kind is not NodeKind.SCALAR:
         return None
     if node.tag in SCALAR_TAGS:
         try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from olmc.check.check import told_once
-from olmc.model.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, Severity, Tag
+from olmc.model.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, RuleTag, Severity
 
 PLACE = Location("bundle/manifests/csv.yaml", 6, 1)
 GO = "json: cannot unmarshal string into Go value of type []string"
 TAB = DecodeFailure("not valid YAML: a tab in the indentation")
-OF_TOOLS = frozenset({Tag.OF_VALIDATORS})
+OF_TOOLS = frozenset({RuleTag.OF_VALIDATORS})
 
 
 def test_the_gravest_of_one_cause_at_one_place_stays() -> None:

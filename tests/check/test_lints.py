@@ -11,7 +11,7 @@ from building import write_workspace
 
 import olmc
 from olmc.check.check import lint
-from olmc.check.lints import Subject
+from olmc.check.lints import LintSubject
 from olmc.load.config import options_from, read_config
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
@@ -33,7 +33,7 @@ def found(root: Path, **case: Any) -> list[Diagnostic]:
     assert made.workspace is not None, made.diagnostics
     report = Report()
     options = options_from(read_config(root, Report()), Options(), frozenset())
-    lint(Subject(made.workspace, made.settled, options), report)
+    lint(LintSubject(made.workspace, made.settled, options), report)
     return list(report)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.diff.change import SEVERITY_WORDS, Change, plain
+from olmc.diff.change import SEVERITY_WORDS, DiffChange, plain
 from olmc.diff.compare import Difference, compare
 from olmc.diff.sides import Side
 
@@ -19,7 +19,7 @@ def compared(old: Iterable[dict[str, Any]], new: Iterable[dict[str, Any]]) -> Di
     return compare(Side("old", tuple(old)), Side("new", tuple(new)))
 
 
-def line(change: Change) -> str:
+def line(change: DiffChange) -> str:
     """A change as the data files have it: severity, type, object, message."""
     return f"{SEVERITY_WORDS[change.severity]} {change.type} {change.identity}: {plain(change.message)}"
 

@@ -12,7 +12,7 @@ from test_algebra import CASES
 from test_settings import SIDES
 
 from olmc.diff import change_kinds, crd_kinds
-from olmc.diff.change import SEVERITY_WORDS, Change, ChangeKind, ChangeType, Group, UntrustedText
+from olmc.diff.change import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
 from olmc.diff.compare import Difference, compare
 from olmc.diff.outputs import as_json
 from olmc.diff.sides import Side
@@ -30,7 +30,7 @@ def differences() -> tuple[Difference, ...]:
 
 
 @cache
-def changes() -> tuple[Change, ...]:
+def changes() -> tuple[DiffChange, ...]:
     return tuple(change for difference in differences() for change in difference.changes)
 
 
@@ -61,7 +61,7 @@ def test_messages() -> None:
         own = [piece for piece in change.message if not isinstance(piece, UntrustedText)]
         assert "".join(own).strip(), change
         assert all("\n" not in piece and "`" not in piece for piece in own), change
-        assert isinstance(change.group, Group)
+        assert isinstance(change.group, ChangeGroup)
         assert change.severity in SEVERITY_WORDS
         assert isinstance(change.type, ChangeType)
 

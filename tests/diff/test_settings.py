@@ -10,10 +10,10 @@ import yaml
 from kit import HERE, lines
 
 from olmc.diff.compare import compare
-from olmc.diff.sides import Settings, Side
+from olmc.diff.sides import Side, SideSettings
 from olmc.load.suppressions import Suppression
 from olmc.model.diagnostics import Location
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.model.workspace import LeftObject, LeftOut, Reason
 
 DATA = yaml.safe_load((HERE / "settings.yaml").read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ def side(name: str, given: Mapping[str, Any]) -> Side:
         for path, code, reason, pattern in given.get("accepts", ())
     )
     builds = given.get("builds", {})
-    settings = Settings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
+    settings = SideSettings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
     return Side(name, (), left_out=tuple(map(left_out, given.get("leaves", ()))), settings=settings)
 
 
@@ -35,9 +35,9 @@ def left_out(given: Mapping[str, Any]) -> LeftOut:
     return LeftOut(Location(given["path"]), Reason(given["reason"]), objects, digest, problem)
 
 
-def identity(text: str) -> Identity:
+def identity(text: str) -> ObjectKey:
     kind, *namespace, name = text.split("/")
-    return Identity("", kind, "".join(namespace), name)
+    return ObjectKey("", kind, "".join(namespace), name)
 
 
 SIDES = [(side("old", case["old"]), side("new", case["new"])) for case in DATA]

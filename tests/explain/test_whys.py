@@ -15,7 +15,7 @@ from scenarios import workspace, write
 import olmc
 from olmc.explain.metrics import as_prometheus
 from olmc.explain.status import as_table, operators
-from olmc.explain.targets import Scene
+from olmc.explain.targets import ExplainContext
 from olmc.explain.why import as_text, why
 
 SCENARIOS = yaml.safe_load(Path(__file__).with_name("whys.yaml").read_text(encoding="utf-8"))
@@ -33,7 +33,9 @@ def test_scenario(scenario: Mapping[str, Any], tmp_path: Path) -> None:
     done = compiled(scenario, tmp_path)
     assert done.settled is not None
     assert done.workspace is not None
-    scene = Scene(done.objects, done.settled, done.workspace.bundles, done.workspace.manifests, done.diagnostics)
+    scene = ExplainContext(
+        done.objects, done.settled, done.workspace.bundles, done.workspace.manifests, done.diagnostics
+    )
     told = {target: as_text(why(target, scene)) for target in scenario["answers"]}
     assert told == scenario["answers"]
     assert as_table([("", each) for each in operators(done.settled)]) == scenario["status"]

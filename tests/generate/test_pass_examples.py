@@ -14,7 +14,7 @@ import yaml
 from building import write_workspace
 
 import olmc
-from olmc.render.context import Pass, world
+from olmc.render.context import Pass, render_context
 from olmc.render.passes import PASSES
 
 MODES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -27,7 +27,7 @@ def show(of: Pass, workspace: Mapping[str, Any], *fields: str, **options: Any) -
         write_workspace(Path(folder), workspace)
         compilation = olmc.compile(folder, olmc.Options(**options))
     assert compilation.settled is not None, compilation.diagnostics
-    for found in of(world(compilation.settled.cluster, compilation.options)):
+    for found in of(render_context(compilation.settled.cluster, compilation.options)):
         print(found.identity)
         for path in fields:
             value: Any = found.object

@@ -14,7 +14,15 @@ from olmc.graph.catalogs import catalogs_at
 from olmc.graph.output import as_json, draw_package
 from olmc.graph.paths import walk
 from olmc.graph.upgrade_graph import ChannelView, Edge, UpgradeGraph, upgrade_graph
-from olmc.model.catalog import Catalog, Deprecation, Package, Present, Question, VisibleCatalog, Wish
+from olmc.model.catalog import (
+    Catalog,
+    Deprecation,
+    InstalledEntry,
+    Package,
+    ResolveRequest,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.resolver.snapshot import item_of_present, view_of
@@ -107,9 +115,9 @@ def offered(made: Package, name: str, channel: ChannelView) -> list[str] | None:
     """What the resolver would upgrade `name` to in a channel, prohibited ones left out; None where it can't say."""
     candidates = served_candidates(KEY, Catalog({"p": made}))
     bundle = made.bundles[name]
-    present = Present(name, bundle.version, bundle.properties)
-    wish = Wish("p", "p", channel.name, KEY, installed=name)
-    question = Question("ns", (VisibleCatalog(KEY, 0, candidates),), (wish,), (present,))
+    present = InstalledEntry(name, bundle.version, bundle.properties)
+    wish = SubscriptionRequest("p", "p", channel.name, KEY, installed=name)
+    question = ResolveRequest("ns", (VisibleCatalog(KEY, 0, candidates),), (wish,), (present,))
     try:
         found = offer(view_of(question, (present,)), wish, item_of_present(present, "ns"))
     except ChannelError:

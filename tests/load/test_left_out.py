@@ -12,7 +12,7 @@ from small_files import bundle, config_map, namespace
 
 import olmc
 from olmc.load.left_out import left_out, objects_of
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.model.workspace import Inputs, LeftOut, Reason
 
 
@@ -122,7 +122,7 @@ def test_objects(text: str, expected: list[str]) -> None:
 def test_what_can_be_read_of_a_file_is_read() -> None:
     """A server gets what stands before a mistake, and nobody knows what the rest is."""
     objects, problem = objects_of(f"{namespace('a')}---\nkind: {{\napiVersion: v1\n")
-    assert [each.identity for each in objects] == [Identity("", "Namespace", "", "a")]
+    assert [each.identity for each in objects] == [ObjectKey("", "Namespace", "", "a")]
     assert problem == "what can't be read"
 
 

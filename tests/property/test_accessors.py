@@ -12,17 +12,17 @@ from olmc.kube.crd import Crd
 from olmc.model.cluster import Subscription
 from olmc.model.objects import (
     annotations_of,
-    identity,
     labels_of,
     metadata_of,
     name_of,
     namespace_of,
+    object_key,
     owner_references,
     pod_of,
     spec_of,
     status_of,
 )
-from olmc.model.operators import CONVERSION, Csv, Group
+from olmc.model.operators import CONVERSION, Csv, OperatorGroup
 
 KEYS = st.sampled_from(
     "metadata spec status name namespace labels annotations ownerReferences install strategy deployments template "
@@ -45,7 +45,7 @@ def everything_of(value: Any) -> dict[str, Any]:
 
 @given(OBJECTS)
 def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
-    for value in (Csv(obj), Crd(obj), Group(obj, None, ()), Subscription(obj, None)):
+    for value in (Csv(obj), Crd(obj), OperatorGroup(obj, None, ()), Subscription(obj, None)):
         everything_of(value)
     csv = Csv(obj)
     for entry in (*csv.deployments, *csv.permissions, *csv.webhooks, *csv.owned_apiservices, *csv.required_crds):
@@ -53,7 +53,7 @@ def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
     for mapping in (metadata_of(obj), spec_of(obj), status_of(obj), labels_of(obj), annotations_of(obj), pod_of(obj)):
         assert isinstance(mapping, dict)
     assert all(isinstance(reference, dict) for reference in owner_references(obj))
-    assert isinstance(name_of(obj) + namespace_of(obj) + identity(obj).name, str)
+    assert isinstance(name_of(obj) + namespace_of(obj) + object_key(obj).name, str)
 
 
 @given(OBJECTS)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
-from olmc.check.check import Compiled, checked, named, reader
-from olmc.check.validators.findings import Settings
+from olmc.check.check import CheckInput, checked, named, reader
+from olmc.check.validators.findings import ValidatorSettings
 from olmc.model.diagnostics import Severity
 from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
 from olmc.output.messages import as_text
@@ -23,7 +23,7 @@ ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 def test_no_value_is_too_odd_to_be_checked(place: tuple[str, Keys], junk: Any) -> None:
     with odd_workspace(place, junk) as root:
         made = olmc.compile(root)
-        done = checked(root, Compiled(made.workspace, made.settled, made.diagnostics), Settings())
+        done = checked(root, CheckInput(made.workspace, made.settled, made.diagnostics), ValidatorSettings())
         found, line_of = named(done), reader([done])
         assert found or place[1] == ("items",)
         assert as_text(found, least=Severity.INFO).count("[OLMC") >= len(found)

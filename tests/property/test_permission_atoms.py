@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from olmc.kube.rbac import decode_rule, rule_allows
 from olmc.kube.rbac_access import access, user, with_groups
-from olmc.model.objects import Identity, Origin, Provenance, Rendered
+from olmc.model.objects import ObjectKey, Origin, Provenance, Rendered
 from olmc.model.rbac import ACCOUNT, Request, Subject
 from olmc.proposed.v2alpha1.permission_atoms import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
 
@@ -68,7 +68,7 @@ def test_the_form_is_canonical(atoms: frozenset[Atom]) -> None:
             assert entry.get(key, []) == sorted(entry.get(key, []))
 
 
-def role_with(rules: list[dict[str, object]], space: str | None) -> dict[Identity, Rendered]:
+def role_with(rules: list[dict[str, object]], space: str | None) -> dict[ObjectKey, Rendered]:
     """RBAC that grants rules to the user jane, in a namespace or everywhere."""
     rbac, prefix = "rbac.authorization.k8s.io", "" if space else "Cluster"
     found = {}
@@ -84,7 +84,7 @@ def role_with(rules: list[dict[str, object]], space: str | None) -> dict[Identit
     ):
         obj = {"apiVersion": f"{rbac}/v1", "kind": kind, "metadata": {"name": "r", "namespace": space or ""}, **body}
         provenance = Provenance(None, "manifests", "input", Origin.MANIFEST)
-        found[Identity(rbac, kind, space or "", "r")] = Rendered(obj, provenance)
+        found[ObjectKey(rbac, kind, space or "", "r")] = Rendered(obj, provenance)
     return found
 
 

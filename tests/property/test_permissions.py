@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
-from olmc.model.objects import Identity, Provenance, Rendered
+from olmc.model.objects import ObjectKey, Provenance, Rendered
 from olmc.model.operators import Csv
 from olmc.reconcile.install_strategy import strategy_failure
 
@@ -28,7 +28,7 @@ def rule_problem(rule: Rule) -> str:
     csv = Csv({"metadata": {"name": "beacon", "namespace": "harbour"}, "spec": spec}, None)
     account = {"kind": "ServiceAccount", "metadata": {"name": "beacon", "namespace": "harbour"}}
     there = Rendered(account, Provenance(None, "", ""))
-    failure = strategy_failure(csv, {Identity("", "ServiceAccount", "harbour", "beacon"): there})
+    failure = strategy_failure(csv, {ObjectKey("", "ServiceAccount", "harbour", "beacon"): there})
     return failure[1] if failure else ""
 
 

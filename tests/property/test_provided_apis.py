@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.objects import GVK
-from olmc.model.operators import Group
+from olmc.model.operators import OperatorGroup
 from olmc.reconcile.operator_groups import format_apis, intersects, parse_apis, target_set
 
 NAMESPACES = ("a", "b", "c", "d")
@@ -17,7 +17,7 @@ apis = st.builds(GVK, st.lists(word, max_size=3).map(".".join), word, word)
 listed = st.sets(st.sampled_from(NAMESPACES)).map(lambda names: tuple(sorted(names)))
 targets = st.one_of(st.just(("",)), listed)
 groups = st.builds(
-    lambda namespace, chosen: Group({"metadata": {"name": "og", "namespace": namespace}}, None, chosen),
+    lambda namespace, chosen: OperatorGroup({"metadata": {"name": "og", "namespace": namespace}}, None, chosen),
     st.sampled_from(NAMESPACES),
     targets,
 )
@@ -48,7 +48,7 @@ def test_short_elements_are_ignored(given_apis: list[GVK], short: list[str]) -> 
     assert parse_apis(text) == set(given_apis)
 
 
-def surface(group: Group) -> set[str]:
+def surface(group: OperatorGroup) -> set[str]:
     """The namespaces that a group covers, of those there are and one that nobody names."""
     everything = {*NAMESPACES, "elsewhere"}
     if group.targets == ("",):
@@ -57,15 +57,15 @@ def surface(group: Group) -> set[str]:
 
 
 @given(groups, groups)
-def test_groups_meet_where_their_surfaces_do(one: Group, other: Group) -> None:
+def test_groups_meet_where_their_surfaces_do(one: OperatorGroup, other: OperatorGroup) -> None:
     assert intersects(one, other) == bool(surface(one) & surface(other))
 
 
 @given(groups, groups)
-def test_meeting_is_symmetric(one: Group, other: Group) -> None:
+def test_meeting_is_symmetric(one: OperatorGroup, other: OperatorGroup) -> None:
     assert intersects(one, other) == intersects(other, one)
 
 
 @given(groups)
-def test_a_group_meets_itself_unless_empty(group: Group) -> None:
+def test_a_group_meets_itself_unless_empty(group: OperatorGroup) -> None:
     assert intersects(group, group) == (target_set(group) != frozenset())

@@ -9,7 +9,7 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Candidate, Present, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import Candidate, InstalledEntry, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation, reasons
 from olmc.resolver.resolve import answer
@@ -64,7 +64,7 @@ def channels(draw: st.DrawFn, catalog: CatalogKey, package: str, channel: str) -
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
+def questions(draw: st.DrawFn) -> ResolveRequest:
     catalogs = []
     for key in draw(st.lists(st.sampled_from(CATALOGS), min_size=1, max_size=3, unique=True)):
         places = st.tuples(st.sampled_from(PACKAGES), st.sampled_from("st"))
@@ -78,16 +78,16 @@ def questions(draw: st.DrawFn) -> Question:
         installed = f"{package}.v1" if draw(st.booleans()) else ""
         starting = draw(st.sampled_from(["", "", f"{package}.v2"]))
         channel = draw(st.sampled_from(["s", "s", "t", ""]))
-        wishes.append(Wish(f"sub-{package}", package, channel, key, starting, installed))
+        wishes.append(SubscriptionRequest(f"sub-{package}", package, channel, key, starting, installed))
         if installed:
-            present.append(Present(installed, "1.0.0", draw(properties(package, "1.0.0"))))
+            present.append(InstalledEntry(installed, "1.0.0", draw(properties(package, "1.0.0"))))
     if draw(st.integers(0, 3)) == 0:
-        present.append(Present("free.v1", "1.0.0", draw(properties("free", "1.0.0"))))
-    return Question("ns", tuple(catalogs), tuple(wishes), tuple(present))
+        present.append(InstalledEntry("free.v1", "1.0.0", draw(properties("free", "1.0.0"))))
+    return ResolveRequest("ns", tuple(catalogs), tuple(wishes), tuple(present))
 
 
 @given(questions(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_never_matters_d2(question: Question, random: Random) -> None:
+def test_the_order_of_the_input_never_matters_d2(question: ResolveRequest, random: Random) -> None:
     def shuffled(items: tuple[T, ...]) -> tuple[T, ...]:
         return tuple(random.sample(items, len(items)))
 
@@ -100,7 +100,7 @@ def test_the_order_of_the_input_never_matters_d2(question: Question, random: Ran
 
 
 @given(questions(), st.sampled_from(CATALOGS), st.booleans())
-def test_an_unrelated_package_never_changes_an_answer(question: Question, key: CatalogKey, own: bool) -> None:
+def test_an_unrelated_package_never_changes_an_answer(question: ResolveRequest, key: CatalogKey, own: bool) -> None:
     version = "1.0.0"
     found = (
         Property("olm.package", {"packageName": "stranger", "version": version}),
@@ -118,7 +118,7 @@ def test_an_unrelated_package_never_changes_an_answer(question: Question, key: C
 
 
 @given(questions())
-def test_what_is_picked_fits_together(question: Question) -> None:
+def test_what_is_picked_fits_together(question: ResolveRequest) -> None:
     given_answer = answer(question)
     if given_answer.message:
         assert given_answer.picks == ()
@@ -127,7 +127,7 @@ def test_what_is_picked_fits_together(question: Question) -> None:
     assert len(reasons(question)) == len(given_answer.picks)
     replaced = {pick.replaces for pick in given_answer.picks}
     staying = [csv for csv in question.present if csv.name not in replaced]
-    together: list[Candidate | Present] = [*(pick.candidate for pick in given_answer.picks), *staying]
+    together: list[Candidate | InstalledEntry] = [*(pick.candidate for pick in given_answer.picks), *staying]
     provided = [api_of(found) for each in together for found in each.properties if found.type == "olm.gvk"]
     assert len(provided) == len(set(provided))
     for each in together:
@@ -146,5 +146,5 @@ def api_of(found: Property) -> str:
 
 
 @given(questions())
-def test_asking_twice_gives_the_same_answer(question: Question) -> None:
+def test_asking_twice_gives_the_same_answer(question: ResolveRequest) -> None:
     assert answer(question) == answer(question)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Candidate, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.objects import CatalogKey
 from olmc.resolver.cluster_wide import components
 
@@ -23,12 +23,12 @@ def entry(package: str, provides: str = "", requires: str = "") -> Candidate:
     return Candidate(f"{package}.v1", package, "stable", CATALOG, "1.0.0", tuple(properties))
 
 
-def question(*entries: Candidate) -> Question:
-    wishes = tuple(Wish(each.package, each.package, "stable", CATALOG) for each in entries)
-    return Question("cluster", (VisibleCatalog(CATALOG, entries=entries),), wishes)
+def question(*entries: Candidate) -> ResolveRequest:
+    wishes = tuple(SubscriptionRequest(each.package, each.package, "stable", CATALOG) for each in entries)
+    return ResolveRequest("cluster", (VisibleCatalog(CATALOG, entries=entries),), wishes)
 
 
-def parts(asked: Question) -> list[list[str]]:
+def parts(asked: ResolveRequest) -> list[list[str]]:
     return [[wish.name for wish in part.wishes] for part in components(asked)]
 
 

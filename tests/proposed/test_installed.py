@@ -13,12 +13,21 @@ from rule_cases import options, subset, unequal
 
 import olmc
 from olmc.proposed.installed.resources import INSTALLED, as_list
-from olmc.proposed.installed.view import Answer, Asked, View, answer, as_text, items_in, list_version, view_of
+from olmc.proposed.installed.view import (
+    InstalledView,
+    ObjectQuery,
+    QueryResult,
+    answer,
+    as_text,
+    items_in,
+    list_version,
+    view_of,
+)
 
 CASES = list(yaml.safe_load_all((Path(__file__).parent / "installed_cases.yaml").read_text(encoding="utf-8")))
 
 
-def view(root: Path, case: Mapping[str, Any]) -> View:
+def view(root: Path, case: Mapping[str, Any]) -> InstalledView:
     """What the workspace of a case shows."""
     write_workspace(root, case)
     chosen = options(case.get("olmc", {}))
@@ -27,11 +36,11 @@ def view(root: Path, case: Mapping[str, Any]) -> View:
     return view_of(done.settled, done.objects, done.workspace, chosen)
 
 
-def asked(shown: View, namespace: str | None) -> Answer:
-    return answer(shown, Asked(INSTALLED, namespace))
+def asked(shown: InstalledView, namespace: str | None) -> QueryResult:
+    return answer(shown, ObjectQuery(INSTALLED, namespace))
 
 
-def differences(expected: Mapping[str, Any], shown: View) -> Iterator[str]:
+def differences(expected: Mapping[str, Any], shown: InstalledView) -> Iterator[str]:
     """Where a view is not what a case expects."""
     columns = [column.name for column in INSTALLED.columns]
     for namespace, names in expected.get("names", {}).items():
@@ -46,7 +55,7 @@ def differences(expected: Mapping[str, Any], shown: View) -> Iterator[str]:
     for namespace, texts in expected.get("says", {}).items():
         yield from unequal(namespace, texts, [each.message for each in asked(shown, namespace).findings])
     for namespace, table in expected.get("table", {}).items():
-        text = as_text(Asked(INSTALLED, namespace), asked(shown, namespace), "", "table")
+        text = as_text(ObjectQuery(INSTALLED, namespace), asked(shown, namespace), "", "table")
         yield from unequal(namespace, table, text)
     if "list" in expected:
         objects = [each.object for each in items_in(shown, INSTALLED, None)]

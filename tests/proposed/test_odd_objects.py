@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from olmc.model.objects import Identity
+from olmc.model.objects import ObjectKey
 from olmc.proposed.v2alpha1.components import abnormal, diverging
 
 
 def test_an_object_whose_name_is_no_text_is_in_no_cluster() -> None:
     csv = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"name": "a"}}
     odd = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": {"a": "b"}}}
-    assert diverging([csv, odd], [csv]) == (Identity("", "ConfigMap", "", "{'a': 'b'}"),)
+    assert diverging([csv, odd], [csv]) == (ObjectKey("", "ConfigMap", "", "{'a': 'b'}"),)
 
 
 def test_a_condition_whose_type_is_no_text_is_not_known_to_be_normal() -> None:

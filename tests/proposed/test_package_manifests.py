@@ -9,42 +9,42 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.options import Options
 from olmc.proposed.installed.package_manifests import icon_of
 from olmc.proposed.installed.resources import PACKAGE_MANIFESTS
-from olmc.proposed.installed.view import Asked, View, answer, as_text, item_called, items_in, view_of
+from olmc.proposed.installed.view import InstalledView, ObjectQuery, answer, as_text, item_called, items_in, view_of
 
 WORKSPACE = Path(__file__).parent / "packages"
 ICON = {"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}
 
 
-def seen(*, icons: bool = False, root: Path = WORKSPACE) -> View:
+def seen(*, icons: bool = False, root: Path = WORKSPACE) -> InstalledView:
     done = olmc.compile(root)
     assert done.settled is not None, done.diagnostics
     return view_of(done.settled, done.objects, done.workspace, Options(), icons=icons)
 
 
 @pytest.fixture(scope="module")
-def view() -> View:
+def view() -> InstalledView:
     return seen()
 
 
-def package(view: View, name: str, namespace: str = "olm") -> dict[str, Any]:
-    found = item_called(view, PACKAGE_MANIFESTS, Name(namespace, name))
+def package(view: InstalledView, name: str, namespace: str = "olm") -> dict[str, Any]:
+    found = item_called(view, PACKAGE_MANIFESTS, NamespacedName(namespace, name))
     assert found is not None
     return found.object
 
 
-def channel(view: View, name: str, wanted: str) -> dict[str, Any]:
+def channel(view: InstalledView, name: str, wanted: str) -> dict[str, Any]:
     return next(each for each in package(view, name)["status"]["channels"] if each["name"] == wanted)
 
 
-def names(view: View, namespace: str | None) -> list[str]:
+def names(view: InstalledView, namespace: str | None) -> list[str]:
     return [f"{each.namespace}/{each.name}" for each in items_in(view, PACKAGE_MANIFESTS, namespace)]
 
 
-def test_one_for_each_package_of_each_available_catalog_r_cat_800(view: View) -> None:
+def test_one_for_each_package_of_each_available_catalog_r_cat_800(view: InstalledView) -> None:
     """The CatalogSource without content has none; the object's namespace and age are those of the CatalogSource."""
     assert names(view, None) == ["docks/crane", "olm/crane", "olm/kettle", "olm/spoon"]
     kettle = package(view, "kettle")
@@ -53,17 +53,17 @@ def test_one_for_each_package_of_each_available_catalog_r_cat_800(view: View) ->
     assert kettle["spec"] == {}
 
 
-def test_namespaces_see_their_own_catalogs_and_the_global_ones_r_cat_801(view: View) -> None:
+def test_namespaces_see_their_own_catalogs_and_the_global_ones_r_cat_801(view: InstalledView) -> None:
     assert names(view, "docks") == ["docks/crane", "docks/crane", "docks/kettle", "docks/spoon"]
     assert names(view, "elsewhere") == ["elsewhere/crane", "elsewhere/kettle", "elsewhere/spoon"]
     assert names(view, "olm") == ["olm/crane", "olm/kettle", "olm/spoon"]
     # Of two of one name the catalog with the lower name is served.
     assert package(view, "crane", "docks")["status"]["catalogSource"] == "alpha"
     assert package(view, "crane", "olm")["status"]["catalogSource"] == "tea"
-    assert item_called(view, PACKAGE_MANIFESTS, Name("docks", "fork")) is None
+    assert item_called(view, PACKAGE_MANIFESTS, NamespacedName("docks", "fork")) is None
 
 
-def test_scalars_are_there_even_when_they_are_empty_r_cat_802(view: View) -> None:
+def test_scalars_are_there_even_when_they_are_empty_r_cat_802(view: InstalledView) -> None:
     status = package(view, "kettle")["status"]
     assert {key: value for key, value in status.items() if isinstance(value, str)} == {
         "catalogSource": "tea",
@@ -79,20 +79,20 @@ def test_scalars_are_there_even_when_they_are_empty_r_cat_802(view: View) -> Non
     assert "deprecation" not in crane
 
 
-def test_channels_whose_head_has_no_csv_are_omitted_r_cat_803(view: View) -> None:
+def test_channels_whose_head_has_no_csv_are_omitted_r_cat_803(view: InstalledView) -> None:
     """Sorted by name; without the default channel the first one that is left takes its place."""
     assert [each["name"] for each in package(view, "kettle")["status"]["channels"]] == ["fast", "stable"]
     spoon = package(view, "spoon")["status"]
     assert ([each["name"] for each in spoon["channels"]], spoon["defaultChannel"]) == (["alpha", "beta"], "alpha")
 
 
-def test_packages_without_a_channel_are_no_packages_r_cat_803(view: View) -> None:
+def test_packages_without_a_channel_are_no_packages_r_cat_803(view: InstalledView) -> None:
     told = [(each.code, each.message, str(each.location)) for each in view.not_offered]
     text = "package fork of catalog tea: packagemanifest has no valid channels"
     assert told == [("OLMC654", text, "catalogs/tea/fork.yaml:1:1")]
 
 
-def test_entries_are_sorted_by_version_r_cat_804(view: View) -> None:
+def test_entries_are_sorted_by_version_r_cat_804(view: InstalledView) -> None:
     """The highest first, what is no version as 0.0.0, ties by name; entries that OLM never installs are left out."""
     stable = channel(view, "kettle", "stable")
     assert stable["currentCSV"] == "kettle.v1.10.0"
@@ -104,7 +104,7 @@ def test_entries_are_sorted_by_version_r_cat_804(view: View) -> None:
     assert channel(view, "spoon", "beta")["entries"] is None
 
 
-def test_description_of_the_csv_r_cat_805(view: View) -> None:
+def test_description_of_the_csv_r_cat_805(view: InstalledView) -> None:
     """Only the names and texts of APIs; images of containers, of initContainers and related ones, each once, sorted."""
     assert channel(view, "kettle", "stable")["currentCSVDesc"] == {
         "displayName": "Kettle",
@@ -142,31 +142,31 @@ def test_description_of_the_csv_r_cat_805(view: View) -> None:
     }
 
 
-def test_icons_are_omitted_unless_asked_for_r_cat_805(view: View) -> None:
+def test_icons_are_omitted_unless_asked_for_r_cat_805(view: InstalledView) -> None:
     assert "icon" not in json.dumps(package(view, "kettle"))
     shown = channel(seen(icons=True), "kettle", "stable")
     assert shown["currentCSVDesc"]["icon"] == [ICON]
     assert "icon" not in channel(seen(icons=True), "kettle", "fast")["currentCSVDesc"]
 
 
-def test_the_icon_is_that_of_the_default_channel_r_cat_805(view: View) -> None:
+def test_the_icon_is_that_of_the_default_channel_r_cat_805(view: InstalledView) -> None:
     by_name = {each.listed.name: each for each in view.offers}
     assert icon_of(by_name["kettle"]) == (ICON, "kettle.stable.kettle.v1.10.0")
     assert icon_of(by_name["spoon"]) == (None, "spoon.alpha.spoon.v1.0.0")
 
 
-def test_deprecation_messages_are_raw_r_cat_806(view: View) -> None:
+def test_deprecation_messages_are_raw_r_cat_806(view: InstalledView) -> None:
     assert channel(view, "kettle", "fast")["deprecation"] == {"message": "fast is closed"}
     assert "deprecation" not in channel(view, "kettle", "stable")
 
 
-def test_the_provider_is_that_of_the_default_channel_r_cat_807(view: View) -> None:
+def test_the_provider_is_that_of_the_default_channel_r_cat_807(view: InstalledView) -> None:
     assert package(view, "kettle")["status"]["provider"] == {"name": "Tea Ltd.", "url": "https://tea.example.com"}
     assert package(view, "spoon")["status"]["provider"] == {"name": "Alpha Spoons"}
     assert package(view, "crane", "docks")["status"]["provider"] == {}
 
 
-def test_labels_r_cat_808(view: View) -> None:
+def test_labels_r_cat_808(view: InstalledView) -> None:
     """Those of the CatalogSource, the catalog and the provider, then those of the CSV, then the platforms."""
     assert package(view, "kettle")["metadata"]["labels"] == {
         "catalog": "tea",
@@ -187,9 +187,9 @@ def test_labels_r_cat_808(view: View) -> None:
     }
 
 
-def test_table_r_cat_809(view: View) -> None:
+def test_table_r_cat_809(view: InstalledView) -> None:
     """Name, display name of the catalog, and an age that only a clock could tell."""
-    asked = Asked(PACKAGE_MANIFESTS, "elsewhere")
+    asked = ObjectQuery(PACKAGE_MANIFESTS, "elsewhere")
     assert as_text(asked, answer(view, asked), "", "table") == (
         "NAME     CATALOG      AGE\n"
         "crane    Tea Things   <unknown>\n"

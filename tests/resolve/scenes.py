@@ -9,7 +9,16 @@ from typing import Any
 
 import yaml
 
-from olmc.model.catalog import Answer, Candidate, Pick, Present, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import (
+    Candidate,
+    InstalledEntry,
+    Property,
+    Resolution,
+    ResolveRequest,
+    Selection,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
 
@@ -21,7 +30,7 @@ class Scene:
     """A case: what is asked, and what is expected: a message, or the picks of each round."""
 
     id: str
-    question: Question
+    question: ResolveRequest
     message: str
     rounds: tuple[tuple[str, ...], ...]
 
@@ -35,7 +44,7 @@ def _scene(case: Mapping[str, Any], name: str) -> Scene:
     catalogs = tuple(_catalog(each, name) for each in case["catalogs"])
     wishes = tuple(_wish(each, name) for each in case["subscriptions"])
     present = tuple(_present(each, name) for each in case.get("present", ()))
-    question = Question(
+    question = ResolveRequest(
         "ns", catalogs, wishes, present, fail_forward=bool(case.get("failForward")),
         legacy_precedence=bool(case.get("legacy")),
     )  # fmt: skip
@@ -114,17 +123,19 @@ def _candidates(
         )
 
 
-def _wish(wish: Mapping[str, Any], name: str) -> Wish:
+def _wish(wish: Mapping[str, Any], name: str) -> SubscriptionRequest:
     package, _, channel = wish["wants"].partition("/")
     source, _, namespace = wish.get("from", "cat/ns").partition("/")
     installed = wish.get("installed", "")
     key = CatalogKey(source, namespace)
     place = Location(f"{name}/{wish['name']}")
-    return Wish(wish["name"], package, channel, key, wish.get("starting", ""), installed, installed, place)
+    return SubscriptionRequest(
+        wish["name"], package, channel, key, wish.get("starting", ""), installed, installed, place
+    )
 
 
-def _present(csv: Mapping[str, Any], name: str) -> Present:
-    return Present(
+def _present(csv: Mapping[str, Any], name: str) -> InstalledEntry:
+    return InstalledEntry(
         csv["csv"],
         str(csv["version"]),
         properties(csv.get("package", ""), csv),
@@ -134,7 +145,7 @@ def _present(csv: Mapping[str, Any], name: str) -> Present:
     )
 
 
-def matches(pick: Pick, text: str) -> bool:
+def matches(pick: Selection, text: str) -> bool:
     """Whether a pick is the one that the notation names."""
     expected, _, catalog = text.partition(" from catalog ")
     expected, _, channel = expected.partition(" from channel ")
@@ -147,17 +158,21 @@ def matches(pick: Pick, text: str) -> bool:
     )
 
 
-def carried_out(question: Question, answer: Answer) -> Question:
+def carried_out(question: ResolveRequest, answer: Resolution) -> ResolveRequest:
     """The question after the picks were installed: upgrades have replaced their predecessors (R-CAT-580 ff.)."""
     wishes = list(question.wishes)
     present = {csv.name: csv for csv in question.present}
     for pick in answer.picks:
         got = pick.candidate
-        present[got.name] = Present(got.name, got.version, got.properties, pick.replaces, "Succeeded", got.location)
+        present[got.name] = InstalledEntry(
+            got.name, got.version, got.properties, pick.replaces, "Succeeded", got.location
+        )
         present.pop(pick.replaces, None)
         fitting = [wish for wish in wishes if wish.package == got.package and wish.channel in ("", got.channel)]
         if not fitting:
             name = f"{got.package}-{got.channel}-{got.catalog.name}-{got.catalog.namespace}"
-            wishes.append(Wish(name, got.package, got.channel, got.catalog, got.name, got.name, got.name))
+            wishes.append(
+                SubscriptionRequest(name, got.package, got.channel, got.catalog, got.name, got.name, got.name)
+            )
         wishes = [wish._replace(installed=got.name) if wish in fitting else wish for wish in wishes]
     return question._replace(wishes=tuple(wishes), present=tuple(present.values()))

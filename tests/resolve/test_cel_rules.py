@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Candidate, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.resolver import cel
@@ -107,14 +107,14 @@ def test_values_are_printed_as_go_does(value: Any, text: str) -> None:
     assert printed(value) == text
 
 
-def question() -> Question:
+def question() -> ResolveRequest:
     key = CatalogKey("cat", "ns")
     rule = {"cel": {"rule": "properties.exists(p, p.type == 'certified')"}, "failureMessage": "m"}
     entries = (
         Candidate("p.v1", "p", "s", key, "1.0.0", (Property("olm.constraint", rule),)),
         Candidate("c.v1", "c", "s", key, "1.0.0", (Property("certified", {}),)),
     )
-    return Question("ns", (VisibleCatalog(key, 0, entries),), (Wish("p", "p", "s", key),))
+    return ResolveRequest("ns", (VisibleCatalog(key, 0, entries),), (SubscriptionRequest("p", "p", "s", key),))
 
 
 def test_a_rule_finds_its_provider() -> None:

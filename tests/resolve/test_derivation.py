@@ -9,10 +9,10 @@ from scenarios import write
 from scenes import Scene, api, scenes, tea_workspace
 
 import olmc
-from olmc.model.catalog import Property, Question
+from olmc.model.catalog import Property, ResolveRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import Line, derivation, reasons
+from olmc.resolver.explain import ExplanationLine, derivation, reasons
 from olmc.resolver.resolve import answer
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
@@ -106,7 +106,7 @@ def test_what_was_probably_meant(changes: dict[str, str], hint: str) -> None:
     wish = scene.question.wishes[0]._replace(**changes)  # type: ignore[arg-type]
     asked = scene.question._replace(wishes=(wish,))
     last = derivation(asked, answer(asked))[-1]
-    assert last == Line(2, hint, Location("names.yaml/prometheus"))
+    assert last == ExplanationLine(2, hint, Location("names.yaml/prometheus"))
 
 
 def test_an_empty_catalog_is_said_to_be_empty() -> None:
@@ -146,7 +146,7 @@ def test_what_comes_close_to_a_requirement(wanted: tuple[str, object], hint: str
 def test_nothing_is_said_of_a_success() -> None:
     question = SCENES["T-CAT-3"].question
     assert derivation(question, answer(question)) == ()
-    assert derivation(Question("ns", (), ()), answer(Question("ns", (), ()))) == ()
+    assert derivation(ResolveRequest("ns", (), ()), answer(ResolveRequest("ns", (), ()))) == ()
 
 
 def test_reasons_of_picks() -> None:

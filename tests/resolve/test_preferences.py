@@ -9,26 +9,26 @@ from collections import deque
 import pytest
 
 from olmc.resolver import solver
-from olmc.resolver.solver import Applied, Kind, Problem, applied, select
+from olmc.resolver.solver import AppliedConstraint, ConstraintKind, ConstraintProblem, applied, select
 from olmc.resolver.unsat import Oracle, conflict, indispensable
 
 
-def holds(one: Applied, true: frozenset[str]) -> bool:
+def holds(one: AppliedConstraint, true: frozenset[str]) -> bool:
     chosen = one.subject in true
     match one.kind:
-        case Kind.MANDATORY:
+        case ConstraintKind.MANDATORY:
             return chosen
-        case Kind.PROHIBITED:
+        case ConstraintKind.PROHIBITED:
             return not chosen
-        case Kind.DEPENDS:
+        case ConstraintKind.DEPENDS:
             return not chosen or not true.isdisjoint(one.others)
-        case Kind.CONFLICTS:
+        case ConstraintKind.CONFLICTS:
             return not chosen or true.isdisjoint(one.others)
         case _:
             return sum(each in true for each in one.others) <= 1
 
 
-def satisfiable(constraints: list[Applied], names: list[str], wanted: frozenset[str]) -> bool:
+def satisfiable(constraints: list[AppliedConstraint], names: list[str], wanted: frozenset[str]) -> bool:
     free = [name for name in names if name not in wanted]
     return any(
         all(holds(one, wanted.union(more)) for one in constraints)
@@ -37,7 +37,7 @@ def satisfiable(constraints: list[Applied], names: list[str], wanted: frozenset[
     )
 
 
-def by_the_book(problem: Problem) -> list[str] | None:
+def by_the_book(problem: ConstraintProblem) -> list[str] | None:
     """R-CAT-560 word for word, satisfiability by trying everything."""
     constraints = list(applied(problem))
     names = sorted(problem.variables)
@@ -52,34 +52,36 @@ def by_the_book(problem: Problem) -> list[str] | None:
         if pick is None:
             return None
         chosen.append(pick)
-        queue.extend(one.others for one in problem.variables[pick] if one.kind is Kind.DEPENDS and one.others)
+        queue.extend(one.others for one in problem.variables[pick] if one.kind is ConstraintKind.DEPENDS and one.others)
     return chosen
 
 
-def random_problem(seed: int) -> Problem:
+def random_problem(seed: int) -> ConstraintProblem:
     choice = random.Random(seed)
     names = [f"v{number}" for number in range(choice.randint(3, 7))]
-    variables: dict[str, list[Applied]] = {name: [] for name in names}
+    variables: dict[str, list[AppliedConstraint]] = {name: [] for name in names}
     for name in names:
         for number in range(choice.choice([0, 0, 1, 1, 2])):
             others = tuple(choice.sample(names, choice.randint(0, 3)))
-            variables[name].append(Applied(Kind.DEPENDS, name, others, f"{name} needs {number}"))
+            variables[name].append(AppliedConstraint(ConstraintKind.DEPENDS, name, others, f"{name} needs {number}"))
         if choice.random() < 0.1:
-            variables[name].append(Applied(Kind.PROHIBITED, name, (), f"{name} is prohibited"))
+            variables[name].append(AppliedConstraint(ConstraintKind.PROHIBITED, name, (), f"{name} is prohibited"))
         if choice.random() < 0.2:
             other = (choice.choice(names),)
-            variables[name].append(Applied(Kind.CONFLICTS, name, other, f"{name} conflicts"))
+            variables[name].append(AppliedConstraint(ConstraintKind.CONFLICTS, name, other, f"{name} conflicts"))
     anchors = [f"anchor{number}" for number in range(choice.randint(1, 3))]
     for anchor in anchors:
         options = tuple(choice.sample(names, choice.randint(1, 3)))
         variables[anchor] = [
-            Applied(Kind.MANDATORY, anchor, (), f"{anchor} exists"),
-            Applied(Kind.DEPENDS, anchor, options, f"{anchor} requires"),
+            AppliedConstraint(ConstraintKind.MANDATORY, anchor, (), f"{anchor} exists"),
+            AppliedConstraint(ConstraintKind.DEPENDS, anchor, options, f"{anchor} requires"),
         ]
     for number in range(choice.randint(0, 2)):
         members = tuple(choice.choices(names, k=choice.randint(2, 3)))
-        variables[f"group{number}"] = [Applied(Kind.AT_MOST_ONE, f"group{number}", members, f"group{number}")]
-    return Problem({name: tuple(found) for name, found in variables.items()}, tuple(anchors))
+        variables[f"group{number}"] = [
+            AppliedConstraint(ConstraintKind.AT_MOST_ONE, f"group{number}", members, f"group{number}")
+        ]
+    return ConstraintProblem({name: tuple(found) for name, found in variables.items()}, tuple(anchors))
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -123,38 +125,38 @@ def test_conflicts_contradict_each_other_and_deletion_leaves_nothing_to_spare(se
 
 def test_deletion_goes_from_the_last_text_to_the_first_d22() -> None:
     constraints = [
-        Applied(Kind.MANDATORY, "v", (), "d"),
-        Applied(Kind.PROHIBITED, "v", (), "a"),
-        Applied(Kind.PROHIBITED, "v", (), "b"),
-        Applied(Kind.DEPENDS, "v", (), "c"),
+        AppliedConstraint(ConstraintKind.MANDATORY, "v", (), "d"),
+        AppliedConstraint(ConstraintKind.PROHIBITED, "v", (), "a"),
+        AppliedConstraint(ConstraintKind.PROHIBITED, "v", (), "b"),
+        AppliedConstraint(ConstraintKind.DEPENDS, "v", (), "c"),
     ]
     assert indispensable(constraints) == ("a", "d")
 
 
 def test_the_same_text_is_one_constraint_d22() -> None:
     constraints = [
-        Applied(Kind.MANDATORY, "v", (), "exists"),
-        Applied(Kind.DEPENDS, "v", ("w", "x"), "needs"),
-        Applied(Kind.PROHIBITED, "w", (), "nothing provides it"),
-        Applied(Kind.PROHIBITED, "x", (), "nothing provides it"),
+        AppliedConstraint(ConstraintKind.MANDATORY, "v", (), "exists"),
+        AppliedConstraint(ConstraintKind.DEPENDS, "v", ("w", "x"), "needs"),
+        AppliedConstraint(ConstraintKind.PROHIBITED, "w", (), "nothing provides it"),
+        AppliedConstraint(ConstraintKind.PROHIBITED, "x", (), "nothing provides it"),
     ]
     assert indispensable(constraints) == ("exists", "needs", "nothing provides it")
 
 
 def test_of_constraints_that_say_the_same_the_last_is_named_r_cat_541() -> None:
     both = (
-        Applied(Kind.PROHIBITED, "v", (), "deprecated"),
-        Applied(Kind.DEPENDS, "v", ("w",), "first"),
-        Applied(Kind.DEPENDS, "v", (), "nothing"),
-        Applied(Kind.DEPENDS, "v", ("w",), "second"),
+        AppliedConstraint(ConstraintKind.PROHIBITED, "v", (), "deprecated"),
+        AppliedConstraint(ConstraintKind.DEPENDS, "v", ("w",), "first"),
+        AppliedConstraint(ConstraintKind.DEPENDS, "v", (), "nothing"),
+        AppliedConstraint(ConstraintKind.DEPENDS, "v", ("w",), "second"),
     )
-    assert [one.text for one in applied(Problem({"v": both}, ()))] == ["nothing", "second"]
+    assert [one.text for one in applied(ConstraintProblem({"v": both}, ()))] == ["nothing", "second"]
 
 
 @pytest.mark.parametrize("size", [2, 5, 6, 9])
 def test_at_most_one_in_clauses(size: int) -> None:
     members = tuple(f"m{number}" for number in range(size))
-    oracle = Oracle([Applied(Kind.AT_MOST_ONE, "group", members, "group")])
+    oracle = Oracle([AppliedConstraint(ConstraintKind.AT_MOST_ONE, "group", members, "group")])
     assert oracle.satisfiable(())
     assert all(oracle.satisfiable((member,)) for member in members)
     assert not any(oracle.satisfiable(pair) for pair in itertools.combinations(members, 2))
@@ -162,7 +164,7 @@ def test_at_most_one_in_clauses(size: int) -> None:
 
 def test_a_member_given_twice_is_impossible_d18() -> None:
     for filler in ((), ("a", "b", "c", "d", "e")):
-        oracle = Oracle([Applied(Kind.AT_MOST_ONE, "group", ("v", "v", *filler), "group")])
+        oracle = Oracle([AppliedConstraint(ConstraintKind.AT_MOST_ONE, "group", ("v", "v", *filler), "group")])
         assert not oracle.satisfiable(("v",))
         assert oracle.satisfiable(filler[:1])
 

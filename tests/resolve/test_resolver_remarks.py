@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scenes import Scene, scenes
 
-from olmc.model.catalog import Candidate, Question, VisibleCatalog, Wish
+from olmc.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation
@@ -70,7 +70,7 @@ def test_nothing_is_said_of_what_is_in_order(scene_id: str) -> None:
 def test_without_subscriptions_nothing_happens_r_cat_500() -> None:
     broken = VisibleCatalog(CatalogKey("cat", "ns"), problem="failed to list bundles: x")
     report = Report()
-    given = answer(Question("ns", (broken,), ()), report)
+    given = answer(ResolveRequest("ns", (broken,), ()), report)
     assert (given.picks, given.message, list(report)) == ((), "", [])
 
 
@@ -98,9 +98,11 @@ def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, s
     key = CatalogKey("cat", "ns")
     package, _, channel = wants.partition("/")
     entry = Candidate("p.v1", "p", "c", key, "1.0.0", ())
-    wish = Wish("s", package, channel, CatalogKey(source, "ns"), starting, location=Location("sub.yaml", 9))
+    wish = SubscriptionRequest(
+        "s", package, channel, CatalogKey(source, "ns"), starting, location=Location("sub.yaml", 9)
+    )
     report = Report()
-    asked = Question("ns", (VisibleCatalog(key, 0, (entry,)),), (wish._replace(fields=tuple(FIELDS.items())),))
+    asked = ResolveRequest("ns", (VisibleCatalog(key, 0, (entry,)),), (wish._replace(fields=tuple(FIELDS.items())),))
     given = answer(asked, report)
     (found,) = report
     assert (found.code, found.location) == ("OLMC510", FIELDS[field])
@@ -109,8 +111,8 @@ def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, s
 
 def test_a_catalog_that_can_not_be_read_is_pointed_to_by_the_source() -> None:
     key = CatalogKey("cat", "ns")
-    wish = Wish("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
+    wish = SubscriptionRequest("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
     report = Report()
-    answer(Question("ns", (VisibleCatalog(key, 0, (), "no"),), (wish,)), report)
+    answer(ResolveRequest("ns", (VisibleCatalog(key, 0, (), "no"),), (wish,)), report)
     (found,) = report
     assert (found.code, found.location, found.related) == ("OLMC511", FIELDS["source"], ())

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Answer, Candidate, Present, Property, Question, VisibleCatalog, Wish
+from olmc.model.catalog import (
+    Candidate,
+    InstalledEntry,
+    Property,
+    Resolution,
+    ResolveRequest,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation
 from olmc.resolver.resolve import answer
@@ -23,7 +31,7 @@ def cases(shared: Path) -> list[dict[str, Any]]:
         return list(json.load(file)["cases"])
 
 
-def question(case: dict[str, Any]) -> Question:
+def question(case: dict[str, Any]) -> ResolveRequest:
     """The question that a vector asks; a Subscription's catalog is visible even when it serves nothing."""
     catalogs: dict[CatalogKey, list[Candidate]] = defaultdict(list)
     for bundle in case["catalogs_bundles"]:
@@ -46,12 +54,14 @@ def question(case: dict[str, Any]) -> Question:
     for sub in case["subscriptions"]:
         installed = sub["installed"] or ""
         key = CatalogKey(*sub["cat"])
-        wishes.append(Wish(sub["name"], sub["pkg"], sub["ch"], key, sub["starting"] or "", installed, installed))
-    return Question(
+        wishes.append(
+            SubscriptionRequest(sub["name"], sub["pkg"], sub["ch"], key, sub["starting"] or "", installed, installed)
+        )
+    return ResolveRequest(
         "ns",
         tuple(VisibleCatalog(key, 0, tuple(entries)) for key, entries in catalogs.items()),
         tuple(wishes),
-        tuple(Present(csv["name"], csv["ver"], properties(csv)) for csv in case["existing"]),
+        tuple(InstalledEntry(csv["name"], csv["ver"], properties(csv)) for csv in case["existing"]),
     )
 
 
@@ -64,7 +74,7 @@ def properties(bundle: dict[str, Any]) -> tuple[Property, ...]:
     return (*found, *((Property("olm.deprecated", {}),) if bundle["deprecated"] else ()))
 
 
-def outcome(given: Answer) -> str:
+def outcome(given: Resolution) -> str:
     """An answer as the vectors write it."""
     if given.message:
         return f"ERR {given.message}"

@@ -14,12 +14,12 @@ import olmc
 from olmc.api import Compilation
 from olmc.explain.metrics import as_prometheus
 from olmc.explain.status import as_table, operators
-from olmc.explain.targets import Scene, csv_names, packages
+from olmc.explain.targets import ExplainContext, csv_names, packages
 from olmc.explain.why import PRESENT, why
 from olmc.explain.why import as_text as why_as_text
 from olmc.kube.rbac import decode_rules, normalized, uncovered
 from olmc.kube.rbac_access import access, with_groups
-from olmc.model.cluster import Member
+from olmc.model.cluster import CsvState
 from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.rbac_report.permissions import Grant, permissions
 from olmc.rbac_report.subjects import finder, gainers, holders
@@ -28,7 +28,7 @@ from olmc.rbac_report.text import as_text
 RULE_CASES = [case for folder in ("settle", "generate") for case in cases(Path(__file__).parents[1] / folder / "cases")]
 
 
-def wanted(member: Member) -> Iterator[tuple[Subject, str, PolicyRule]]:
+def wanted(member: CsvState) -> Iterator[tuple[Subject, str, PolicyRule]]:
     """The rules that an install strategy asks for: for whom, where ("" for the cluster), and what."""
     csv = member.csv
     for namespace, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
@@ -96,7 +96,7 @@ def test_every_rule_case_can_be_looked_at(case: Case, tmp_path: Path) -> None:
     assert made.findings or not any(row.fails for row in rows)
     assert as_table([("", row) for row in rows]).count("\n") == len(rows) + bool(rows)
     assert as_prometheus(made.settled).startswith("# HELP catalog_source_count")
-    scene = Scene(made.objects, made.settled, made.workspace.bundles)
+    scene = ExplainContext(made.objects, made.settled, made.workspace.bundles)
     for target in (*(str(each.identity) for each in made.objects), *sorted({*csv_names(scene), *packages(scene)})):
         answers = why(target, scene)
         assert answers, target

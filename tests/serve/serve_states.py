@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.proposed.installed.installed import TRACKED, Installation, Installations
-from olmc.proposed.installed.view import View
-from olmc.serve.store import Feed, feed_of, updated
+from olmc.proposed.installed.installed import TRACKED, Installations, InstalledOperator
+from olmc.proposed.installed.view import InstalledView
+from olmc.serve.store import Store, feed_of, updated
 
 
 def operator(
     name: str, home: str = "ns", targets: Sequence[str] = ("",), phase: str = "Succeeded", subscription: str = ""
-) -> Installation:
+) -> InstalledOperator:
     """An operator that watches some namespaces."""
     labels = {"operatorframework.io/os.linux": "supported"}
     csv: dict[str, Any] = {"metadata": {"name": name, "namespace": home, "labels": labels}, "status": {"phase": phase}}
     sub: dict[str, Any] | None = {"metadata": {"name": subscription, "namespace": home}} if subscription else None
     cells = (name, home, "stable", "1.0.0", "1.0.0", phase, "", subscription or "<none>", "")
-    return Installation(home, name, tuple(targets), csv, sub, cells)
+    return InstalledOperator(home, name, tuple(targets), csv, sub, cells)
 
 
 def view(
-    *operators: Installation, namespaces: Sequence[str] = ("a", "b", "ns"), versions: Mapping[str, int] | None = None
-) -> View:
+    *operators: InstalledOperator,
+    namespaces: Sequence[str] = ("a", "b", "ns"),
+    versions: Mapping[str, int] | None = None,
+) -> InstalledView:
     """A view with these operators and without packages."""
     ordered = tuple(sorted(operators, key=lambda each: (each.home, each.name)))
     counted = versions or dict.fromkeys(TRACKED, 0)
-    return View(Installations(ordered, tuple(sorted(namespaces)), counted), (), (), "olm")
+    return InstalledView(Installations(ordered, tuple(sorted(namespaces)), counted), (), (), "olm")
 
 
-def feed(*views: View) -> Feed:
+def feed(*views: InstalledView) -> Store:
     """A feed that has gone through these views."""
     made = feed_of(views[0])
     for each in views[1:]:
@@ -38,6 +40,6 @@ def feed(*views: View) -> Feed:
     return made
 
 
-def advance(made: Feed, shown: View) -> None:
+def advance(made: Store, shown: InstalledView) -> None:
     """The next state of a feed."""
     made.publish(*updated(made.current, made.packages, shown))

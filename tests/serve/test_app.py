@@ -19,7 +19,7 @@ from olmc.proposed.installed.view import view_of
 from olmc.resources import schema
 from olmc.serve.app import application
 from olmc.serve.handlers import NO_ICON
-from olmc.serve.store import Feed, feed_of
+from olmc.serve.store import Store, feed_of
 
 V2, V1 = f"/apis/{INSTALLED.api_version}", f"/apis/{PACKAGE_MANIFESTS.api_version}"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
@@ -28,7 +28,7 @@ PACKAGES = Path(__file__).resolve().parents[1] / "proposed" / "packages"
 
 
 @pytest.fixture(scope="module")
-def real() -> Feed:
+def real() -> Store:
     """A feed of a workspace with packages and an operator of each of two namespaces."""
     done = olmc.compile(PACKAGES.parents[2] / "fixtures" / "installed")
     packages = olmc.compile(PACKAGES)
@@ -38,7 +38,7 @@ def real() -> Feed:
     return feed_of(shown._replace(offers=offered.offers))
 
 
-def get(of: Feed, address: str, method: str = "GET", headers: dict[str, str] | None = None) -> Reply:
+def get(of: Store, address: str, method: str = "GET", headers: dict[str, str] | None = None) -> Reply:
     return ask(application(of, "v1.36.2"), address, method, headers)
 
 
@@ -54,7 +54,7 @@ def failed(reply: Reply, code: int, reason: str) -> dict[str, Any]:
 # Lists and objects
 
 
-def test_lists_and_objects_r_inst_1(real: Feed) -> None:
+def test_lists_and_objects_r_inst_1(real: Store) -> None:
     found = get(real, f"{V2}/namespaces/default/installed").data
     assert (found["kind"], found["apiVersion"]) == ("InstalledList", INSTALLED.api_version)
     assert [each["metadata"]["name"] for each in found["items"]] == ["beacon.v0.9.4-clusterwide", "gauge.v0.27.0"]
@@ -64,21 +64,21 @@ def test_lists_and_objects_r_inst_1(real: Feed) -> None:
     assert get(real, f"{V2}/namespaces/mojave/installed").data["items"] == []
 
 
-def test_the_version_of_a_list_r_inst_9(real: Feed) -> None:
+def test_the_version_of_a_list_r_inst_9(real: Store) -> None:
     version = "clusterserviceversions:0,subscriptions:0"
     found = get(real, f"{V2}/installed").data
     assert found["metadata"] == {"resourceVersion": version}
     assert {each["metadata"]["resourceVersion"] for each in found["items"]} == {version}
 
 
-def test_everything_conforms_to_its_schema(real: Feed) -> None:
+def test_everything_conforms_to_its_schema(real: Store) -> None:
     validator = Draft202012Validator(schema("packages"))
     for address in (f"{V2}/installed", f"{V1}/packagemanifests", f"{V1}/namespaces/docks/packagemanifests/kettle"):
         assert [error.message for error in validator.iter_errors(get(real, address).data)] == []
     assert list(validator.iter_errors({"apiVersion": "v1", "kind": "Installed", "status": []}))
 
 
-def test_package_manifests_of_a_namespace_r_cat_801(real: Feed) -> None:
+def test_package_manifests_of_a_namespace_r_cat_801(real: Store) -> None:
     found = get(real, f"{V1}/namespaces/docks/packagemanifests").data
     shown = [(each["metadata"]["name"], each["status"]["catalogSource"]) for each in found["items"]]
     assert shown == [("crane", "alpha"), ("crane", "tea"), ("kettle", "tea"), ("spoon", "tea")]
@@ -89,14 +89,14 @@ def test_package_manifests_of_a_namespace_r_cat_801(real: Feed) -> None:
     ]  # fmt: skip
 
 
-def test_names_that_are_not_there(real: Feed) -> None:
+def test_names_that_are_not_there(real: Store) -> None:
     status = failed(get(real, f"{V2}/namespaces/mojave/installed/gauge.v0.27.0"), 404, "NotFound")
     assert status["message"] == 'installed.packages.operators.coreos.com "gauge.v0.27.0" not found'
     assert status["details"] == {"name": "gauge.v0.27.0", "group": "packages.operators.coreos.com", "kind": "installed"}
     failed(get(real, f"{V1}/namespaces/docks/packagemanifests/fork"), 404, "NotFound")
 
 
-def test_selectors_select(real: Feed) -> None:
+def test_selectors_select(real: Store) -> None:
     labels = get(real, f"{V2}/installed?labelSelector=operators.coreos.com%2Fsub%3Dgauge").data["items"]
     assert [each["metadata"]["name"] for each in labels] == ["gauge.v0.27.0"]
     fields = get(real, f"{V2}/installed?fieldSelector=metadata.name%3Dgauge.v0.27.0,metadata.namespace%3Ddefault").data
@@ -104,13 +104,13 @@ def test_selectors_select(real: Feed) -> None:
     assert get(real, f"{V2}/installed?fieldSelector=metadata.namespace%3Dmojave").data["items"] == []
 
 
-def test_fields_that_packages_do_not_support_r_cat_809(real: Feed) -> None:
+def test_fields_that_packages_do_not_support_r_cat_809(real: Store) -> None:
     status = failed(get(real, f"{V1}/packagemanifests?fieldSelector=metadata.namespace%3Dolm"), 400, "BadRequest")
     assert status["message"] == "field label not supported: metadata.namespace"
 
 
 @pytest.mark.parametrize("address", [f"{V2}/installed", f"{V1}/packagemanifests"])
-def test_lists_in_parts(real: Feed, address: str) -> None:
+def test_lists_in_parts(real: Store, address: str) -> None:
     whole = get(real, address).data["items"]
     first = get(real, f"{address}?limit=1").data
     assert (first["items"], first["metadata"]["remainingItemCount"]) == (whole[:1], len(whole) - 1)
@@ -130,7 +130,7 @@ def test_a_list_goes_on_in_the_state_it_began_in() -> None:
     assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
-def test_a_token_of_a_state_that_is_gone_is_expired(real: Feed) -> None:
+def test_a_token_of_a_state_that_is_gone_is_expired(real: Store) -> None:
     place = {"v": "olmc/v1", "rv": "clusterserviceversions:9,subscriptions:9", "offset": 1}
     token = base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
     failed(get(real, f"{V2}/installed?continue={token}"), 410, "Expired")
@@ -156,7 +156,7 @@ def test_versions_of_lists() -> None:
 # Other forms
 
 
-def test_a_table_has_the_columns_of_the_document_r_inst_7(real: Feed) -> None:
+def test_a_table_has_the_columns_of_the_document_r_inst_7(real: Store) -> None:
     table = get(real, f"{V2}/namespaces/default/installed", headers=TABLE).data
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
     assert [column["name"] for column in table["columnDefinitions"] if not column["priority"]] == [
@@ -168,7 +168,7 @@ def test_a_table_has_the_columns_of_the_document_r_inst_7(real: Feed) -> None:
     assert "status" not in held
 
 
-def test_rows_hold_as_much_of_their_object_as_is_asked_for(real: Feed) -> None:
+def test_rows_hold_as_much_of_their_object_as_is_asked_for(real: Store) -> None:
     base = f"{V2}/namespaces/default/installed/gauge.v0.27.0"
     (whole,) = get(real, f"{base}?includeObject=Object", headers=TABLE).data["rows"]
     assert whole["object"]["kind"] == "Installed"
@@ -177,7 +177,7 @@ def test_rows_hold_as_much_of_their_object_as_is_asked_for(real: Feed) -> None:
     failed(get(real, f"{base}?includeObject=Half", headers=TABLE), 400, "BadRequest")
 
 
-def test_the_table_of_packages_r_cat_809(real: Feed) -> None:
+def test_the_table_of_packages_r_cat_809(real: Store) -> None:
     table = get(real, f"{V1}/namespaces/docks/packagemanifests", headers=TABLE).data
     shown = [column["name"] for column in table["columnDefinitions"] if not column["priority"]]
     assert shown == ["Name", "Catalog", "Age"]
@@ -186,14 +186,14 @@ def test_the_table_of_packages_r_cat_809(real: Feed) -> None:
     ]  # fmt: skip
 
 
-def test_metadata_alone(real: Feed) -> None:
+def test_metadata_alone(real: Store) -> None:
     found = get(real, f"{V2}/installed", headers=METADATA).data
     assert found["kind"] == "PartialObjectMetadataList"
     assert [each["kind"] for each in found["items"]] == ["PartialObjectMetadata"] * 2
     assert all(each.keys() == {"kind", "apiVersion", "metadata"} for each in found["items"])
 
 
-def test_yaml_and_pretty_json(real: Feed) -> None:
+def test_yaml_and_pretty_json(real: Store) -> None:
     as_yaml = get(real, f"{V2}/installed", headers={"Accept": "application/yaml"})
     assert as_yaml.headers["content-type"] == "application/yaml"
     assert as_yaml.body.startswith(b"apiVersion: packages.operators.coreos.com/v2alpha1\nkind: InstalledList\n")
@@ -202,7 +202,7 @@ def test_yaml_and_pretty_json(real: Feed) -> None:
     assert len(pretty.body.splitlines()) > len(plain.body.splitlines()) == 1
 
 
-def test_icons_r_cat_805(real: Feed) -> None:
+def test_icons_r_cat_805(real: Store) -> None:
     """That of the default channel with its tag; a drawing where there is none."""
     base = f"{V1}/namespaces/docks/packagemanifests"
     icon = get(real, f"{base}/kettle/icon")
@@ -220,7 +220,7 @@ def test_icons_r_cat_805(real: Feed) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"])
 @pytest.mark.parametrize("path", ["installed", "namespaces/a/installed", "namespaces/a/installed/gauge.v0.27.0"])
-def test_every_other_method_is_refused_r_inst_8(real: Feed, method: str, path: str) -> None:
+def test_every_other_method_is_refused_r_inst_8(real: Store, method: str, path: str) -> None:
     status = failed(get(real, f"{V2}/{path}", method), 405, "MethodNotAllowed")
     assert status["message"] == "the server does not allow this method on the requested resource"
     assert status["details"]["kind"] == "installed"
@@ -228,7 +228,7 @@ def test_every_other_method_is_refused_r_inst_8(real: Feed, method: str, path: s
 
 
 @pytest.mark.parametrize("path", ["/", "/apis", "/version", "/openapi/v2", f"{V1}/namespaces/olm/packagemanifests/a"])
-def test_nothing_can_be_written_anywhere(real: Feed, path: str) -> None:
+def test_nothing_can_be_written_anywhere(real: Store, path: str) -> None:
     failed(get(real, path, "POST"), 405, "MethodNotAllowed")
 
 
@@ -236,18 +236,18 @@ def test_nothing_can_be_written_anywhere(real: Feed, path: str) -> None:
                                   f"{V2}/namespaces/default/installed/x/icon", f"{V2}/namespaces/default",
                                   f"{V2}/installed/", f"{V2}/namespaces//installed",
                                   "/apis/packages.operators.coreos.com/v3"])  # fmt: skip
-def test_paths_that_there_are_not(real: Feed, path: str) -> None:
+def test_paths_that_there_are_not(real: Store, path: str) -> None:
     status = failed(get(real, path), 404, "NotFound")
     assert status["message"] == "the server could not find the requested resource"
     failed(get(real, path, "POST"), 404, "NotFound")
 
 
-def test_forms_that_there_are_not(real: Feed) -> None:
+def test_forms_that_there_are_not(real: Store) -> None:
     status = failed(get(real, f"{V2}/installed", headers={"Accept": "text/html"}), 406, "NotAcceptable")
     assert status["message"] == "only the following media types are accepted: application/json, application/yaml"
 
 
-def test_packages_are_not_watched_r_cat_800(real: Feed) -> None:
+def test_packages_are_not_watched_r_cat_800(real: Store) -> None:
     status = failed(get(real, f"{V1}/packagemanifests?watch=true"), 405, "MethodNotAllowed")
     assert status["message"] == (
         'watch is not supported on resources of kind "packagemanifests.packages.operators.coreos.com"'
@@ -257,7 +257,7 @@ def test_packages_are_not_watched_r_cat_800(real: Feed) -> None:
 # Discovery and OpenAPI
 
 
-def test_discovery_r_inst_1(real: Feed) -> None:
+def test_discovery_r_inst_1(real: Store) -> None:
     assert get(real, "/api").data["versions"] == []
     (group,) = get(real, "/apis").data["groups"]
     assert [each["groupVersion"] for each in group["versions"]] == [each.api_version for each in RESOURCES]
@@ -278,7 +278,7 @@ def test_discovery_r_inst_1(real: Feed) -> None:
 
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
-def test_aggregated_discovery_says_the_same(real: Feed, version: str) -> None:
+def test_aggregated_discovery_says_the_same(real: Store, version: str) -> None:
     wanted = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
     reply = get(real, "/apis", headers={"Accept": f"{wanted},application/json"})
     assert (reply.headers["content-type"], reply.data["apiVersion"]) == (wanted, f"apidiscovery.k8s.io/{version}")
@@ -288,14 +288,14 @@ def test_aggregated_discovery_says_the_same(real: Feed, version: str) -> None:
     assert get(real, "/api", headers={"Accept": wanted}).data["items"] == []
 
 
-def test_the_version_is_that_of_the_cluster(real: Feed) -> None:
+def test_the_version_is_that_of_the_cluster(real: Store) -> None:
     info = get(real, "/version").data
     assert (info["major"], info["minor"]) == ("1", "36")
     assert info["gitVersion"].startswith("v1.36.2+olmc-")
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
-def test_openapi_3(real: Feed, resource: Resource) -> None:
+def test_openapi_3(real: Store, resource: Resource) -> None:
     """The index leads to a document whose references all lead somewhere, and whose kind carries its names."""
     index = get(real, "/openapi/v3").data["paths"]
     document = get(real, index[f"apis/{resource.api_version}"]["serverRelativeURL"]).data
@@ -304,7 +304,7 @@ def test_openapi_3(real: Feed, resource: Resource) -> None:
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
-def test_openapi_2(real: Feed, resource: Resource) -> None:
+def test_openapi_2(real: Store, resource: Resource) -> None:
     document = get(real, "/openapi/v2").data
     check_document(document, document["definitions"], "#/definitions/", resource)
 
@@ -326,7 +326,7 @@ def references(value: Any) -> list[str]:
     return own + [found for each in value.values() for found in references(each)]
 
 
-def test_openapi_2_in_protocol_buffers(real: Feed) -> None:
+def test_openapi_2_in_protocol_buffers(real: Store) -> None:
     """What kubectl asks for before it creates: the same document, which can be taken apart again."""
     media = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     reply = get(real, "/openapi/v2", headers={"Accept": media})
@@ -372,7 +372,7 @@ def fields(data: bytes) -> dict[int, list[bytes]]:
     return found
 
 
-def test_health(real: Feed) -> None:
+def test_health(real: Store) -> None:
     for path in ("/healthz", "/livez", "/readyz"):
         assert (get(real, path).code, get(real, path).body) == (200, b"ok")
     ending = feed(view())

@@ -13,7 +13,7 @@ import pytest
 from olmc.model.options import Options
 from olmc.proposed.installed.view import viewing
 from olmc.serve import workspace
-from olmc.serve.store import Feed, feed_of
+from olmc.serve.store import Store, feed_of
 from olmc.serve.workspace import compiled, follow, is_of_interest, state_of
 
 
@@ -22,7 +22,7 @@ def root(project: Path, tmp_path: Path) -> Path:
     return shutil.copytree(project / "fixtures" / "installed", tmp_path / "workspace")
 
 
-def first(root: Path) -> Feed:
+def first(root: Path) -> Store:
     view = compiled(root, Options()).view
     assert view is not None
     return feed_of(view)
@@ -59,7 +59,7 @@ def test_hidden_folders_do_not_matter_unless_the_workspace_is_in_one() -> None:
     assert not is_of_interest(root, root / ".git" / "index")
 
 
-def followed(feed: Feed, root: Path, looks: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def followed(feed: Store, root: Path, looks: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is said while files are followed, with `looks` instead of the operating system."""
     said: list[str] = []
     monkeypatch.setattr(workspace, "awatch", looks)
@@ -138,7 +138,7 @@ def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytes
     sound = workspace.compiled
     calls: list[int] = []
 
-    def unsound(path: Path, options: Options, given: frozenset[str]) -> workspace.Compiled:
+    def unsound(path: Path, options: Options, given: frozenset[str]) -> workspace.ServedWorkspace:
         calls.append(1)
         if len(calls) == 1:
             raise RuntimeError("out of tea")

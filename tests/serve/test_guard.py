@@ -15,14 +15,14 @@ from starlette.types import ASGIApp
 
 from olmc.proposed.installed.resources import RESOURCES
 from olmc.serve.app import application
-from olmc.serve.middleware import Limits, guarded
+from olmc.serve.middleware import RequestLimits, guarded
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 
 
-def app(limits: Limits | None = None, inner: ASGIApp | None = None, said: list[str] | None = None) -> ASGIApp:
+def app(limits: RequestLimits | None = None, inner: ASGIApp | None = None, said: list[str] | None = None) -> ASGIApp:
     say = (said if said is not None else []).append
-    return guarded(inner or application(FEED, "v1.36.2"), FEED, limits or Limits(), say)
+    return guarded(inner or application(FEED, "v1.36.2"), FEED, limits or RequestLimits(), say)
 
 
 def refused(reply: Reply, code: int) -> str:
@@ -44,7 +44,7 @@ def test_the_size_of_headers_is_limited() -> None:
 
 def test_the_length_of_a_body_is_limited() -> None:
     """By what its header says, and by what really comes; one that is small enough is read and forgotten."""
-    limits = Limits(body=10)
+    limits = RequestLimits(body=10)
     refused(ask(app(limits), "/apis", "POST", body=b"x" * 11), 413)
     refused(ask(app(limits), "/apis", "POST", {"Content-Length": "3"}, b"x" * 11), 413)
     refused(ask(app(limits), "/apis", "POST", {"Transfer-Encoding": "chunked"}, b"x" * 11), 413)
@@ -65,7 +65,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
         scope = {"type": "http", "method": "POST", "path": "/", "raw_path": b"/", "query_string": b"",
                  "headers": [(b"content-length", b"5")]}  # fmt: skip
-        await app(Limits(seconds=0.05))(scope, never, send)
+        await app(RequestLimits(seconds=0.05))(scope, never, send)
         return reply
 
     assert asyncio.run(scene()).code == 504
@@ -75,7 +75,7 @@ def test_the_time_of_an_answer_is_limited() -> None:
     async def slow(*_: Any) -> None:
         await asyncio.sleep(60)
 
-    assert refused(ask(app(Limits(seconds=0.05), slow), "/apis"), 504) == "the request did not complete in time"
+    assert refused(ask(app(RequestLimits(seconds=0.05), slow), "/apis"), 504) == "the request did not complete in time"
 
 
 def test_the_number_of_requests_is_limited() -> None:
@@ -87,7 +87,7 @@ def test_the_number_of_requests_is_limited() -> None:
             await application(FEED, "")(scope, receive, send)
 
         replies = [Reply() for _ in range(4)]
-        guard = app(Limits(requests=3), slow)
+        guard = app(RequestLimits(requests=3), slow)
         tasks = [asyncio.create_task(request(guard, "/apis", "GET", {}, b"", reply)) for reply in replies]
         await until_all_wait()
         hold.set()
@@ -105,7 +105,7 @@ def test_the_number_of_requests_is_limited() -> None:
 )  # fmt: skip
 def test_a_local_server_answers_only_to_local_names(host: str, code: int) -> None:
     """Or a page in a browser could read it by a name that it makes point to this machine."""
-    limits = Limits(hosts=("localhost", "127.0.0.1", "::1"))
+    limits = RequestLimits(hosts=("localhost", "127.0.0.1", "::1"))
     assert ask(app(limits), "/apis", headers={"Host": host}).code == code
     assert ask(app(), "/apis", headers={"Host": host}).code == 200
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from olmc.proposed.installed.resources import INSTALLED, Listed
 from olmc.serve.encoders import JSON, YAML, Accepted, accepted, accepts
-from olmc.serve.handlers import WATCH_SECONDS, Place, page_of, place_of, query_of, token_for, versions_of
+from olmc.serve.handlers import WATCH_SECONDS, ListPosition, page_of, place_of, query_of, token_for, versions_of
 from olmc.serve.status import StatusError
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -128,7 +128,7 @@ def test_parts_make_up_the_whole(count: int, limit: int) -> None:
         assert page.remaining == count - len(found)
         if not page.token:
             break
-        assert place_of(page.token) == Place("v", len(found))
+        assert place_of(page.token) == ListPosition("v", len(found))
         offset = place_of(page.token).offset
     assert found == whole
     assert list(page_of(whole, "v", 0, 0).items) == whole
@@ -153,7 +153,7 @@ def test_made_up_tokens_are_bad_requests(data: object) -> None:
 
 
 def test_tokens_are_safe_in_an_address() -> None:
-    assert set(token_for(Place("clusterserviceversions:1,subscriptions:2", 500))) <= set(
+    assert set(token_for(ListPosition("clusterserviceversions:1,subscriptions:2", 500))) <= set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     )
     assert (JSON, YAML) == ("application/json", "application/yaml")

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serve_states import operator, view
 
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.installed import TRACKED
 from olmc.proposed.installed.resources import Listed
-from olmc.proposed.installed.view import View
+from olmc.proposed.installed.view import InstalledView
 from olmc.serve.handlers import versions_of
-from olmc.serve.store import Snapshot, changes, first_snapshot, next_snapshot
+from olmc.serve.store import InstalledSnapshot, changes, first_snapshot, next_snapshot
 
 NAMES, NAMESPACES = ["kettle.v1", "stove.v1"], ["a", "b", "c"]
 
@@ -33,7 +33,7 @@ views = st.builds(
 )
 
 
-def history(shown: list[View]) -> list[Snapshot]:
+def history(shown: list[InstalledView]) -> list[InstalledSnapshot]:
     states = [first_snapshot(shown[0])]
     for each in shown[1:]:
         states.append(next_snapshot(states[-1], each))
@@ -44,11 +44,13 @@ def everything(_: Listed) -> bool:
     return True
 
 
-def replayed(objects: dict[Name, Any], states: list[Snapshot], namespace: str | None) -> dict[Name, Any]:
+def replayed(
+    objects: dict[NamespacedName, Any], states: list[InstalledSnapshot], namespace: str | None
+) -> dict[NamespacedName, Any]:
     """What a client knows that begins with some objects and hears of every change."""
     for before, after in pairwise(states):
         for event in changes(before, after, namespace, everything):
-            name = Name(event.item.namespace, event.item.name)
+            name = NamespacedName(event.item.namespace, event.item.name)
             assert (event.type == "ADDED") == (name not in objects)
             if event.type == "DELETED":
                 del objects[name]
@@ -57,13 +59,13 @@ def replayed(objects: dict[Name, Any], states: list[Snapshot], namespace: str | 
     return objects
 
 
-def objects_of(state: Snapshot, namespace: str | None) -> dict[Name, Any]:
+def objects_of(state: InstalledSnapshot, namespace: str | None) -> dict[NamespacedName, Any]:
     return {name: item.object for name, item in state.in_namespace(namespace).items()}
 
 
 @settings(max_examples=60)
 @given(st.lists(views, min_size=1, max_size=5), st.sampled_from([None, *NAMESPACES, "elsewhere"]))
-def test_events_lead_from_each_state_to_every_later_one(shown: list[View], namespace: str | None) -> None:
+def test_events_lead_from_each_state_to_every_later_one(shown: list[InstalledView], namespace: str | None) -> None:
     """Whoever lists and then watches knows what whoever lists later sees."""
     states = history(shown)
     for start in range(len(states)):
@@ -73,7 +75,7 @@ def test_events_lead_from_each_state_to_every_later_one(shown: list[View], names
 
 @settings(max_examples=60)
 @given(st.lists(views, min_size=2, max_size=5))
-def test_versions_grow_with_every_change_r_inst_9(shown: list[View]) -> None:
+def test_versions_grow_with_every_change_r_inst_9(shown: list[InstalledView]) -> None:
     """No component ever gets smaller; what is shown changes if and only if the version does."""
     states = history(shown)
     for before, after in pairwise(states):
@@ -85,7 +87,7 @@ def test_versions_grow_with_every_change_r_inst_9(shown: list[View]) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(views, min_size=2, max_size=4))
-def test_objects_have_the_version_of_their_last_change(shown: list[View]) -> None:
+def test_objects_have_the_version_of_their_last_change(shown: list[InstalledView]) -> None:
     states = history(shown)
     for before, after in pairwise(states):
         changed = {(event.item.namespace, event.item.name) for event in changes(before, after, None, everything)}
@@ -96,7 +98,7 @@ def test_objects_have_the_version_of_their_last_change(shown: list[View]) -> Non
 
 
 @given(views)
-def test_the_same_workspace_is_the_same_state(shown: View) -> None:
+def test_the_same_workspace_is_the_same_state(shown: InstalledView) -> None:
     state = first_snapshot(shown)
     again = view(*shown.installations.operators, namespaces=shown.installations.namespaces)
     assert next_snapshot(state, again) is state

@@ -13,7 +13,7 @@ from serve_states import advance, feed, operator, view
 
 from olmc.proposed.installed.resources import INSTALLED
 from olmc.serve.app import application
-from olmc.serve.store import HISTORY, Feed
+from olmc.serve.store import HISTORY, Store
 
 LIST = f"/apis/{INSTALLED.api_version}/installed"
 WATCH = f"{LIST}?watch=1"
@@ -23,7 +23,7 @@ ONE = view(operator("kettle.v1", targets=["a"]))
 
 
 def watched(
-    of: Feed, address: str, *steps: Callable[[], Any], headers: dict[str, str] | None = None, pause: float = 60
+    of: Store, address: str, *steps: Callable[[], Any], headers: dict[str, str] | None = None, pause: float = 60
 ) -> Reply:
     """What a watch tells while steps are taken one after the other; at the end the server stops."""
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_kit import member, packed, tar
 
-from olmc.vendor.layers import Limits, Tree, add_layer
+from olmc.vendor.layers import LayerLimits, Tree, add_layer
 from olmc.vendor.sources import VendorError
 from olmc.vendor.store import write_tree
 
@@ -22,10 +22,10 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 Nested = dict[str, Any]
 
 
-def stacked(folder: Path, *layers: bytes, wanted: str = "", limits: Limits | None = None) -> dict[str, bytes]:
+def stacked(folder: Path, *layers: bytes, wanted: str = "", limits: LayerLimits | None = None) -> dict[str, bytes]:
     """The files of an image: those below `wanted`, by their path in it."""
     (folder / "spool").mkdir()
-    tree = Tree("example.com/image:v1", (wanted,), folder / "spool", limits or Limits())
+    tree = Tree("example.com/image:v1", (wanted,), folder / "spool", limits or LayerLimits())
     for number, layer in enumerate(layers):
         (folder / str(number)).write_bytes(layer)
         add_layer(tree, folder / str(number), f"sha256:{number}")
@@ -125,7 +125,7 @@ def test_links_inside_are_copies(tmp_path: Path) -> None:
     found = stacked(tmp_path, first, second)
     assert found["c/hard"] == b"old"
     (tmp_path / "again").mkdir()
-    tree = Tree("i", ("c",), tmp_path / "again", Limits())
+    tree = Tree("i", ("c",), tmp_path / "again", LayerLimits())
     for number in (0, 1):
         add_layer(tree, tmp_path / str(number), "sha256:0")
     out = tmp_path / "out"
@@ -137,14 +137,14 @@ def test_links_inside_are_copies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "what"),
     [
-        (Limits(layer_bytes=3000), "a layer, unpacked, is more than 3,000 bytes"),
-        (Limits(members=2), "the number of files in a layer is more than 2"),
-        (Limits(files=2), "the number of files is more than 2"),
-        (Limits(file_bytes=999), "b is more than 999 bytes"),
-        (Limits(bytes=1500), "all of the content is more than 1,500 bytes"),
+        (LayerLimits(layer_bytes=3000), "a layer, unpacked, is more than 3,000 bytes"),
+        (LayerLimits(members=2), "the number of files in a layer is more than 2"),
+        (LayerLimits(files=2), "the number of files is more than 2"),
+        (LayerLimits(file_bytes=999), "b is more than 999 bytes"),
+        (LayerLimits(bytes=1500), "all of the content is more than 1,500 bytes"),
     ],
 )
-def test_limits_are_named(tmp_path: Path, limits: Limits, what: str) -> None:
+def test_limits_are_named(tmp_path: Path, limits: LayerLimits, what: str) -> None:
     layer = packed(tar(("a", "1"), ("b", "2" * 1000), ("c", "3" * 900)))
     with pytest.raises(VendorError) as caught:
         stacked(tmp_path, layer, limits=limits)
@@ -157,7 +157,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     bomb = packed(tar(("zeros", b"\0" * 50_000_000)))
     assert len(bomb) < 100_000
     with pytest.raises(VendorError, match="more than 1,000,000 bytes"):
-        stacked(tmp_path, bomb, wanted="configs", limits=Limits(layer_bytes=1_000_000))
+        stacked(tmp_path, bomb, wanted="configs", limits=LayerLimits(layer_bytes=1_000_000))
     assert sum(path.stat().st_size for path in (tmp_path / "spool").iterdir()) == 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from image_kit import image, index, packed, tar
 
-from olmc.vendor.sources import Index, Manifest, chosen, decoded
+from olmc.vendor.sources import ImageManifest, Index, chosen, decoded
 
 DIGEST = "sha256:" + "0" * 64
 LAYER = {"mediaType": "x", "digest": DIGEST, "size": 3}
@@ -22,7 +22,7 @@ def manifest(**changed: Any) -> bytes:
 def test_both_families_say_the_same(docker: bool) -> None:
     made = image([packed(tar(("a", "b")))], docker=docker)
     found = decoded(made.data)
-    assert isinstance(found, Manifest)
+    assert isinstance(found, ImageManifest)
     assert [layer.digest for layer in found.layers] == [list(made.parts)[1]]
     many = decoded(index({"linux/amd64": made, "unknown/unknown": made}, docker=docker).data)
     assert isinstance(many, Index)

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 
 
-class Subject(NamedTuple):
+class LintSubject(NamedTuple):
     """A workspace as it was read, the cluster that it comes to rest in (None where an error stopped the compilation),
     and the options that hold for it."""
 
     workspace: Workspace
-    settled: Settled | None
+    settled: SettledCluster | None
     options: Options
 
 
-def of_kind(subject: Subject, *kinds: str) -> Iterator[Manifest]:
+def of_kind(subject: LintSubject, *kinds: str) -> Iterator[Manifest]:
     """The manifests of OLM's own kinds with one of these names."""
     for manifest in subject.workspace.manifests:
         if manifest.object["kind"] in kinds and manifest.object["apiVersion"].startswith("operators.coreos.com/"):

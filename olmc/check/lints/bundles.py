@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from olmc.check.lints import Subject, of_kind
+from olmc.check.lints import LintSubject, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.rbac import decode_rules, normalized
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Diagnostic, Location, Source
-from olmc.model.objects import KubernetesObject, identity, labels_of, spec_of
+from olmc.model.objects import KubernetesObject, labels_of, object_key, spec_of
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.suggestions import closest, did_you_mean
 from olmc.olm.core_kinds import CORE_KINDS, TYPED_KINDS
@@ -25,7 +25,7 @@ from olmc.yaml import at, locate
 _HOLDS_IN = {"clusterPermissions": "", "permissions": None}
 
 
-def unknown_fields(subject: Subject) -> Iterator[Diagnostic]:
+def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
     """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
     profile = profile_of(subject.options.olm_version)
     for name, bundle in sorted(subject.workspace.bundles.items()):
@@ -49,7 +49,7 @@ class _Lost(NamedTuple):
     others: tuple[str, ...]
 
 
-def lost_keys(subject: Subject) -> Iterator[Diagnostic]:
+def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
     """Keys of a bundle's other objects that are lost when OLM or the API server decodes them (R-JSON-11).
 
     One that is lost at several places of an object is told once.
@@ -63,7 +63,7 @@ def lost_keys(subject: Subject) -> Iterator[Diagnostic]:
                 where = ".".join(map(str, first.keys))
                 yield rules.LOST_KEY.finding(
                     locate(manifest.source, first.keys, of_key=True),
-                    csv=name, identity=identity(manifest.object),
+                    csv=name, identity=object_key(manifest.object),
                     where=f"{where} (and {len(more)} more {key})" if more else where,
                     hint=did_you_mean(closest(key, first.others)) or "Remove it.",
                 )  # fmt: skip
@@ -89,7 +89,7 @@ class _Pods(NamedTuple):
     keys: tuple[str | int, ...]
 
 
-def missing_accounts(subject: Subject) -> Iterator[Diagnostic]:
+def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
     """Deployments of operators that would succeed, if only their ServiceAccount were there."""
     cluster = subject.settled.cluster if subject.settled is not None else None
     for name, member in sorted(cluster.members.items()) if cluster is not None else ():
@@ -112,7 +112,7 @@ def _pods(csv: Csv) -> Iterator[_Pods]:
                 break
 
 
-def _place(subject: Subject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
+def _place(subject: LintSubject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
     """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
     bundle = subject.workspace.bundles.get(csv)
     found = [bundle.csv] if bundle is not None else []
@@ -134,7 +134,7 @@ class _Danger(NamedTuple):
     keys: tuple[str | int, ...]
 
 
-def dangerous(subject: Subject) -> Iterator[Diagnostic]:
+def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
     """What each operator could do with its permissions: ways to the whole cluster, and what is less grave."""
     for obj, source in _csvs(subject):
         found = list(_dangers(obj))
@@ -149,7 +149,7 @@ def dangerous(subject: Subject) -> Iterator[Diagnostic]:
             yield rule.finding(at(source, *mine[0].keys), csv=name, names=names, why=why)
 
 
-def _csvs(subject: Subject) -> Iterator[tuple[KubernetesObject, Source]]:
+def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source]]:
     """The CSVs of bundles and manifests, copies left out."""
     for _, bundle in sorted(subject.workspace.bundles.items()):
         yield bundle.csv.object, bundle.csv.source

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from olmc.check.lints import Subject
+from olmc.check.lints import LintSubject
 from olmc.check.validators.manifests import SUPPORTED
 from olmc.diagnostics.rules import lints as rules
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
 from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source
-from olmc.model.objects import KubernetesObject, identity
+from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.workspace import Bundle, Manifest
 from olmc.olm.profiles.data import profile_of
 from olmc.yaml import at, locate
@@ -35,7 +35,7 @@ class _Held(NamedTuple):
     bundle: Bundle | None
 
 
-def _held(subject: Subject) -> Iterator[_Held]:
+def _held(subject: LintSubject) -> Iterator[_Held]:
     for manifest in subject.workspace.manifests:
         yield _Held(manifest, None)
     for _, bundle in sorted(subject.workspace.bundles.items()):
@@ -43,7 +43,7 @@ def _held(subject: Subject) -> Iterator[_Held]:
             yield _Held(file.manifest, bundle)
 
 
-def sizes(subject: Subject) -> Iterator[Diagnostic]:
+def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
     """Annotations that no cluster takes, and objects that client-side apply can't put into an annotation."""
     applied = subject.options.purpose == "apply"
     for manifest, bundle in _held(subject):
@@ -53,36 +53,38 @@ def sizes(subject: Subject) -> Iterator[Diagnostic]:
         size = size_of(annotations_of(obj))
         if size > ANNOTATIONS_LIMIT:
             place = at(manifest.source, "metadata", "annotations")
-            yield rules.ANNOTATIONS_TOO_LARGE.finding(place, identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
+            yield rules.ANNOTATIONS_TOO_LARGE.finding(
+                place, identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT
+            )
             continue
         size = applied_size(obj)
         if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
-        found = rule.finding(at(manifest.source), identity=identity(obj), size=size, limit=ANNOTATIONS_LIMIT)
-        yield found.caused_by(OversizedAnnotations(identity(obj).kind))
+        found = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
+        yield found.caused_by(OversizedAnnotations(object_key(obj).kind))
 
 
-def waves(subject: Subject) -> Iterator[Diagnostic]:
+def waves(subject: LintSubject) -> Iterator[Diagnostic]:
     """Sync waves of Argo CD that are no integers."""
     for manifest in subject.workspace.manifests:
         text = annotations_of(manifest.object).get(_WAVE, "0")
         if not _INTEGER.fullmatch(text):
             place = at(manifest.source, "metadata", "annotations", _WAVE)
-            yield rules.BAD_WAVE.finding(place, identity=identity(manifest.object), text=text)
+            yield rules.BAD_WAVE.finding(place, identity=object_key(manifest.object), text=text)
 
 
-def not_installable(subject: Subject) -> Iterator[Diagnostic]:
+def not_installable(subject: LintSubject) -> Iterator[Diagnostic]:
     """Kinds that the validators accept in a bundle and the catalog operator does not (R-CAT-107, R-CAT-705)."""
     profile = profile_of(subject.options.olm_version)
     for manifest, bundle in _held(subject):
         kind = manifest.object.get("kind")
         if bundle is not None and kind in SUPPORTED and kind not in profile.bundle_kinds:
-            name = identity(manifest.object).name
+            name = object_key(manifest.object).name
             yield rules.NOT_INSTALLABLE.finding(at(manifest.source, "kind"), bundle=bundle.name, kind=kind, name=name)
 
 
-def variables(subject: Subject) -> Iterator[Diagnostic]:
+def variables(subject: LintSubject) -> Iterator[Diagnostic]:
     """The first `${…}` of an object: a certain loss where a Kustomization of the workspace substitutes variables."""
     applied = subject.options.purpose == "apply"
     flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)

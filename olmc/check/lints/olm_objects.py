@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from olmc.check.lints import Subject, full_name, of_kind
+from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.explain.resolution import channel_entries, obstacle
 from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
 from olmc.kube.selectors import is_empty
 from olmc.model.catalog import Catalog, Package
-from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import annotations_of, spec_of
 from olmc.model.suggestions import join_limited
 from olmc.reconcile.initial_state import spec_problem
-from olmc.reconcile.loop import Settled
-from olmc.render.context import world
+from olmc.reconcile.loop import SettledCluster
+from olmc.render.context import render_context
 from olmc.render.csvs import copy_targets
 from olmc.resolver.rounds import MANUAL
 from olmc.semver import dropped_parts, range_or_none
 from olmc.yaml import at
 
 
-def pins(subject: Subject) -> Iterator[Diagnostic]:
+def pins(subject: LintSubject) -> Iterator[Diagnostic]:
     """A startingCSV that OLM leaves at once, or that it can't get to any more (R-CAT-410)."""
     settled = subject.settled
     for name, before in sorted(settled.beginning.subscriptions.items()) if settled else ():
@@ -44,7 +44,7 @@ def pins(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
 
-def deprecated(subject: Subject) -> Iterator[Diagnostic]:
+def deprecated(subject: LintSubject) -> Iterator[Diagnostic]:
     """Packages, channels and versions in use that the catalog deprecates."""
     for name, subscription, package in _followed(subject.settled):
         channel = subscription.channel or package.default_channel
@@ -63,7 +63,7 @@ def deprecated(subject: Subject) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def stranded(subject: Subject) -> Iterator[Diagnostic]:
+def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
     """Operators that come to rest below the head of their channel because no upgrade leads there (R-CAT-410)."""
     for name, subscription, package in _followed(subject.settled):
         channel = subscription.channel or package.default_channel
@@ -79,15 +79,17 @@ def stranded(subject: Subject) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def several_hops(subject: Subject) -> Iterator[Diagnostic]:
+def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
     """Upgrades over at least one version in between, which OLM replaces at once (R-CAT-590) if nobody approves them."""
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
-    approved = {Name(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs}
+    approved = {
+        NamespacedName(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs
+    }
     for name, subscription in sorted(cluster.subscriptions.items()):
         first, *between = _replaced(cluster, name.namespace, subscription.installed)
-        if len(between) > 1 and Name(name.namespace, subscription.installed) not in approved:
+        if len(between) > 1 and NamespacedName(name.namespace, subscription.installed) not in approved:
             last = between.pop()
             yield rules.SEVERAL_HOPS.finding(
                 at(subscription.source, "spec"), name=name, first=first, between=", ".join(between), last=last
@@ -103,7 +105,7 @@ def _replaced(cluster: Cluster, namespace: str, csv: str) -> list[str]:
     return chain
 
 
-def _followed(settled: Settled | None) -> Iterator[tuple[Name, Subscription, Package]]:
+def _followed(settled: SettledCluster | None) -> Iterator[tuple[NamespacedName, Subscription, Package]]:
     """The Subscriptions of the cluster at rest whose package their catalog has."""
     for name, subscription in sorted(settled.cluster.subscriptions.items()) if settled else ():
         source = settled.cluster.catalogs.get(subscription.catalog) if settled else None
@@ -125,7 +127,7 @@ MUCH = 5_000_000
 """Bytes of all copies of one CSV from which on they are worth a word."""
 
 
-def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
+def empty_targets(subject: LintSubject) -> Iterator[Diagnostic]:
     """`targetNamespaces: []`, which targets everything (R-OG-1)."""
     for manifest in of_kind(subject, "OperatorGroup"):
         spec = spec_of(manifest.object)
@@ -136,7 +138,7 @@ def empty_targets(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.EMPTY_TARGETS.finding(place, name=full_name(manifest.object), effect=effect)
 
 
-def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
+def kept_apis(subject: LintSubject) -> Iterator[Diagnostic]:
     """The annotation `olm.providedAPIs` of a group that is not static (R-OG-13)."""
     for manifest in of_kind(subject, "OperatorGroup"):
         annotations = annotations_of(manifest.object)
@@ -146,7 +148,7 @@ def kept_apis(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
 
 
-def without_namespace(subject: Subject) -> Iterator[Diagnostic]:
+def without_namespace(subject: LintSubject) -> Iterator[Diagnostic]:
     """Objects that must be in a namespace, and name none."""
     for manifest in of_kind(subject, *_NAMESPACED):
         if not manifest.object["metadata"].get("namespace"):
@@ -154,7 +156,7 @@ def without_namespace(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.NO_NAMESPACE.finding(at(manifest.source, "metadata"), kind=kind, name=name)
 
 
-def refused_sources(subject: Subject) -> Iterator[Diagnostic]:
+def refused_sources(subject: LintSubject) -> Iterator[Diagnostic]:
     """CatalogSources whose spec does not say where the catalog comes from."""
     for manifest in of_kind(subject, "CatalogSource"):
         problem = spec_problem(spec_of(manifest.object))
@@ -163,7 +165,7 @@ def refused_sources(subject: Subject) -> Iterator[Diagnostic]:
             yield rules.REFUSED_SOURCE.finding(place, source=full_name(manifest.object), problem=problem)
 
 
-def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
+def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
     """Versions of a channel from which no upgrade leads to its head, one finding a channel (R-CAT-410)."""
     for catalog in _distinct(subject):
         for _, package in sorted(catalog.packages.items()):
@@ -180,7 +182,7 @@ def stranded_versions(subject: Subject) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def half_ranges(subject: Subject) -> Iterator[Diagnostic]:
+def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
     """Ranges of which OLM drops a part (R-CAT-453)."""
     for catalog in _distinct(subject):
         for _, package in sorted(catalog.packages.items()):
@@ -195,17 +197,17 @@ def half_ranges(subject: Subject) -> Iterator[Diagnostic]:
                         )  # fmt: skip
 
 
-def _distinct(subject: Subject) -> Iterator[Catalog]:
+def _distinct(subject: LintSubject) -> Iterator[Catalog]:
     """The catalogs of the workspace, each once under however many names."""
     yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
 
 
-def many_copies(subject: Subject) -> Iterator[Diagnostic]:
+def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:
     """CSVs whose copies in target namespaces take much room together (R-COPY-2)."""
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
-    scene = world(cluster, subject.options)
+    scene = render_context(cluster, subject.options)
     for name, member in sorted(cluster.members.items()):
         count = len(copy_targets(scene, member))
         size = count * len(json.dumps(member.csv.object, separators=(",", ":"), default=str)) if count else 0

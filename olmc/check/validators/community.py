@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from olmc.check.validators.findings import Finding, Settings, about, ascii_list, csv_of, policy_rules, result_text
+from olmc.check.validators.findings import (
+    Finding,
+    ValidatorSettings,
+    about,
+    ascii_list,
+    csv_of,
+    policy_rules,
+    result_text,
+)
 from olmc.check.validators.manifests import CRD_KIND
 from olmc.check.validators.objects import PROPERTIES
 from olmc.diagnostics.rules import validation as rules
@@ -38,7 +46,7 @@ class Removed(NamedTuple):
     soft: Found
 
 
-def removed_api_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """APIs in a bundle that Kubernetes has removed: a failure in the version that is asked for, else advice."""
     csv = csv_of(bundle.csv)
     place = csv.place("spec", "minKubeVersion")
@@ -139,7 +147,7 @@ class _Told(NamedTuple):
     warning: str = ""
 
 
-def community_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def community_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """Whether a bundle with removed APIs keeps OpenShift 4.9 from installing it."""
     found = removed_in_1_22(bundle).found
     if not found:

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.catalogs.csv_graphs import PackageManifest, package_manifest
 from olmc.catalogs.properties import GVK, LABEL, PACKAGE
-from olmc.check.validators.findings import Finding, Settings, about
+from olmc.check.validators.findings import Finding, ValidatorSettings, about
 from olmc.check.validators.folders import BundleFolder, FolderFile, annotations_file
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
@@ -114,7 +114,7 @@ _GO_TYPES = {
 }
 
 
-def dependency_findings(folder: BundleFolder, settings: Settings) -> Iterator[Finding]:
+def dependency_findings(folder: BundleFolder, settings: ValidatorSettings) -> Iterator[Finding]:
     """What is wrong with each dependency, at its place."""
     file = _dependencies_file(folder)
     if file is None or file.source is None:
@@ -134,7 +134,7 @@ def _dependencies_file(folder: BundleFolder) -> FolderFile | None:
     return None
 
 
-def _problems(item: Mapping[str, Any], settings: Settings) -> Iterator[str]:
+def _problems(item: Mapping[str, Any], settings: ValidatorSettings) -> Iterator[str]:
     kind = text(item.get("type"))
     if kind not in _GO_TYPES or "value" not in item or decode_error(_GO_TYPES[kind], item["value"]) is not None:
         yield f"couldn't parse dependency of type {kind}"
@@ -159,7 +159,7 @@ def _package_problems(name: str, version: str) -> Iterator[str]:
         yield "Invalid semver format version"
 
 
-def _cel_problems(cel: Any, settings: Settings) -> Iterator[str]:
+def _cel_problems(cel: Any, settings: ValidatorSettings) -> Iterator[str]:
     if cel is None:
         yield "The CEL field is missing"
         return

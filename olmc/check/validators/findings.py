@@ -55,7 +55,7 @@ def _not_judged(rule: str) -> str:  # noqa: ARG001
     return ""
 
 
-class Settings(NamedTuple):
+class ValidatorSettings(NamedTuple):
     """`optional` are the names of validators to run besides the default ones.
 
     `kubernetes` and `container_tool` are the values of `k8s-version` and `container-tools`, `dockerfile` is the text of
@@ -148,7 +148,7 @@ class Container(NamedTuple):
         return text(self.object.get("image"))
 
 
-class PolicyRule(NamedTuple):
+class CsvPolicyRule(NamedTuple):
     """A policy rule of a CSV's permissions: the list it stands in ("permissions" …) and its numbers there."""
 
     object: Mapping[str, Any]
@@ -178,11 +178,11 @@ def containers(csv: Csv) -> Iterator[Container]:
             yield Container(container, deployment.pod, index, (*keys, number))
 
 
-def policy_rules(csv: Csv, field: str) -> Iterator[PolicyRule]:
+def policy_rules(csv: Csv, field: str) -> Iterator[CsvPolicyRule]:
     """The policy rules in "permissions" or "clusterPermissions"."""
     for entry, permission in enumerate(csv.permissions if field == "permissions" else csv.cluster_permissions):
         for index, rule in enumerate(permission.rules):
-            yield PolicyRule(rule, field, entry, index)
+            yield CsvPolicyRule(rule, field, entry, index)
 
 
 def subdomain_problems(name: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from olmc.check.validators.findings import (
     Finding,
     Keys,
-    Settings,
+    ValidatorSettings,
     ascii_list,
     containers,
     csv_of,
@@ -55,7 +55,7 @@ _IMPACT = "which could impact cluster stability"
 _Remark = tuple[Rule, Keys, str]
 
 
-def good_practice_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
+def good_practice_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
     """Where a bundle departs from good practice."""
     csv = csv_of(bundle.csv)
     if csv.strategy.get("deployments") is None:
@@ -129,7 +129,7 @@ def _name_remarks(name: str) -> Iterator[tuple[Keys, str]]:
         )
 
 
-def bundle_object_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
+def bundle_object_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
     """What is wrong with disruption budgets, priority classes and roles of a bundle."""
     for file in bundle.files:
         obj = file.manifest.object

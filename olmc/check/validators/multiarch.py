@@ -14,7 +14,7 @@ from olmc.check.validators.findings import (
     Container,
     Finding,
     Platform,
-    Settings,
+    ValidatorSettings,
     containers,
     csv_of,
     quoted_list,
@@ -57,7 +57,7 @@ class _Promise(NamedTuple):
     archs: tuple[str, ...]
 
 
-def multiarch_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def multiarch_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """What is known, and not known, about the platforms of a bundle's images."""
     csv = csv_of(bundle.csv)
     tool = settings.container_tool.lower()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.check.validators.community import removed_api_findings
-from olmc.check.validators.findings import Finding, Settings, about, csv_of, result_text
+from olmc.check.validators.findings import Finding, ValidatorSettings, about, csv_of, result_text
 from olmc.check.validators.objects import min_kube_version_findings
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import validation as rules
@@ -103,7 +103,7 @@ def _escape_cause(path: str) -> str:
     return f"invalid URL escape {quoted(path[bad.start() : bad.start() + 3])}" if bad else ""
 
 
-def operatorhub_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def operatorhub_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """The old validator: the three that have taken its place, and a word about that (R-CAT-240)."""
     yield from operatorhub_v2_findings(bundle, settings)
     yield from capability_findings(bundle, settings)
@@ -112,7 +112,7 @@ def operatorhub_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding
     yield Finding(rules.OPERATORHUB_ADVICE, result_text(_DEPRECATED, value=""), place)
 
 
-def operatorhub_v2_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def operatorhub_v2_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """What OperatorHub.io asks of a CSV (R-CAT-241)."""
     csv = csv_of(bundle.csv)
     for rule, keys, detail in _problems(csv.spec):
@@ -158,7 +158,7 @@ def _icon_problems(icons: Any) -> Iterator[tuple[Rule, _Keys, str]]:
             yield rules.OPERATORHUB, ("icon", 0, "mediatype"), f"csv.Spec.Icon {kind} does not have a valid mediatype"
 
 
-def capability_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:  # noqa: ARG001
+def capability_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
     """Whether the annotation `capabilities` is one of the levels (R-CAT-243)."""
     csv = csv_of(bundle.csv)
     level = csv.annotations.get("capabilities")
@@ -167,7 +167,7 @@ def capability_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]
         yield Finding(rules.CAPABILITIES, about(csv.name, told), csv.place("metadata", "annotations", "capabilities"))
 
 
-def category_findings(bundle: Bundle, settings: Settings) -> Iterator[Finding]:
+def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """Whether the annotation `categories` lists known ones (R-CAT-244)."""
     csv = csv_of(bundle.csv)
     written = csv.annotations.get("categories")

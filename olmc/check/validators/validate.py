@@ -10,7 +10,7 @@ from typing import NamedTuple
 from olmc.check.validators.bundles import bundle_findings, size_findings
 from olmc.check.validators.community import community_findings, removed_api_findings
 from olmc.check.validators.dependencies import dependency_findings, package_findings
-from olmc.check.validators.findings import Finding, Settings, tell
+from olmc.check.validators.findings import Finding, ValidatorSettings, tell
 from olmc.check.validators.folders import (
     BundleFolder,
     annotation_findings,
@@ -38,7 +38,7 @@ from olmc.model.diagnostics import Report
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest, Workspace
 
-Validator = Callable[[Bundle, Settings], Iterator[Finding]]
+Validator = Callable[[Bundle, ValidatorSettings], Iterator[Finding]]
 
 OPTIONAL_VALIDATORS: Mapping[str, Validator] = MappingProxyType(
     {
@@ -56,16 +56,16 @@ OPTIONAL_VALIDATORS: Mapping[str, Validator] = MappingProxyType(
 """The optional validators by name; each looks at a bundle that can be loaded."""
 
 
-class Subject(NamedTuple):
+class ValidatedBundle(NamedTuple):
     """What is validated: the folder of a bundle, and the bundle in it (None when there is no CSV)."""
 
     folder: BundleFolder
     bundle: Bundle | None
 
 
-def subject_of(folder: BundleFolder, bundle: Bundle | None) -> Subject:
+def subject_of(folder: BundleFolder, bundle: Bundle | None) -> ValidatedBundle:
     """The folder with its bundle; one that could not be loaded, for want of annotations, is put together here."""
-    return Subject(folder, bundle or _assembled(folder))
+    return ValidatedBundle(folder, bundle or _assembled(folder))
 
 
 def _assembled(folder: BundleFolder) -> Bundle | None:
@@ -81,7 +81,7 @@ def _assembled(folder: BundleFolder) -> Bundle | None:
     return Bundle(folder.directory, "", (), "", csvs[0].manifest, tuple(others), {})
 
 
-def subject_findings(subject: Subject, settings: Settings) -> Iterator[Finding]:
+def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """What all default validators, and the optional ones that are asked for, find in a bundle.
 
     As with the tools, a folder that is no bundle is not looked into, and what can't be decoded is not validated.
@@ -117,7 +117,7 @@ class Validated(NamedTuple):
 
 
 def validate(
-    root: Path, workspace: Workspace, settings: Settings, report: Report, *, ignored: tuple[str, ...] = ()
+    root: Path, workspace: Workspace, settings: ValidatorSettings, report: Report, *, ignored: tuple[str, ...] = ()
 ) -> Validated:
     """Run the validators over what lies below `root` and was loaded as `workspace`; findings go to `report`.
 

@@ -6,10 +6,10 @@ The messages are those of the tools (R-CAT-200), which refuse a bundle with a fa
 from __future__ import annotations
 
 from olmc.diagnostics.rule import FoundBy, Rule
-from olmc.model.diagnostics import Severity, Tag
+from olmc.model.diagnostics import RuleTag, Severity
 
 _REFUSED = "The tools that build and publish bundles refuse this one; what olmc compiles from it stands all the same"
-_TAGS = frozenset({Tag.OF_VALIDATORS})
+_TAGS = frozenset({RuleTag.OF_VALIDATORS})
 _ADVICE = "The tools that build and publish bundles only warn of it"
 
 

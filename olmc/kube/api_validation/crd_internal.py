@@ -18,7 +18,7 @@ from olmc.model.coerce import mapping, mappings, text, texts
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-class Part(NamedTuple):
+class CrdPart(NamedTuple):
     """What stands in the spec for all versions, or in one version; `schema` None if there is none."""
 
     has_schema: bool
@@ -40,11 +40,11 @@ class Version(NamedTuple):
     storage: bool
     deprecated: bool
     warning: str | None
-    own: Part
+    own: CrdPart
     printed: Mapping[str, Any]
 
 
-class Crd(NamedTuple):
+class InternalCrd(NamedTuple):
     """A CRD; `versions` None if it has no list of them, and `stored` the versions in its status.
 
     `is_established`: whether its names have been accepted; one whose status has no conditions counts as established.
@@ -54,7 +54,7 @@ class Crd(NamedTuple):
     group: str
     names: Mapping[str, Any]
     scope: str
-    shared: Part
+    shared: CrdPart
     versions: list[Version] | None
     conversion: Mapping[str, Any]
     preserves_unknown: bool
@@ -62,7 +62,7 @@ class Crd(NamedTuple):
     is_established: bool
 
 
-def internal(crd: Mapping[str, Any], stored: list[str]) -> Crd:
+def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     """A CRD of v1 as Go keeps it; `stored`: the versions that its status lists before its storage version is added."""
     spec = mapping(crd.get("spec"))
     raw = mappings(spec.get("versions"))
@@ -74,7 +74,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> Crd:
     versions = [_version({key: value for key, value in version.items() if key not in common}) for version in raw]
     # The server puts the storage version into the status before it looks whether it is there.
     storage = next((version.name for version in versions if version.storage), None)
-    return Crd(
+    return InternalCrd(
         metadata=mapping(crd.get("metadata")),
         group=text(spec.get("group")),
         names=defaulted_names(mapping(spec.get("names"))),
@@ -94,12 +94,12 @@ def _is_established(status: Mapping[str, Any]) -> bool:
     return next(found, not conditions)
 
 
-def any_schema(crd: Crd, holds: Callable[[Mapping[str, Any]], bool]) -> bool:
+def any_schema(crd: InternalCrd, holds: Callable[[Mapping[str, Any]], bool]) -> bool:
     """Whether something holds for a schema of a CRD or for one in it."""
     return any(holds(inner) for schema in whole_schemas(crd) for inner in _schemas_in(schema))
 
 
-def whole_schemas(crd: Crd) -> Iterator[Mapping[str, Any]]:
+def whole_schemas(crd: InternalCrd) -> Iterator[Mapping[str, Any]]:
     """The schemas of a CRD's versions, and the one that they share."""
     for part in (crd.shared, *(version.own for version in crd.versions or ())):
         if part.schema is not None:
@@ -135,10 +135,10 @@ def _version(version: Mapping[str, Any]) -> Version:
     )
 
 
-def _part(value: Mapping[str, Any]) -> Part:
+def _part(value: Mapping[str, Any]) -> CrdPart:
     schema = mapping(value.get("schema")).get("openAPIV3Schema")
     subresources = value.get("subresources")
-    return Part(
+    return CrdPart(
         has_schema=isinstance(value.get("schema"), dict),
         schema=schema if isinstance(schema, dict) else None,
         subresources=subresources if isinstance(subresources, dict) else None,

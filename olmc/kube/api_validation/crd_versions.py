@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from olmc.kube.api_validation.crd_internal import Crd, Part, any_schema, whole_schemas
+from olmc.kube.api_validation.crd_internal import CrdPart, InternalCrd, any_schema, whole_schemas
 from olmc.kube.api_validation.crd_schemas import TYPES, SchemaRules, map_key_errors, mergeable_set_item, schema_errors
 from olmc.kube.api_validation.field import FieldError, Path, Struct
 from olmc.kube.api_validation.structural_schema import FieldPath, conversion_error, follow, structural_errors
@@ -54,7 +54,9 @@ class CrdRules(NamedTuple):
     many_fields: frozenset[str] = frozenset()
 
 
-def part_errors(part: Part, version: tuple[int, str] | None, has_status: bool, rules: CrdRules) -> Iterator[FieldError]:
+def part_errors(
+    part: CrdPart, version: tuple[int, str] | None, has_status: bool, rules: CrdRules
+) -> Iterator[FieldError]:
     """What is wrong with a version, given by index and name, or with what all versions share."""
     index, name = version or (0, "")
     path = Path("spec" if version is None else f"spec.versions[{index}]", ("spec", "versions", index))
@@ -100,7 +102,7 @@ def _column_errors(column: Struct) -> Iterator[FieldError]:
     yield from path.all_invalid(value, _json_path_problems(value)) if value else [path.required()]
 
 
-def _selectable_errors(part: Part, path: Path, *, is_shared: bool, many: bool) -> Iterator[FieldError]:
+def _selectable_errors(part: CrdPart, path: Path, *, is_shared: bool, many: bool) -> Iterator[FieldError]:
     fields, schema = path.child("selectableFields"), part.schema
     if schema is None:
         if not (is_shared and part.has_schema):
@@ -133,7 +135,7 @@ def _target_errors(target: FieldPath, value: str, path: Path) -> Iterator[FieldE
         yield path.invalid(value, _NOT_SELECTABLE)
 
 
-def rules_for_update(new: Crd, old: Crd, strict: CrdRules) -> CrdRules:
+def rules_for_update(new: InternalCrd, old: InternalCrd, strict: CrdRules) -> CrdRules:
     """The rules that `new` is held to when it takes the place of `old`: the strict ones but for those that it broke."""
     webhook = mapping(old.conversion.get("webhook"))
     reviewed = texts(webhook.get("conversionReviewVersions"))
@@ -182,7 +184,7 @@ def _structures_in(schema: Any) -> Iterator[Schema]:
             yield from _structures_in(each)
 
 
-def _with_many_fields(new: Crd, old: Crd) -> Iterator[str]:
+def _with_many_fields(new: InternalCrd, old: InternalCrd) -> Iterator[str]:
     """The versions whose selectable fields are as many as they were, "" for what all share."""
     pairs = [("", new.shared, old.shared)]
     before = {version.name: version.own for version in old.versions or ()}

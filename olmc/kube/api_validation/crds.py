@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.kube.api_validation.crd_internal import Crd, Version, any_schema, internal, printed_versions, stored_versions
+from olmc.kube.api_validation.crd_internal import (
+    InternalCrd,
+    Version,
+    any_schema,
+    internal,
+    printed_versions,
+    stored_versions,
+)
 from olmc.kube.api_validation.crd_versions import CrdRules, part_errors, rules_for_update
 from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import content_errors, kind_problems, metadata_errors
@@ -69,7 +76,7 @@ def update_errors(given: Mapping[str, Any], before: Mapping[str, Any]) -> list[F
     return errors if rules == strict else _errors_of_update(crd, old, rules)
 
 
-def _errors_of_update(crd: Crd, old: Crd, rules: CrdRules) -> list[FieldError]:
+def _errors_of_update(crd: InternalCrd, old: InternalCrd, rules: CrdRules) -> list[FieldError]:
     return [
         *content_errors(crd.metadata),
         *_spec_errors(crd, rules),
@@ -80,7 +87,7 @@ def _errors_of_update(crd: Crd, old: Crd, rules: CrdRules) -> list[FieldError]:
     ]
 
 
-def _spec_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     yield from group_errors(crd.group)
     yield from scope_errors(crd.scope)
     yield from _missing_schema_errors(crd, rules)
@@ -122,7 +129,7 @@ def scope_errors(scope: str) -> Iterator[FieldError]:
         yield _SPEC.child("scope").unsupported(scope, _SCOPES)
 
 
-def _missing_schema_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+def _missing_schema_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     if crd.shared.schema is not None or (crd.preserves_unknown and not rules.every_schema):
         return
     for index, version in enumerate(crd.versions or ()):
@@ -132,7 +139,7 @@ def _missing_schema_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
             yield path.required(detail)
 
 
-def _version_errors(crd: Crd, rules: CrdRules) -> Iterator[FieldError]:
+def _version_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     versions = crd.versions or []
     per_version = any(version.own.subresources is not None for version in versions)
     with_status = {version.name: version.own.has_status for version in reversed(versions)}
@@ -200,7 +207,7 @@ def _list_errors(names: Struct, field: str) -> Iterator[FieldError]:
         yield from path.all_invalid(name, _label_problem(name))
 
 
-def _immutable_errors(crd: Crd, old: Crd) -> Iterator[FieldError]:
+def _immutable_errors(crd: InternalCrd, old: InternalCrd) -> Iterator[FieldError]:
     scopes, groups = (crd.scope, old.scope), (crd.group, old.group)
     kinds, plurals = ((text(crd.names.get(key)), text(old.names.get(key))) for key in ("kind", "plural"))
     names = _SPEC.child("names")
@@ -210,7 +217,7 @@ def _immutable_errors(crd: Crd, old: Crd) -> Iterator[FieldError]:
             yield path.invalid(value, IMMUTABLE)
 
 
-def _stored_errors(crd: Crd) -> Iterator[FieldError]:
+def _stored_errors(crd: InternalCrd) -> Iterator[FieldError]:
     path = Path("status.storedVersions", _VERSIONS.keys)
     if not crd.stored:
         yield path.invalid(JsonText("null"), "must have at least one stored version")
@@ -224,7 +231,7 @@ def _stored_errors(crd: Crd) -> Iterator[FieldError]:
             yield Path(f"{path.field}[{index}]", path.keys).invalid(stored, _LOST_VERSION.format(stored))
 
 
-def _approval_errors(crd: Crd, old: Crd | None) -> Iterator[FieldError]:
+def _approval_errors(crd: InternalCrd, old: InternalCrd | None) -> Iterator[FieldError]:
     """The groups of Kubernetes' own APIs want to know where somebody has approved of the API."""
     if not f".{crd.group}".endswith((".k8s.io", ".kubernetes.io")):
         return
@@ -239,11 +246,11 @@ def _approval_errors(crd: Crd, old: Crd | None) -> Iterator[FieldError]:
         yield path.invalid(_approval(crd), detail)
 
 
-def _approval(crd: Crd) -> str:
+def _approval(crd: InternalCrd) -> str:
     return text(mapping(crd.metadata.get("annotations")).get(_APPROVAL))
 
 
-def _approval_state(crd: Crd) -> str:
+def _approval_state(crd: InternalCrd) -> str:
     annotation = _approval(crd)
     scheme, separator, rest = annotation.partition("://")
     if not annotation:

@@ -24,7 +24,7 @@ _NEARLY = 1e-9
 """How far a quotient may be from an integer, as a part of it, to count as one."""
 
 
-class _Place(NamedTuple):
+class _ValuePlace(NamedTuple):
     """Where a value stands: the whole, the path below it, and whether a schema's format counts that the API server
     doesn't know."""
 
@@ -32,7 +32,7 @@ class _Place(NamedTuple):
     path: str = ""
     any_format: bool = False
 
-    def below(self, step: str) -> _Place:
+    def below(self, step: str) -> _ValuePlace:
         return self._replace(path=self.path + step)
 
     @property
@@ -40,19 +40,19 @@ class _Place(NamedTuple):
         return self.whole.called(self.path.removeprefix(".")) if self.path else self.whole
 
 
-class _Result(NamedTuple):
+class _ValueResult(NamedTuple):
     """What is wrong with a value, and how many checks of it, and of what is in it, held."""
 
     problems: tuple[FieldError, ...] = ()
     held: int = 0
 
 
-_Check = Callable[[Mapping[str, Any], Any, _Place], _Result]
+_Check = Callable[[Mapping[str, Any], Any, _ValuePlace], _ValueResult]
 
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
-    problems = _validate(schema, obj, _Place(Path("[]"))).problems
+    problems = _validate(schema, obj, _ValuePlace(Path("[]"))).problems
     return aggregated(problems) if problems else ""
 
 
@@ -61,17 +61,17 @@ def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[Fi
 
     Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
     """
-    return list(_validate(schema, value, _Place(path, any_format=True)).problems)
+    return list(_validate(schema, value, _ValuePlace(path, any_format=True)).problems)
 
 
-def _validate(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
+def _validate(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
     if value is None:
         return _combine([_type(schema, value, at), _enumeration(schema, value, at)])
     checks = _checks_of(schema, value, at)
     return _combine([check(schema, value, at) for check in checks], len(checks) + 1)
 
 
-def _checks_of(schema: Mapping[str, Any], value: Any, at: _Place) -> list[_Check]:
+def _checks_of(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> list[_Check]:
     """The checks that concern a value, in the order of the API server."""
     checks: list[_Check] = [_type] if _types(schema, at) or _format(schema, at) else []
     checks.append(_combinations)
@@ -87,23 +87,23 @@ def _checks_of(schema: Mapping[str, Any], value: Any, at: _Place) -> list[_Check
     return checks
 
 
-def _combine(parts: Iterable[_Result], held: int = 0) -> _Result:
+def _combine(parts: Iterable[_ValueResult], held: int = 0) -> _ValueResult:
     known = tuple(parts)
     problems = dict.fromkeys(problem for part in known for problem in part.problems)
-    return _Result(tuple(problems), held + sum(part.held for part in known))
+    return _ValueResult(tuple(problems), held + sum(part.held for part in known))
 
 
-def _invalid(at: _Place, value: Any, text: str) -> _Result:
+def _invalid(at: _ValuePlace, value: Any, text: str) -> _ValueResult:
     shown = value if isinstance(value, str) else JsonText(_shown(value))
-    return _Result((at.full.invalid(shown, f"{at.path} in body {text}"),))
+    return _ValueResult((at.full.invalid(shown, f"{at.path} in body {text}"),))
 
 
-def _too_many(at: _Place, number: int, most: int) -> _Result:
+def _too_many(at: _ValuePlace, number: int, most: int) -> _ValueResult:
     detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    return _Result((at.full.too_many(number, most)._replace(detail=detail),))
+    return _ValueResult((at.full.too_many(number, most)._replace(detail=detail),))
 
 
-def _composite(at: _Place, text: str) -> FieldError:
+def _composite(at: _ValuePlace, text: str) -> FieldError:
     """A problem of several schemas together, which has no place but the whole's."""
     return at.whole.invalid("", f"{quoted(at.path)} must {text}")
 
@@ -121,14 +121,14 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _types(schema: Mapping[str, Any], at: _Place) -> tuple[str, ...]:
+def _types(schema: Mapping[str, Any], at: _ValuePlace) -> tuple[str, ...]:
     if schema.get("x-kubernetes-int-or-string") is True and not at.any_format:
         return ("integer", "string")
     wanted = schema.get("type")
     return (wanted,) if isinstance(wanted, str) and wanted else ()
 
 
-def _format(schema: Mapping[str, Any], at: _Place) -> str:
+def _format(schema: Mapping[str, Any], at: _ValuePlace) -> str:
     name = schema.get("format")
     return name if isinstance(name, str) and (at.any_format or _is_checked(name)) else ""
 
@@ -147,9 +147,9 @@ def _length(schema: Mapping[str, Any], bound: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _type(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
+def _type(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
     types, name, kind = _types(schema, at), _format(schema, at), _kind(value)
-    held = _Result(held=1)
+    held = _ValueResult(held=1)
     if value is None:
         return held if not types or schema.get("nullable") is True else _of_type(at, ",".join(types), kind)
     is_whole = isinstance(value, float) and value.is_integer() and "integer" in types
@@ -163,36 +163,36 @@ def _type(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
     return _of_type(at, ",".join(types), kind)
 
 
-def _of_type(at: _Place, wanted: str, kind: str) -> _Result:
+def _of_type(at: _ValuePlace, wanted: str, kind: str) -> _ValueResult:
     return _invalid(at, kind, f"must be of type {wanted}: {quoted(kind)}")
 
 
-def _text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
+def _text(schema: Mapping[str, Any], value: str, at: _ValuePlace) -> _ValueResult:
     most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
     if most is not None and len(value) > most:
         detail = f"may not be more than {most} byte{'' if most == 1 else 's'}"
-        return _Result((at.full.too_long(most)._replace(detail=detail),))
+        return _ValueResult((at.full.too_long(most)._replace(detail=detail),))
     if least is not None and len(value) < least:
         return _invalid(at, value, f"should be at least {least} chars long")
     if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
         return _invalid(at, value, f"should match '{pattern}'")
-    return _Result()
+    return _ValueResult()
 
 
-def _format_of_text(schema: Mapping[str, Any], value: str, at: _Place) -> _Result:
+def _format_of_text(schema: Mapping[str, Any], value: str, at: _ValuePlace) -> _ValueResult:
     from olmc.kube.formats import conforms
 
     name = _format(schema, at)
     if conforms(name, value):
-        return _Result()
+        return _ValueResult()
     return _invalid(at, value, f"must be of type {name}: {quoted(value)}")
 
 
-def _number(schema: Mapping[str, Any], value: float, at: _Place) -> _Result:
-    return _combine([_Result(held=1), *_number_problems(schema, value, at)])
+def _number(schema: Mapping[str, Any], value: float, at: _ValuePlace) -> _ValueResult:
+    return _combine([_ValueResult(held=1), *_number_problems(schema, value, at)])
 
 
-def _number_problems(schema: Mapping[str, Any], value: float, at: _Place) -> Iterator[_Result]:
+def _number_problems(schema: Mapping[str, Any], value: float, at: _ValuePlace) -> Iterator[_ValueResult]:
     factor = schema.get("multipleOf", 0)
     if _is_number(factor) and not _is_multiple(value, _alike(value, factor)):
         yield _invalid(at, value, f"should be a multiple of {number_text(_alike(value, factor))}")
@@ -219,8 +219,8 @@ def _is_multiple(value: float, factor: float) -> bool:
     return rest == 0 or rest / (abs(quotient) + abs(int(quotient))) < _NEARLY
 
 
-def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _Place) -> _Result:
-    parts = [_Result(held=1)]
+def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _ValuePlace) -> _ValueResult:
+    parts = [_ValueResult(held=1)]
     if isinstance(schema.get("items"), Mapping):
         parts += [_validate(schema["items"], item, at.below(f"[{index}]")) for index, item in enumerate(value)]
     least, most = _length(schema, "minItems"), _length(schema, "maxItems")
@@ -231,20 +231,20 @@ def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _Place) -> _Resu
     return _combine(parts)
 
 
-def _enumeration(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
+def _enumeration(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
     choices = schema.get("enum")
     if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
-        return _Result()
+        return _ValueResult()
     supported = [choice if isinstance(choice, str) else encode_plain(choice).decode() for choice in choices]
     shown = "null" if value is None else value if isinstance(value, str) else JsonText(_shown(value))
-    return _Result((at.full.unsupported(shown, supported),))
+    return _ValueResult((at.full.unsupported(shown, supported),))
 
 
 def _same(value: Any, choice: Any) -> bool:
     return value == choice and isinstance(value, bool) == isinstance(choice, bool)
 
 
-def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _Place) -> _Result:
+def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _ValuePlace) -> _ValueResult:
     least, most = _length(schema, "minProperties"), _length(schema, "maxProperties")
     if least is not None and len(value) < least:
         return _invalid(at, len(value), f"should have at least {least} properties")
@@ -259,51 +259,51 @@ def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _Place)
             parts.append(_validate(others, item, at.below(f".{key}")))
         elif others is False:
             detail = f"{at.path}.{key} in body is a forbidden property"
-            parts.append(_Result((at.full.invalid(key, detail),)))
+            parts.append(_ValueResult((at.full.invalid(key, detail),)))
     for key in schema.get("required") or ():
         if key not in value:
-            parts.append(_Result((at.below(f".{key}").full.required(),)))
+            parts.append(_ValueResult((at.below(f".{key}").full.required(),)))
     return _combine(parts)
 
 
-def _combinations(schema: Mapping[str, Any], value: Any, at: _Place) -> _Result:
-    def judged(key: str) -> list[_Result]:
+def _combinations(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
+    def judged(key: str) -> list[_ValueResult]:
         inner = schema.get(key)
         return [_validate(mapping(each), value, at) for each in inner] if isinstance(inner, list) else []
 
-    parts = [_Result(held=1)]
+    parts = [_ValueResult(held=1)]
     parts += _any_of(judged("anyOf"), at)
     parts += _one_of(judged("oneOf"), at)
     parts += _all_of(judged("allOf"), at)
     if isinstance(schema.get("not"), Mapping) and not _validate(schema["not"], value, at).problems:
-        parts.append(_Result((_composite(at, "not validate the schema (not)"),)))
+        parts.append(_ValueResult((_composite(at, "not validate the schema (not)"),)))
     return _combine(parts)
 
 
-def _any_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+def _any_of(results: Sequence[_ValueResult], at: _ValuePlace) -> Iterator[_ValueResult]:
     # As in Go's library, the branch that held most explains best why none does.
     fitting = next((result for result in results if not result.problems), None)
     if fitting is not None:
         yield fitting
     elif results:
-        yield _Result((_composite(at, "validate at least one schema (anyOf)"),))
+        yield _ValueResult((_composite(at, "validate at least one schema (anyOf)"),))
         yield max(results, key=lambda result: result.held)
 
 
-def _one_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+def _one_of(results: Sequence[_ValueResult], at: _ValuePlace) -> Iterator[_ValueResult]:
     fitting = [result for result in results if not result.problems]
     if len(fitting) == 1:
         yield fitting[0]
     elif results:
         number = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
-        yield _Result((_composite(at, f"validate one and only one schema (oneOf). {number}"),))
+        yield _ValueResult((_composite(at, f"validate one and only one schema (oneOf). {number}"),))
         if not fitting:
             yield max(results, key=lambda result: result.held)
 
 
-def _all_of(results: Sequence[_Result], at: _Place) -> Iterator[_Result]:
+def _all_of(results: Sequence[_ValueResult], at: _ValuePlace) -> Iterator[_ValueResult]:
     yield from results
     failed = sum(bool(result.problems) for result in results)
     if failed:
         none = ". None validated" if failed == len(results) else ""
-        yield _Result((_composite(at, f"validate all the schemas (allOf){none}"),))
+        yield _ValueResult((_composite(at, f"validate all the schemas (allOf){none}"),))

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
-from olmc.model.cluster import Cluster, Member, Name, Subscription
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import Rendered, status_of
 from olmc.olm.naming import component_label_key
 from olmc.olm.ownership import COMPONENT_PREFIX
-from olmc.render.context import World
+from olmc.render.context import RenderContext
 from olmc.yaml import locate
 
 Situation = Literal["single", "all-namespaces", "same-version", "different-versions", "descoped"]
@@ -34,14 +34,14 @@ _ADVICE = {
 }
 
 
-class Installed(NamedTuple):
+class InstalledCsv(NamedTuple):
     """An operator that a Subscription has installed, and the situation that its package is in.
 
     `operator` is the name that its Operator object has with descoping on.
     """
 
     subscription: Subscription
-    member: Member
+    member: CsvState
     situation: Situation
     operator: str
 
@@ -68,26 +68,28 @@ class Installed(NamedTuple):
         return (first,) if self.situation == "single" else (first, f"operator {package} requires manual clean-up")
 
 
-def supports(member: Member, mode: str) -> bool:
+def supports(member: CsvState, mode: str) -> bool:
     """Whether an operator supports an install mode."""
     return any(each.type == mode and each.supported for each in member.csv.install_modes)
 
 
-def installs(cluster: Cluster) -> tuple[Installed, ...]:
+def installs(cluster: Cluster) -> tuple[InstalledCsv, ...]:
     """The operators that Subscriptions have installed, by package and namespace, each with its situation."""
-    by_package: dict[str, list[tuple[Subscription, Member]]] = {}
+    by_package: dict[str, list[tuple[Subscription, CsvState]]] = {}
     for name, subscription in sorted(cluster.subscriptions.items()):
-        member = cluster.members.get(Name(name.namespace, subscription.installed))
+        member = cluster.members.get(NamespacedName(name.namespace, subscription.installed))
         if member is not None:
             by_package.setdefault(subscription.package, []).append((subscription, member))
     return tuple(
-        Installed(subscription, member, _situation(member, [m for _, m in found]), _operator(subscription, len(found)))
+        InstalledCsv(
+            subscription, member, _situation(member, [m for _, m in found]), _operator(subscription, len(found))
+        )
         for _, found in sorted(by_package.items())
         for subscription, member in found
     )
 
 
-def _situation(member: Member, all_of_package: Sequence[Member]) -> Situation:
+def _situation(member: CsvState, all_of_package: Sequence[CsvState]) -> Situation:
     if member.csv.scope == "plain":
         return "descoped"
     if member.group is not None and member.group.is_global and supports(member, "AllNamespaces"):
@@ -121,7 +123,7 @@ def findings(cluster: Cluster) -> Iterator[Diagnostic]:
         )
 
 
-def with_operators_renamed(world: World, objects: Sequence[Rendered]) -> list[Rendered]:
+def with_operators_renamed(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects, Operators with the name and the condition that the situation of their package gives them."""
     by_name = {_suffixed(each.subscription): each for each in installs(world.cluster)}
     return [_renamed(found, by_name.get(found.identity.name)) if _is_operator(found) else found for found in objects]
@@ -131,7 +133,7 @@ def _is_operator(found: Rendered) -> bool:
     return (found.object["apiVersion"], found.object["kind"]) == ("operators.coreos.com/v1", "Operator")
 
 
-def _renamed(found: Rendered, installed: Installed | None) -> Rendered:
+def _renamed(found: Rendered, installed: InstalledCsv | None) -> Rendered:
     if installed is None:
         return found
     obj: dict[str, Any] = {**found.object, "metadata": {**found.object["metadata"], "name": installed.operator}}

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import decode_rules, rules_allow
 from olmc.kube.rbac_access import access
-from olmc.model.cluster import Cluster, Member, key_of
+from olmc.model.cluster import Cluster, CsvState, namespaced_name
 from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Diagnostic, Source
-from olmc.model.objects import Identity, KubernetesObject, Rendered, spec_of
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, spec_of
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options, Profile
 from olmc.model.rbac import ACCOUNT, RBAC, RBAC_V1, PolicyRule, Request, Subject
@@ -22,13 +22,13 @@ from olmc.proposed.descoped import install_topology as situations
 from olmc.proposed.v2alpha1.approval import named
 from olmc.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.reconcile.requirements import APIEXTENSIONS
-from olmc.render.context import World, rendered
+from olmc.render.context import RenderContext, rendered
 from olmc.yaml import at, locate
 
 REQUIRED = "-required-perms"
 
 
-def descoped_rbac(world: World) -> Iterator[Rendered]:
+def descoped_rbac(world: RenderContext) -> Iterator[Rendered]:
     """A ClusterRole for every service account with `permissions`, and its bindings in the group's namespaces."""
     for _, member in sorted(world.cluster.members.items()):
         if member.group is None or member.group.problem or binds_itself(member, world.options):
@@ -55,7 +55,7 @@ def _rules_by_account(csv: Csv) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _bindings(world: World, member: Member, account: str, role: str) -> Iterator[KubernetesObject]:
+def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -> Iterator[KubernetesObject]:
     """One for the whole cluster if the group is global, else one in each of its namespaces that exists."""
     group, csv = member.group, member.csv
     if group is None or is_no_group(group):
@@ -158,7 +158,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
-    crd = cluster.stock.get(Identity(APIEXTENSIONS, CRD, "", api.name))
+    crd = cluster.stock.get(ObjectKey(APIEXTENSIONS, CRD, "", api.name))
     return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 
@@ -208,7 +208,7 @@ def _shared_apis(descoped: Iterable[Csv], options: Options) -> Iterator[Diagnost
             name = f"{api.plural}.{api.key.group}"
             if api.key not in theirs or name in options.shared_apis or _replaces(first, second):
                 continue
-            texts = [str(key_of(csv)) if first.name == second.name else csv.name for csv in (first, second)]
+            texts = [str(namespaced_name(csv)) if first.name == second.name else csv.name for csv in (first, second)]
             other = at(second.source, "metadata", "name")
             yield rules.SHARED_API.finding(
                 at(first.source, "metadata", "name"),

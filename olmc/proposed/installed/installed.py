@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.catalog import Package
-from olmc.model.cluster import Cluster, Member, Name, Subscription
-from olmc.model.objects import Identity, KubernetesObject, Rendered, annotations_of, as_text, labels_of
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
 from olmc.proposed.installed.resources import INSTALLED, Listed
-from olmc.reconcile.loop import Settled
+from olmc.reconcile.loop import SettledCluster
 
 NONE, UNKNOWN = "<none>", "<unknown>"
 TRACKED = ("clusterserviceversions", "subscriptions")
@@ -29,7 +29,7 @@ Versions = Mapping[str, int]
 """The version of each tracked list."""
 
 
-class Installation(NamedTuple):
+class InstalledOperator(NamedTuple):
     """An operator that watches namespaces: `targets` are their names, ("",) for all.
 
     `csv` and `subscription` are the objects as Installed shows them, `cells` those of its row.
@@ -50,7 +50,7 @@ class Installation(NamedTuple):
 class Installations(NamedTuple):
     """All operators of a cluster by namespace and name, the namespaces that exist, the versions of the lists."""
 
-    operators: tuple[Installation, ...]
+    operators: tuple[InstalledOperator, ...]
     namespaces: tuple[str, ...]
     versions: Versions
 
@@ -63,7 +63,7 @@ class Hidden(NamedTuple):
     home: str
 
 
-def installations(settled: Settled, objects: Sequence[Rendered], workspace: Workspace | None) -> Installations:
+def installations(settled: SettledCluster, objects: Sequence[Rendered], workspace: Workspace | None) -> Installations:
     """The operators of a settled cluster that are configured to watch a namespace (R-INST-2).
 
     `objects` is everything rendered for review, `workspace` what was read (None for a bundle by itself).
@@ -80,29 +80,32 @@ def installations(settled: Settled, objects: Sequence[Rendered], workspace: Work
     return Installations(tuple(found), namespaces, _versions(workspace))
 
 
-def _is_shown(member: Member) -> bool:
+def _is_shown(member: CsvState) -> bool:
     if member.group is None or member.csv.counts_as_copy or not member.group.targets:
         return False
     return member.reason not in _NO_MEMBERS and member.phase not in _LEAVING
 
 
 def _installation(
-    member: Member, cluster: Cluster, finals: Mapping[Identity, KubernetesObject], channels: Mapping[Name, str]
-) -> Installation:
+    member: CsvState,
+    cluster: Cluster,
+    finals: Mapping[ObjectKey, KubernetesObject],
+    channels: Mapping[NamespacedName, str],
+) -> InstalledOperator:
     csv = member.csv
     subscription = _subscription_of(member, cluster)
     tracked = None
     if subscription is not None:
-        identity = Identity(OLM_GROUP, "Subscription", csv.namespace, subscription.name.name)
+        identity = ObjectKey(OLM_GROUP, "Subscription", csv.namespace, subscription.name.name)
         tracked = _without_managed_fields(finals.get(identity, subscription.object))
-    final = finals.get(Identity(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
+    final = finals.get(ObjectKey(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
-    return Installation(
+    return InstalledOperator(
         csv.namespace, csv.name, targets, _sanitised(final), tracked, _cells(member, subscription, cluster, channels)
     )
 
 
-def _subscription_of(member: Member, cluster: Cluster) -> Subscription | None:
+def _subscription_of(member: CsvState, cluster: Cluster) -> Subscription | None:
     """The Subscription that a CSV is installed by, of several the one with the lowest name (R-INST-5)."""
     mine = [
         each
@@ -113,7 +116,7 @@ def _subscription_of(member: Member, cluster: Cluster) -> Subscription | None:
 
 
 def _cells(
-    member: Member, subscription: Subscription | None, cluster: Cluster, channels: Mapping[Name, str]
+    member: CsvState, subscription: Subscription | None, cluster: Cluster, channels: Mapping[NamespacedName, str]
 ) -> tuple[str, ...]:
     """The cells of INSTALLED.columns (R-INST-7)."""
     csv = member.csv
@@ -127,10 +130,10 @@ def _cells(
     return (csv.name, csv.namespace, channel, version, target, member.phase, member.reason, by, source)
 
 
-def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[Name, str]) -> str:
+def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[NamespacedName, str]) -> str:
     """What the Subscription asks for, else where the resolver found the bundle, else the package's default channel."""
     asked = subscription.channel
-    resolved = channels.get(Name(subscription.name.namespace, subscription.installed), "")
+    resolved = channels.get(NamespacedName(subscription.name.namespace, subscription.installed), "")
     package = _package(subscription, cluster)
     return asked or resolved or (package.default_channel if package else "") or NONE
 
@@ -140,19 +143,19 @@ def _package(subscription: Subscription, cluster: Cluster) -> Package | None:
     return source.catalog.packages.get(subscription.package) if source and source.catalog else None
 
 
-def _channels(settled: Settled) -> dict[Name, str]:
+def _channels(settled: SettledCluster) -> dict[NamespacedName, str]:
     """The channel that each CSV was resolved from, by all InstallPlans in order."""
-    found: dict[Name, str] = {}
+    found: dict[NamespacedName, str] = {}
     for done in settled.history:
         if done.plan is not None and done.answer is not None:
             for pick in done.answer.picks:
-                found[Name(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
+                found[NamespacedName(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
     return found
 
 
 def _target(subscription: Subscription, cluster: Cluster) -> str:
     """The version of the CSV that the Subscription is going to install."""
-    csv = cluster.csvs.get(Name(subscription.name.namespace, subscription.current))
+    csv = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.current))
     if csv is not None:
         return csv.version
     package = _package(subscription, cluster)
@@ -208,9 +211,9 @@ def hidden_in(found: Installations, namespace: str) -> tuple[Hidden, ...]:
     return tuple(Hidden(namespace, each.name, each.home) for each in losers)
 
 
-def winners_in(found: Installations, namespace: str) -> dict[str, Installation]:
+def winners_in(found: Installations, namespace: str) -> dict[str, InstalledOperator]:
     """Of operators of one name, the one installed in the namespace itself, else that of the lowest namespace."""
-    winners: dict[str, Installation] = {}
+    winners: dict[str, InstalledOperator] = {}
     for each in found.operators:
         if each.watches(namespace) and (each.name not in winners or each.home == namespace):
             winners[each.name] = each
@@ -222,7 +225,7 @@ def all_installed(found: Installations) -> tuple[Listed, ...]:
     return tuple(one for namespace in found.namespaces for one in installed_in(found, namespace))
 
 
-def listed(each: Installation, namespace: str) -> Listed:
+def listed(each: InstalledOperator, namespace: str) -> Listed:
     """R-INST-1, R-INST-4 … R-INST-6."""
     status: dict[str, Any] = {"subscription": each.subscription} if each.subscription is not None else {}
     status["clusterServiceVersion"] = each.csv
@@ -231,7 +234,7 @@ def listed(each: Installation, namespace: str) -> Listed:
     return Listed(obj, each.cells)
 
 
-def _labels(each: Installation) -> dict[str, str]:
+def _labels(each: InstalledOperator) -> dict[str, str]:
     labels = {"operators.coreos.com/csv": _label_value(each.name)}
     if each.subscription is not None:
         labels["operators.coreos.com/sub"] = _label_value(each.subscription["metadata"]["name"])

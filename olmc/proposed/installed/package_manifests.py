@@ -31,7 +31,7 @@ _PLATFORM = {
 }
 
 
-class Offer(NamedTuple):
+class PackageOffer(NamedTuple):
     """A package as one catalog offers it: its PackageManifest without icons, and the icons of its channels, by name."""
 
     catalog: str
@@ -44,12 +44,12 @@ class Offer(NamedTuple):
         return (self.catalog, self.listed.namespace, self.listed.name)
 
 
-def offers(cluster: Cluster, report: Report) -> tuple[Offer, ...]:
+def offers(cluster: Cluster, report: Report) -> tuple[PackageOffer, ...]:
     """One for each package of each catalog that can be served (R-CAT-800), by name and catalog.
 
     Packages without one, since no channel has a head with a CSV (R-CAT-803), are reported.
     """
-    found: list[Offer] = []
+    found: list[PackageOffer] = []
     for source in cluster.catalogs.values():
         if source.catalog is None or source.problem:
             continue
@@ -63,7 +63,9 @@ def offers(cluster: Cluster, report: Report) -> tuple[Offer, ...]:
     return tuple(sorted(found, key=lambda offer: (offer.listed.name, *offer.key)))
 
 
-def offers_in(found: tuple[Offer, ...], namespace: str | None, global_namespace: str) -> tuple[Offer, ...]:
+def offers_in(
+    found: tuple[PackageOffer, ...], namespace: str | None, global_namespace: str
+) -> tuple[PackageOffer, ...]:
     """What a namespace sees: its own catalogs and the global ones, as if they were its own (R-CAT-801).
 
     For all namespaces (None) every offer in its own one. By namespace, name and catalog.
@@ -81,12 +83,12 @@ def _moved(listed: Listed, namespace: str) -> Listed:
     return listed._replace(object={**listed.object, "metadata": metadata})
 
 
-def first_called(found: tuple[Offer, ...], name: str) -> Offer | None:
+def first_called(found: tuple[PackageOffer, ...], name: str) -> PackageOffer | None:
     """The one that a GET by name gets, of several the one with the lowest catalog (R-CAT-801)."""
     return min((each for each in found if each.listed.name == name), key=lambda each: each.key, default=None)
 
 
-def icon_of(offer: Offer) -> tuple[Mapping[str, Any] | None, str]:
+def icon_of(offer: PackageOffer) -> tuple[Mapping[str, Any] | None, str]:
     """The first icon of the default channel, and the channel with its CSV, by which clients know the icon again."""
     status = offer.listed.object["status"]
     default = status["defaultChannel"]
@@ -94,7 +96,7 @@ def icon_of(offer: Offer) -> tuple[Mapping[str, Any] | None, str]:
     return next(iter(offer.icons[default]), None), f"{offer.listed.name}.{default}.{current}"
 
 
-def with_icons(offer: Offer) -> Offer:
+def with_icons(offer: PackageOffer) -> PackageOffer:
     """The offer with the icons in its PackageManifest (R-CAT-805)."""
     obj = offer.listed.object
     channels = [_with_icons(channel, offer.icons[channel["name"]]) for channel in obj["status"]["channels"]]
@@ -135,7 +137,7 @@ def _heads(package: Package) -> list[_Head]:
     return found
 
 
-def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> Offer:
+def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> PackageOffer:
     names = [head.channel.name for head in found]
     default = package.default_channel if package.default_channel in names else names[0]
     main = next(head for head in found if head.channel.name == default)
@@ -168,7 +170,7 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> O
     current = name_of(main.csv)
     cells = (package.name, status["catalogSourceDisplayName"], UNKNOWN, default, current)
     icons = {head.channel.name: tuple(mappings(head.spec.get("icon"))) for head in found}
-    return Offer(source.key.name, Listed(obj, cells), icons)
+    return PackageOffer(source.key.name, Listed(obj, cells), icons)
 
 
 def _channel(head: _Head, package: Package, told: Mapping[tuple[str, str], str]) -> dict[str, Any]:

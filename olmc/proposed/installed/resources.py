@@ -12,7 +12,7 @@ from olmc.olm.ownership import CSV_API
 GROUP = "packages.operators.coreos.com"
 
 
-class Column(NamedTuple):
+class PrintedColumn(NamedTuple):
     """A column of a resource's table; those with a `priority` above 0 are for `-o wide`."""
 
     name: str
@@ -31,7 +31,7 @@ class Resource(NamedTuple):
     plural: str
     singular: str
     description: str
-    columns: tuple[Column, ...]
+    columns: tuple[PrintedColumn, ...]
     verbs: tuple[str, ...]
     fields: tuple[str, ...]
     parts: tuple[str, ...] = ()
@@ -72,15 +72,15 @@ INSTALLED = Resource(
     "installed",
     "Installed is a resource generated from installed operator CSVs and their Subscriptions",
     (
-        Column("NAME", "The name of the operator's ClusterServiceVersion"),
-        Column("INSTALLATION_NAMESPACE", "The namespace that the operator is installed in"),
-        Column("CHANNEL", "The channel that the Subscription follows"),
-        Column("CURRENT_VERSION", "The version that is installed"),
-        Column("TARGET_VERSION", "The version that the Subscription is going to install"),
-        Column("PHASE", "The phase of the ClusterServiceVersion"),
-        Column("REASON", "Why it is in this phase", 1),
-        Column("SUBSCRIPTION", "The Subscription that the operator is installed by", 1),
-        Column("CATALOG", "The namespace and name of the CatalogSource that it comes from", 1),
+        PrintedColumn("NAME", "The name of the operator's ClusterServiceVersion"),
+        PrintedColumn("INSTALLATION_NAMESPACE", "The namespace that the operator is installed in"),
+        PrintedColumn("CHANNEL", "The channel that the Subscription follows"),
+        PrintedColumn("CURRENT_VERSION", "The version that is installed"),
+        PrintedColumn("TARGET_VERSION", "The version that the Subscription is going to install"),
+        PrintedColumn("PHASE", "The phase of the ClusterServiceVersion"),
+        PrintedColumn("REASON", "Why it is in this phase", 1),
+        PrintedColumn("SUBSCRIPTION", "The Subscription that the operator is installed by", 1),
+        PrintedColumn("CATALOG", "The namespace and name of the CatalogSource that it comes from", 1),
     ),
     ("get", "list", "watch"),
     ("metadata.name", "metadata.namespace"),
@@ -92,11 +92,11 @@ PACKAGE_MANIFESTS = Resource(
     "packagemanifest",
     "A PackageManifest is a resource generated from existing CatalogSources and their ConfigMaps",
     (
-        Column("Name", "The name of the package"),
-        Column("Catalog", "The display name of the CatalogSource"),
-        Column("Age", "How long the CatalogSource exists"),
-        Column("Default Channel", "The channel that a Subscription without one follows", 1),
-        Column("Current CSV", "The head of the default channel", 1),
+        PrintedColumn("Name", "The name of the package"),
+        PrintedColumn("Catalog", "The display name of the CatalogSource"),
+        PrintedColumn("Age", "How long the CatalogSource exists"),
+        PrintedColumn("Default Channel", "The channel that a Subscription without one follows", 1),
+        PrintedColumn("Current CSV", "The head of the default channel", 1),
     ),
     ("get", "list"),
     ("metadata.name",),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.load.config import options_from, read_config
-from olmc.model.cluster import Name
+from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
@@ -24,17 +24,17 @@ from olmc.proposed.installed.installed import (
     installations,
     installed_in,
 )
-from olmc.proposed.installed.package_manifests import Offer, first_called, offers, offers_in, with_icons
-from olmc.proposed.installed.resources import INSTALLED, Column, Listed, Resource, as_list
-from olmc.reconcile.loop import Settled
+from olmc.proposed.installed.package_manifests import PackageOffer, first_called, offers, offers_in, with_icons
+from olmc.proposed.installed.resources import INSTALLED, Listed, PrintedColumn, Resource, as_list
+from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import dump_one
 
 
-class View(NamedTuple):
+class InstalledView(NamedTuple):
     """The operators that are installed, the packages on offer, and the findings about those that are not."""
 
     installations: Installations
-    offers: tuple[Offer, ...]
+    offers: tuple[PackageOffer, ...]
     not_offered: tuple[Diagnostic, ...]
     global_namespace: str
 
@@ -50,24 +50,29 @@ def viewing(root: Path, base: Options, given: frozenset[str] = frozenset()) -> O
 
 
 def view_of(
-    settled: Settled, objects: Sequence[Rendered], workspace: Workspace | None, options: Options, *, icons: bool = False
-) -> View:
+    settled: SettledCluster,
+    objects: Sequence[Rendered],
+    workspace: Workspace | None,
+    options: Options,
+    *,
+    icons: bool = False,
+) -> InstalledView:
     """The view of a compilation with the options of `viewing`; `icons`: whether PackageManifests have theirs."""
     report = Report()
     found = offers(settled.cluster, report)
     shown = tuple(with_icons(offer) for offer in found) if icons else found
     installed = installations(settled, objects, workspace)
-    return View(installed, shown, tuple(report), options.global_catalog_namespace)
+    return InstalledView(installed, shown, tuple(report), options.global_catalog_namespace)
 
 
-def items_in(view: View, resource: Resource, namespace: str | None) -> tuple[Listed, ...]:
+def items_in(view: InstalledView, resource: Resource, namespace: str | None) -> tuple[Listed, ...]:
     """The objects of a resource in a namespace, or in all of them (None), by namespace and name."""
     if resource is INSTALLED:
         return all_installed(view.installations) if namespace is None else installed_in(view.installations, namespace)
     return tuple(offer.listed for offer in offers_in(view.offers, namespace, view.global_namespace))
 
 
-def item_called(view: View, resource: Resource, name: Name) -> Listed | None:
+def item_called(view: InstalledView, resource: Resource, name: NamespacedName) -> Listed | None:
     """The object of a resource with this namespace and name, None when there is none."""
     if resource is INSTALLED:
         return next((each for each in installed_in(view.installations, name.namespace) if each.name == name.name), None)
@@ -75,7 +80,7 @@ def item_called(view: View, resource: Resource, name: Name) -> Listed | None:
     return offer.listed if offer is not None else None
 
 
-def list_version(view: View, resource: Resource) -> str:
+def list_version(view: InstalledView, resource: Resource) -> str:
     """The resourceVersion of a list: aggregated for Installed (R-INST-9), none for PackageManifests."""
     return aggregate(view.installations.versions) if resource is INSTALLED else ""
 
@@ -86,7 +91,7 @@ _ALIKE = 0.4
 """How like a name is for it to be listed before all others: the list is short, and better than one in any order."""
 
 
-class Asked(NamedTuple):
+class ObjectQuery(NamedTuple):
     """What is asked for: `namespace` is None for all of them, `name` "" for the whole list."""
 
     resource: Resource
@@ -94,24 +99,24 @@ class Asked(NamedTuple):
     name: str = ""
 
 
-class Answer(NamedTuple):
+class QueryResult(NamedTuple):
     """The objects, and the findings about them."""
 
     items: tuple[Listed, ...]
     findings: tuple[Diagnostic, ...]
 
 
-def answer(view: View, asked: Asked) -> Answer:
+def answer(view: InstalledView, asked: ObjectQuery) -> QueryResult:
     """The objects of a namespace, or the one with the name that is asked for."""
     if asked.name and asked.namespace is not None:
-        item = item_called(view, asked.resource, Name(asked.namespace, asked.name))
+        item = item_called(view, asked.resource, NamespacedName(asked.namespace, asked.name))
         items: tuple[Listed, ...] = (item,) if item is not None else ()
     else:
         items = items_in(view, asked.resource, asked.namespace)
-    return Answer(items, tuple(_findings(view, asked, items)))
+    return QueryResult(items, tuple(_findings(view, asked, items)))
 
 
-def _findings(view: View, asked: Asked, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
+def _findings(view: InstalledView, asked: ObjectQuery, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
     known = view.installations.namespaces
     if asked.namespace is not None and asked.namespace not in known:
         near = close_matches(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
@@ -129,7 +134,7 @@ def _findings(view: View, asked: Asked, items: tuple[Listed, ...]) -> Iterator[D
         )
 
 
-def _elsewhere(view: View, asked: Asked) -> str:
+def _elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
     """Where the name that is not found is to be found, or what else there is."""
     everywhere = items_in(view, asked.resource, None)
     homes = [each.namespace for each in everywhere if each.name == asked.name]
@@ -144,7 +149,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
-def elsewhere(view: View, asked: Asked) -> str:
+def elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
     """For an empty list: in which namespaces there is something, "" if that is nowhere or all were asked for."""
     if asked.namespace is None or asked.name:
         return ""
@@ -155,7 +160,7 @@ def elsewhere(view: View, asked: Asked) -> str:
 EMPTY = "No resources found.\n"
 
 
-def as_text(asked: Asked, found: Answer, version: str, output: str) -> str:
+def as_text(asked: ObjectQuery, found: QueryResult, version: str, output: str) -> str:
     """The answer in the format `output`: table, wide, yaml, json or name; `version` is that of the list."""
     if output == "name":
         return "".join(f"{asked.resource.singular}.{asked.resource.qualified.partition('.')[2]}/{each.name}\n"
@@ -172,7 +177,7 @@ def as_text(asked: Asked, found: Answer, version: str, output: str) -> str:
     return dump_one(shown) if output == "yaml" else json_text(shown) + "\n"
 
 
-def _table(asked: Asked, found: Answer, *, wide: bool) -> str:
+def _table(asked: ObjectQuery, found: QueryResult, *, wide: bool) -> str:
     """The table of the document (R-INST-7); for all namespaces with theirs in front, as kubectl has it."""
     if not found.items:
         return "" if asked.name else EMPTY
@@ -185,5 +190,5 @@ def _table(asked: Asked, found: Answer, *, wide: bool) -> str:
     return as_columns(header, rows)
 
 
-def _title(column: Column) -> str:
+def _title(column: PrintedColumn) -> str:
     return column.name.upper()

@@ -11,12 +11,12 @@ from olmc.kube.rbac_access import access, decode_binding, user, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.model.objects import (
     CatalogKey,
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
-    identity,
     name_of,
     namespace_of,
+    object_key,
     spec_of,
 )
 from olmc.model.operators import CSV_KIND, Csv, Install, Operator
@@ -48,7 +48,7 @@ class Account(NamedTuple):
     generated: bool
 
 
-class Judged(NamedTuple):
+class InstallDecision(NamedTuple):
     """What became of an Install.
 
     `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
@@ -74,7 +74,7 @@ class Setting(NamedTuple):
     `labels` are put on what is generated.
     """
 
-    stock: Mapping[Identity, Rendered]
+    stock: Mapping[ObjectKey, Rendered]
     groups: Sequence[KubernetesObject]
     known: RestMapper
     options: Options
@@ -83,7 +83,7 @@ class Setting(NamedTuple):
     held: bool = False
 
 
-def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
+def judged(install: Install, content: Resolved, setting: Setting) -> InstallDecision:
     """Whether an Install is applied, with which account and grants, or what stands in the way."""
     options = setting.options
     by = service_account(install, content, setting)
@@ -102,7 +102,7 @@ def judged(install: Install, content: Resolved, setting: Setting) -> Judged:
     applied = not (pending or unavailable or held)
     approvals = setting.inherited | lacking if applied else setting.inherited
     approved = not pending and (asked or (bool(install.operator) and not held))
-    return Judged(
+    return InstallDecision(
         install, content, by, tuple(canonical(pending)), approved, applied,
         tuple(_made(install, by, lacking, setting)) if applied else tuple(_account(by, setting)),
         approvals, tuple(canonical(missing)),
@@ -141,7 +141,7 @@ def _bound(content: Resolved) -> dict[str, set[str | None]]:
     """Where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
     found: dict[str, set[str | None]] = {}
     for obj in content.objects:
-        role = decode_binding(identity(obj), obj).role
+        role = decode_binding(object_key(obj), obj).role
         if obj["kind"].endswith("RoleBinding") and role.kind == "ClusterRole":
             space = str(obj["metadata"].get("namespace") or content.namespace) if obj["kind"] == "RoleBinding" else None
             found.setdefault(role.name, set()).add(space)
@@ -194,7 +194,7 @@ def as_json(entries: Sequence[Entry]) -> str:
     return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
 
 
-class Outcome(NamedTuple):
+class OperatorResult(NamedTuple):
     """What became of an Operator.
 
     `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
@@ -207,7 +207,7 @@ class Outcome(NamedTuple):
     channel: str = ""
     fixed: bool = False
     installed: str = ""
-    installs: tuple[Judged, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     failure: tuple[str, str] | None = None
     missing: str = ""
     problem: str = ""
@@ -217,7 +217,7 @@ class Outcome(NamedTuple):
         return self.operator.catalog.ref if self.operator.catalog else CatalogKey("", "")
 
     @property
-    def waiting(self) -> Judged | None:
+    def waiting(self) -> InstallDecision | None:
         """The Install that is not applied."""
         return next((each for each in self.installs if not each.applied), None)
 
@@ -227,7 +227,7 @@ class Outcome(NamedTuple):
         return frozenset(atom for each in self.installs if each.applied for atom in each.approvals)
 
 
-class Scene(NamedTuple):
+class ApprovalContext(NamedTuple):
     """What Operators are resolved in, which does not change: the workspace, Installs that approve, and the options."""
 
     workspace: Workspace

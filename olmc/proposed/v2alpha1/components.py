@@ -7,35 +7,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.cluster import Cluster, InstallPlan, Name, Subscription
+from olmc.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
 from olmc.model.coerce import mapping, text
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Rendered,
     as_text,
     gvk_of,
-    identity,
     labels_of,
     metadata_of,
     namespace_of,
+    object_key,
     owner_references,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.proposed.v2alpha1.approval import Judged
+from olmc.proposed.v2alpha1.approval import InstallDecision
 
-Labels = Mapping[Identity, frozenset[str]]
+Labels = Mapping[ObjectKey, frozenset[str]]
 
 
 def projected(
-    cluster: Cluster, keys: frozenset[str], adopted: Mapping[Name, str], installs: Iterable[Judged]
+    cluster: Cluster, keys: frozenset[str], adopted: Mapping[NamespacedName, str], installs: Iterable[InstallDecision]
 ) -> Labels:
     """The component keys that objects get, by identity, from Subscriptions, their plans, and Installs.
 
     `keys` are those of existing Operators; `adopted` are the keys of Subscriptions that became Operators, which
     `cluster` still has.
     """
-    found: dict[Identity, set[str]] = defaultdict(set)
+    found: dict[ObjectKey, set[str]] = defaultdict(set)
     for name, subscription in cluster.subscriptions.items():
         mine = keys & set(subscription.labels)
         mine |= {adopted[name]} if name in adopted else set()
@@ -52,30 +52,30 @@ def projected(
     return {each: frozenset(mine) for each, mine in found.items()}
 
 
-def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator[Identity]:
+def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator[ObjectKey]:
     """The Subscription, those resolved with it, its InstallPlan, and what that has made."""
     home = subscription.name.namespace
-    yield Identity(OLM_GROUP, "Subscription", home, subscription.name.name)
+    yield ObjectKey(OLM_GROUP, "Subscription", home, subscription.name.name)
     if subscription.installed:
-        yield Identity(OLM_GROUP, CSV_KIND, home, subscription.installed)
+        yield ObjectKey(OLM_GROUP, CSV_KIND, home, subscription.installed)
     for plan in cluster.plans:
         if (plan.namespace, plan.name) == (home, subscription.plan):
             yield from _from_plan(plan)
             for name, other in cluster.subscriptions.items():
                 if name.namespace == home and other.generated_by == plan.name:
-                    yield Identity(OLM_GROUP, "Subscription", home, name.name)
+                    yield ObjectKey(OLM_GROUP, "Subscription", home, name.name)
 
 
-def _from_plan(plan: InstallPlan) -> Iterator[Identity]:
-    yield Identity(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
+def _from_plan(plan: InstallPlan) -> Iterator[ObjectKey]:
+    yield ObjectKey(OLM_GROUP, "InstallPlan", plan.namespace, plan.name)
     for step in plan.steps:
         name = str(metadata_of(step.object).get("name") or step.name)
-        yield from (Identity(step.gvk.group, step.kind, space, name) for space in (plan.namespace, ""))
+        yield from (ObjectKey(step.gvk.group, step.kind, space, name) for space in (plan.namespace, ""))
 
 
-def _from_install(judged: Judged) -> Iterator[Identity]:
+def _from_install(judged: InstallDecision) -> Iterator[ObjectKey]:
     for obj in (*judged.made, *(judged.content.objects if judged.applied else ())):
-        key = identity(obj)
+        key = object_key(obj)
         yield key
         yield key._replace(namespace="")
         yield key._replace(namespace=judged.content.namespace)
@@ -103,7 +103,7 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
         if ref.get("kind") == CSV_KIND
     ]
     none: frozenset[str] = frozenset()
-    return none.union(*(csvs.get(Identity(OLM_GROUP, CSV_KIND, *owner), none) for owner in owners))
+    return none.union(*(csvs.get(ObjectKey(OLM_GROUP, CSV_KIND, *owner), none) for owner in owners))
 
 
 def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
@@ -174,13 +174,13 @@ def _abnormal_phase(status: Mapping[str, Any]) -> list[dict[str, Any]]:
 _OWN = ("olm.", "operators.coreos.com/", "operatorframework.io/properties")
 
 
-def diverging(content: Iterable[KubernetesObject], given: Iterable[KubernetesObject]) -> tuple[Identity, ...]:
+def diverging(content: Iterable[KubernetesObject], given: Iterable[KubernetesObject]) -> tuple[ObjectKey, ...]:
     """The objects of the content that a cluster, given by its objects, lacks or has with other values.
 
     () if the cluster does not hold a CSV of the content: then nothing was installed yet that could differ.
     """
-    there = {identity(obj): _typed(obj) for obj in given}
-    wanted = {identity(obj): obj for obj in content}
+    there = {object_key(obj): _typed(obj) for obj in given}
+    wanted = {object_key(obj): obj for obj in content}
     if not any(key.kind == CSV_KIND and key in there for key in wanted):
         return ()
     return tuple(sorted(key for key, obj in wanted.items() if key not in there or not _has(there[key], obj)))

@@ -7,36 +7,36 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.load.v2alpha1 import V2ALPHA1
-from olmc.model.cluster import Cluster, Name
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Place, Source
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Provenance,
     Rendered,
     as_text,
-    identity,
     labels_of,
+    object_key,
     owner_references,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Operator
 from olmc.model.options import Options
 from olmc.olm.ownership import COPIED_FROM, owner_reference
-from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, as_json
+from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, OperatorResult, as_json
 from olmc.proposed.v2alpha1.components import Labels, diverging, labelled, projected
-from olmc.proposed.v2alpha1.installs import Begun, component_key
+from olmc.proposed.v2alpha1.installs import InitialInstalls, component_key
 from olmc.proposed.v2alpha1.operators import Association, associated, follow, may_use, without
 from olmc.proposed.v2alpha1.status import operator_object
 from olmc.reconcile.diagnose import without_content
-from olmc.render.context import World
+from olmc.render.context import RenderContext
 from olmc.resolver.resolve import NOT_SATISFIABLE
 from olmc.resolver.snapshot import needed_catalogs
 from olmc.yaml import at
 
 
 def findings(
-    outcomes: Sequence[Outcome], installs: Sequence[Judged], refused: Sequence[Operator],
-    differing: Mapping[str, tuple[Identity, ...]], cluster: Cluster, options: Options,
+    outcomes: Sequence[OperatorResult], installs: Sequence[InstallDecision], refused: Sequence[Operator],
+    differing: Mapping[str, tuple[ObjectKey, ...]], cluster: Cluster, options: Options,
 ) -> Iterator[Diagnostic]:  # fmt: skip
     """What is to say about what became of Operators and Installs, about those that were refused, and about components
     that are not as they were resolved."""
@@ -49,7 +49,7 @@ def findings(
             )
     for judged in installs:
         yield from _about_install(judged, options)
-    failures: dict[tuple[str, str], list[Outcome]] = {}
+    failures: dict[tuple[str, str], list[OperatorResult]] = {}
     for outcome in outcomes:
         if outcome.failure:
             failures.setdefault(outcome.failure, []).append(outcome)
@@ -68,7 +68,7 @@ def findings(
         yield _unresolved(reason, message, failed, cluster)
 
 
-def _unresolved(reason: str, message: str, failed: Sequence[Outcome], cluster: Cluster) -> Diagnostic:
+def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], cluster: Cluster) -> Diagnostic:
     hint = "Loosen what the Operators ask for, or remove what stands in the way."
     if reason != NOT_SATISFIABLE:
         hint = "Correct the catalog that the message names."
@@ -79,7 +79,7 @@ def _unresolved(reason: str, message: str, failed: Sequence[Outcome], cluster: C
     return rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
 
 
-def _about_install(judged: Judged, options: Options) -> Iterator[Diagnostic]:
+def _about_install(judged: InstallDecision, options: Options) -> Iterator[Diagnostic]:
     install = judged.install
     place = at(install.source, "metadata", "name")
     if judged.missing:
@@ -101,7 +101,7 @@ def _about_install(judged: Judged, options: Options) -> Iterator[Diagnostic]:
             yield rules.NOT_PINNED.finding(place, image=named)
 
 
-def unread_catalogs(outcomes: Sequence[Outcome], cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+def unread_catalogs(outcomes: Sequence[OperatorResult], cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
     """Catalogs without content that only Operators are resolved in: those of Subscriptions are told anyway."""
     if not any(outcome.operator.catalog for outcome in outcomes):
         return
@@ -110,7 +110,7 @@ def unread_catalogs(outcomes: Sequence[Outcome], cluster: Cluster, options: Opti
     yield from without_content([catalog for catalog in every if catalog.key not in told], options)
 
 
-class Followed(NamedTuple):
+class OperatorStates(NamedTuple):
     """The cluster with what Operators and Installs have made of it.
 
     `outcomes`: every Operator that the API server accepts; `installs`: all Installs, by name; `labels`: the component
@@ -118,14 +118,14 @@ class Followed(NamedTuple):
     """
 
     cluster: Cluster
-    outcomes: tuple[Outcome, ...]
-    installs: tuple[Judged, ...]
+    outcomes: tuple[OperatorResult, ...]
+    installs: tuple[InstallDecision, ...]
     labels: Labels
-    differing: Mapping[str, tuple[Identity, ...]]
+    differing: Mapping[str, tuple[ObjectKey, ...]]
     diagnostics: tuple[Diagnostic, ...]
 
 
-def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
+def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> OperatorStates:
     """What Operators do in a settled cluster, in which the Installs of `begun` are applied already."""
     association = Association(begun.operators, {}, ())
     if options.migrate_subscriptions:
@@ -139,7 +139,7 @@ def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
         for name, operator in migrated.items()
         if cluster.subscriptions[name].installed
     }
-    scene = Scene(begun.workspace, begun.records, options)
+    scene = ApprovalContext(begun.workspace, begun.records, options)
     from_catalogs = [operator for operator in accepted if not operator.image]
     after, outcomes = follow(scene, without(cluster, migrated), from_catalogs, installed)
     given = {each.install.operator: each for each in begun.judged if each.install.operator}
@@ -155,10 +155,10 @@ def followed(begun: Begun, cluster: Cluster, options: Options) -> Followed:
         *unread_catalogs(outcomes, after, options),
     )
     labels = projected(cluster, keys, adopted, installs)
-    return Followed(after, outcomes, _by_name(installs), labels, differing, told)
+    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, told)
 
 
-def _by_name(installs: Iterable[Judged]) -> tuple[Judged, ...]:
+def _by_name(installs: Iterable[InstallDecision]) -> tuple[InstallDecision, ...]:
     return tuple(sorted(installs, key=lambda each: each.install.name))
 
 
@@ -166,24 +166,26 @@ def _is_accepted(operator: Operator, cluster: Cluster, options: Options) -> bool
     return operator.catalog is None or may_use(cluster, operator.catalog.ref, options)
 
 
-def _from_images(operators: Iterable[Operator], given: Mapping[str, Judged]) -> Iterator[Outcome]:
+def _from_images(operators: Iterable[Operator], given: Mapping[str, InstallDecision]) -> Iterator[OperatorResult]:
     for operator in operators:
         if operator.image and operator.name in given:
             done = given[operator.name]
             missing = operator.image if done.content.missing else ""
-            yield Outcome(operator, installs=(done,), missing=missing, problem=done.content.problem)
+            yield OperatorResult(operator, installs=(done,), missing=missing, problem=done.content.problem)
 
 
-def _differing(outcome: Outcome, given: Iterable[Any]) -> tuple[Identity, ...]:
+def _differing(outcome: OperatorResult, given: Iterable[Any]) -> tuple[ObjectKey, ...]:
     applied = [each for each in outcome.installs if each.applied]
     content = applied[-1].content.objects if applied else ()
     return diverging(content, (manifest.object for manifest in given))
 
 
-def rewriting(found: Followed, options: Options) -> Callable[[World, Sequence[Rendered]], Sequence[Rendered]]:
+def rewriting(
+    found: OperatorStates, options: Options
+) -> Callable[[RenderContext, Sequence[Rendered]], Sequence[Rendered]]:
     """The function that adds Operators and Installs to the objects of a cluster, with all that they change."""
 
-    def rewrite(world: World, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+    def rewrite(world: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
         # Long names may be cut to the same key: the components are both Operators' then (R-OPERATOR-3).
         keys = {component_key(outcome.operator.name, options): outcome.operator.name for outcome in found.outcomes}
         names = {outcome.operator.name for outcome in found.outcomes}
@@ -199,17 +201,21 @@ def rewriting(found: Followed, options: Options) -> Callable[[World, Sequence[Re
 
 
 def _operator(
-    outcome: Outcome, objects: Sequence[Rendered], cluster: Cluster, differing: Mapping[str, Any], options: Options
+    outcome: OperatorResult,
+    objects: Sequence[Rendered],
+    cluster: Cluster,
+    differing: Mapping[str, Any],
+    options: Options,
 ) -> Rendered:
     name = outcome.operator.name
     obj = operator_object(outcome, component_key(name, options), objects, cluster, name in differing, options)
     return _rendered(obj, outcome.operator.source, "R-OPERATOR-1")
 
 
-def _only_for_applying(installs: Iterable[Judged]) -> Iterator[Identity]:
+def _only_for_applying(installs: Iterable[InstallDecision]) -> Iterator[ObjectKey]:
     """The accounts and grants that exist for OLM to apply Installs: without OLM nobody needs them."""
     for judged in installs:
-        yield from map(identity, judged.made)
+        yield from map(object_key, judged.made)
 
 
 def _is_v1_operator(found: Rendered, names: set[str]) -> bool:
@@ -221,7 +227,7 @@ def _rendered(obj: KubernetesObject, source: Source | None, rule: str) -> Render
     return Rendered(obj, Provenance(Place(source) if source else None, "v2alpha1", rule))
 
 
-def install_object(judged: Judged) -> KubernetesObject:
+def install_object(judged: InstallDecision) -> KubernetesObject:
     """An Install with its status (R-INSTALL-1, R-INSTALL-3, R-INSTALL-5, R-INSTALL-8, R-INSTALL-9)."""
     install = judged.install
     metadata = {key: value for key, value in install.object["metadata"].items() if key != "namespace"}
@@ -246,14 +252,14 @@ def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) ->
     """The objects without copies of CSVs that belong to Operators, which own instead what the copies owned
     (R-OPERATOR-19). `operators` are the names of the Operators by component key.
     """
-    owners: dict[Name, str] = {}
+    owners: dict[NamespacedName, str] = {}
     for found in objects:
         if found.identity.kind == CSV_KIND:
             mine = [operators[key] for key in labels_of(found.object) if key in operators]
             if mine:
-                owners[Name(found.identity.namespace, found.identity.name)] = min(mine)
+                owners[NamespacedName(found.identity.namespace, found.identity.name)] = min(mine)
     copies = {
-        Name(found.identity.namespace, found.identity.name): owners[home]
+        NamespacedName(found.identity.namespace, found.identity.name): owners[home]
         for found in objects
         if (home := _original(found)) in owners
     }
@@ -261,20 +267,20 @@ def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) ->
     return [_owned_by_operator(found, copies) for found in kept]
 
 
-def _original(found: Rendered) -> Name | None:
+def _original(found: Rendered) -> NamespacedName | None:
     home = labels_of(found.object).get(COPIED_FROM)
-    return Name(home, found.identity.name) if found.identity.kind == CSV_KIND and home else None
+    return NamespacedName(home, found.identity.name) if found.identity.kind == CSV_KIND and home else None
 
 
-def _copy_name(found: Rendered) -> Name | None:
-    return Name(found.identity.namespace, found.identity.name) if _original(found) is not None else None
+def _copy_name(found: Rendered) -> NamespacedName | None:
+    return NamespacedName(found.identity.namespace, found.identity.name) if _original(found) is not None else None
 
 
-def _owned_by_operator(found: Rendered, copies: Mapping[Name, str]) -> Rendered:
+def _owned_by_operator(found: Rendered, copies: Mapping[NamespacedName, str]) -> Rendered:
     refs = owner_references(found.object)
     new = []
     for ref in refs:
-        owner = copies.get(Name(found.identity.namespace, as_text(ref.get("name"))))
+        owner = copies.get(NamespacedName(found.identity.namespace, as_text(ref.get("name"))))
         if ref.get("kind") == CSV_KIND and owner is not None:
             ref = owner_reference(V2ALPHA1, "Operator", owner)
         new.append(ref)

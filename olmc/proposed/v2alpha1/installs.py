@@ -11,25 +11,25 @@ from typing import Any, NamedTuple
 from olmc.catalogs.properties import properties_text
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.v2alpha1 import read_v2alpha1
-from olmc.model.catalog import Pick
-from olmc.model.cluster import Cluster, Name, Step
+from olmc.model.catalog import Selection
+from olmc.model.cluster import Cluster, NamespacedName, Step
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
-    Identity,
     KubernetesObject,
+    ObjectKey,
     Origin,
     Provenance,
     Rendered,
     as_text,
-    identity,
     labels_of,
     namespace_of,
+    object_key,
 )
 from olmc.model.operators import CSV_KIND, ContentItem, Install, Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.naming import component_label_key
-from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, Setting, judged
+from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, OperatorResult, Setting, judged
 from olmc.proposed.v2alpha1.content import (
     Resolved,
     calling,
@@ -41,13 +41,13 @@ from olmc.proposed.v2alpha1.content import (
     resolved,
     suggested_namespace,
 )
-from olmc.reconcile.apply_step import Target, with_step
+from olmc.reconcile.apply_step import StepTarget, apply_step
 from olmc.resolver.steps import Content
 
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
 
 
-class Begun(NamedTuple):
+class InitialInstalls(NamedTuple):
     """What the proposed APIs make of a workspace before anything settles.
 
     `workspace` has what the Installs in `judged` bring as objects; `steps` carry out the bundles among it, and
@@ -58,10 +58,10 @@ class Begun(NamedTuple):
     workspace: Workspace
     given: tuple[Manifest, ...]
     operators: tuple[Operator, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[InstallDecision, ...]
     records: Mapping[str, Install]
     steps: tuple[Step, ...]
-    installed: frozenset[Name]
+    installed: frozenset[NamespacedName]
 
 
 def component_key(name: str, options: Options) -> str:
@@ -69,7 +69,7 @@ def component_key(name: str, options: Options) -> str:
     return SEED_KEY + name if options.component_label == "seed" else component_label_key(name, "")
 
 
-def begin(workspace: Workspace, options: Options, report: Report) -> Begun:
+def begin(workspace: Workspace, options: Options, report: Report) -> InitialInstalls:
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
     found = read_v2alpha1(workspace, report)
     keys = {component_key(operator.name, options) for operator in found.operators}
@@ -81,13 +81,15 @@ def begin(workspace: Workspace, options: Options, report: Report) -> Begun:
         if operator.image
     ]
     there = frozenset(_installed_before(found.workspace, found.operators, options))
-    begun = Begun(found.workspace, workspace.manifests, found.operators, (), labelled, (), there)
+    begun = InitialInstalls(found.workspace, workspace.manifests, found.operators, (), labelled, (), there)
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
 
 
-def _installed_before(workspace: Workspace, operators: Iterable[Operator], options: Options) -> Iterator[Name]:
+def _installed_before(
+    workspace: Workspace, operators: Iterable[Operator], options: Options
+) -> Iterator[NamespacedName]:
     """The CSVs of a workspace that Operators have installed already: they need no OperatorGroup now either."""
     keys = {component_key(each.name, options) for each in operators if each.catalog is not None or each.image}
     for manifest in workspace.manifests:
@@ -111,7 +113,7 @@ def _of_image(operator: Operator, workspace: Workspace, record: Install | None, 
     return Install(operator.name, obj, operator.source, content_items, mapping, approved, operator.name)
 
 
-def _applied(begun: Begun, install: Install, options: Options) -> Begun:
+def _applied(begun: InitialInstalls, install: Install, options: Options) -> InitialInstalls:
     content = resolved(install, begun.workspace, options)
     manifests = begun.workspace.manifests
     if install.operator and not _exists(manifests, content.namespace):
@@ -128,8 +130,8 @@ def _applied(begun: Begun, install: Install, options: Options) -> Begun:
     objects = (*done.made, *(content.raw if done.applied else ()))
     source = install.source
     more = tuple(Manifest(obj, source) for obj in objects) if source is not None else ()
-    replaced = {identity(manifest.object) for manifest in more}
-    kept = tuple(m for m in manifests if identity(m.object) not in replaced)
+    replaced = {object_key(manifest.object) for manifest in more}
+    kept = tuple(m for m in manifests if object_key(m.object) not in replaced)
     begun = begun._replace(workspace=begun.workspace._replace(manifests=(*kept, *more)))
     if not done.applied:
         return begun
@@ -137,9 +139,9 @@ def _applied(begun: Begun, install: Install, options: Options) -> Begun:
     return begun._replace(steps=(*begun.steps, *content.steps), installed=begun.installed | csvs)
 
 
-def csv_name(csv: KubernetesObject) -> Name:
+def csv_name(csv: KubernetesObject) -> NamespacedName:
     """The namespace and name of a CSV."""
-    return Name(namespace_of(csv), str(csv["metadata"]["name"]))
+    return NamespacedName(namespace_of(csv), str(csv["metadata"]["name"]))
 
 
 def component_labels(obj: KubernetesObject) -> dict[str, str]:
@@ -161,15 +163,15 @@ def _exists(manifests: Sequence[Manifest], namespace: str) -> bool:
     )
 
 
-def stock_of(manifests: Iterable[Manifest]) -> dict[Identity, Rendered]:
+def stock_of(manifests: Iterable[Manifest]) -> dict[ObjectKey, Rendered]:
     """Manifests by identity, as the objects of a cluster."""
     return dict(_rendered(manifests))
 
 
-def _rendered(manifests: Iterable[Manifest]) -> Iterator[tuple[Identity, Rendered]]:
+def _rendered(manifests: Iterable[Manifest]) -> Iterator[tuple[ObjectKey, Rendered]]:
     for manifest in manifests:
         provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
-        yield identity(manifest.object), Rendered(manifest.object, provenance)
+        yield object_key(manifest.object), Rendered(manifest.object, provenance)
 
 
 def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
@@ -178,7 +180,7 @@ def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
     return rest_mapper((*there, *(obj for content in contents for obj in objects_of(content))))
 
 
-def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper) -> Setting:
+def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult, known: RestMapper) -> Setting:
     """What an Operator's next Install is judged in."""
     catalog = outcome.operator.catalog
     return Setting(
@@ -193,9 +195,14 @@ def setting_of(scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapp
 
 
 def install_for(
-    scene: Scene, outcome: Outcome, picks: Sequence[Pick], contents: Sequence[Content], home: str, known: RestMapper,
+    scene: ApprovalContext,
+    outcome: OperatorResult,
+    picks: Sequence[Selection],
+    contents: Sequence[Content],
+    home: str,
+    known: RestMapper,
     cluster: Cluster,
-) -> tuple[Install, Resolved]:  # fmt: skip
+) -> tuple[Install, Resolved]:
     """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
     mapping = {each: home for each in namespaces_of(contents, known) if each != home}
     steps: list[Step] = []
@@ -233,23 +240,23 @@ def _unowned(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "metadata": metadata}
 
 
-def apply(cluster: Cluster, done: Judged, options: Options) -> Cluster:
+def apply(cluster: Cluster, done: InstallDecision, options: Options) -> Cluster:
     """The cluster after the content of an Install was applied. Raises StepError."""
     cluster = with_objects(cluster, done, (*done.made, *done.content.raw))
     for step in done.content.steps:
-        cluster = with_step(cluster, step, Target(done.content.namespace, "", options))
+        cluster = apply_step(cluster, step, StepTarget(done.content.namespace, "", options))
     csvs = {csv_name(step.object) for step in done.content.steps if step.kind == CSV_KIND}
     return cluster._replace(installed=cluster.installed | csvs)
 
 
-def with_objects(cluster: Cluster, done: Judged, objects: Sequence[KubernetesObject]) -> Cluster:
+def with_objects(cluster: Cluster, done: InstallDecision, objects: Sequence[KubernetesObject]) -> Cluster:
     """The cluster with further objects of an Install, if it lacks any of them; the same one if not."""
     source = done.install.source
     place = Place(source) if source is not None else None
     new = {
-        identity(obj): Rendered(obj, Provenance(place, "installs", "R-INSTALL-10"))
+        object_key(obj): Rendered(obj, Provenance(place, "installs", "R-INSTALL-10"))
         for obj in objects
-        if cluster.stock.get(identity(obj)) is None
+        if cluster.stock.get(object_key(obj)) is None
     }
     if not new:
         return cluster

@@ -14,19 +14,26 @@ from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, user, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.load.v2alpha1 import V2ALPHA1
-from olmc.model.catalog import Candidate, Pick, Question, Wish
-from olmc.model.cluster import Cluster, Name, Subscription
+from olmc.model.catalog import Candidate, ResolveRequest, Selection, SubscriptionRequest
+from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import CatalogKey, KubernetesObject, labels_of
 from olmc.model.operators import OLM_GROUP, CatalogUpdates, Install, Operator
 from olmc.model.options import Options
 from olmc.model.rbac import Request
 from olmc.olm.naming import component_label_key
-from olmc.proposed.v2alpha1.approval import Judged, Outcome, Scene, judged, required, service_account
+from olmc.proposed.v2alpha1.approval import (
+    ApprovalContext,
+    InstallDecision,
+    OperatorResult,
+    judged,
+    required,
+    service_account,
+)
 from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
 from olmc.reconcile.apply_step import StepError
-from olmc.reconcile.loop import MAX_ROUNDS, at_rest
+from olmc.reconcile.loop import MAX_ROUNDS, settled_state
 from olmc.resolver.cluster_wide import cluster_question, components
 from olmc.resolver.resolve import NOT_SATISFIABLE, answer
 from olmc.resolver.steps import UndecodableCSVError, content_of
@@ -44,8 +51,8 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
 
 
 def follow(
-    scene: Scene, cluster: Cluster, operators: Sequence[Operator], installed: Mapping[str, str]
-) -> tuple[Cluster, tuple[Outcome, ...]]:
+    scene: ApprovalContext, cluster: Cluster, operators: Sequence[Operator], installed: Mapping[str, str]
+) -> tuple[Cluster, tuple[OperatorResult, ...]]:
     """The cluster once nothing can be installed for Operators any more, and what became of each, by name.
 
     `installed` names the CSVs that Operators have from the start.
@@ -57,19 +64,19 @@ def follow(
             cluster, state = _round(scene, cluster, state, part)
         if cluster is before:
             break
-        cluster = at_rest(cluster, scene.options)
+        cluster = settled_state(cluster, scene.options)
     else:
         endless = f"its upgrades don't end (after {MAX_ROUNDS} rounds)"
         state = {name: outcome._replace(problem=outcome.problem or endless) for name, outcome in state.items()}
     return cluster, tuple(state[name] for name in sorted(state))
 
 
-def _first(operator: Operator, cluster: Cluster, installed: str, scene: Scene) -> Outcome:
+def _first(operator: Operator, cluster: Cluster, installed: str, scene: ApprovalContext) -> OperatorResult:
     """An Operator before anything is resolved: its package and channel looked up, its installed CSV found."""
     catalog = operator.catalog
     if catalog is None:
-        return Outcome(operator)
-    outcome = Outcome(operator, catalog.package, catalog.channel, not catalog.package)
+        return OperatorResult(operator)
+    outcome = OperatorResult(operator, catalog.package, catalog.channel, not catalog.package)
     if not catalog.package:
         found = entrypoint_of(cluster, catalog)
         if found is None:
@@ -102,7 +109,7 @@ def _labelled(cluster: Cluster, key: str) -> str:
 _ZERO = tolerant_or_none("0.0.0")
 
 
-def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
+def _record(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult) -> InstallDecision | None:
     """The Install that an installed CSV came by: that of the workspace, else what the catalog still has of it."""
     given = scene.records.get(outcome.installed)
     key = component_key(outcome.operator.name, scene.options)
@@ -115,29 +122,34 @@ def _record(scene: Scene, cluster: Cluster, outcome: Outcome) -> Judged | None:
     entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
     entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
     home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
-    csv = cluster.csvs.get(Name(home, outcome.installed))
+    csv = cluster.csvs.get(NamespacedName(home, outcome.installed))
     bundle = content_of(scene.workspace, cluster, entries[0]) if entries else None
     if csv is None or bundle is None:
         return None
     known = known_kinds(cluster, [bundle])
     try:
-        made = install_for(scene, outcome, [Pick(entries[0], csv.replaces)], [bundle], home, known, cluster)
+        made = install_for(scene, outcome, [Selection(entries[0], csv.replaces)], [bundle], home, known, cluster)
     except UndecodableCSVError:
         return None
     return _approved(*made, scene, cluster, outcome, known)
 
 
 def _approved(
-    install: Install, content: Resolved, scene: Scene, cluster: Cluster, outcome: Outcome, known: RestMapper
-) -> Judged:
+    install: Install,
+    content: Resolved,
+    scene: ApprovalContext,
+    cluster: Cluster,
+    outcome: OperatorResult,
+    known: RestMapper,
+) -> InstallDecision:
     """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
     by = service_account(install, content, setting_of(scene, cluster, outcome, known))
-    return Judged(install, content, by, (), True, True, (), frozenset(required(content, known)))
+    return InstallDecision(install, content, by, (), True, True, (), frozenset(required(content, known)))
 
 
-def _question(scene: Scene, cluster: Cluster, outcomes: Iterable[Outcome]) -> Question:
+def _question(scene: ApprovalContext, cluster: Cluster, outcomes: Iterable[OperatorResult]) -> ResolveRequest:
     wishes = [
-        Wish(
+        SubscriptionRequest(
             name=outcome.operator.name,
             package=outcome.package,
             channel=outcome.channel,
@@ -153,8 +165,8 @@ def _question(scene: Scene, cluster: Cluster, outcomes: Iterable[Outcome]) -> Qu
 
 
 def _round(
-    scene: Scene, cluster: Cluster, state: Mapping[str, Outcome], part: Question
-) -> tuple[Cluster, dict[str, Outcome]]:
+    scene: ApprovalContext, cluster: Cluster, state: Mapping[str, OperatorResult], part: ResolveRequest
+) -> tuple[Cluster, dict[str, OperatorResult]]:
     """One component: what is picked for its Operators is installed, or waits, or nothing can be said."""
     after = dict(state)
     mine = [state[wish.name] for wish in part.wishes]
@@ -173,9 +185,9 @@ def _round(
     return cluster, after
 
 
-def _by_operator(outcomes: Sequence[Outcome], picks: Iterable[Pick]) -> dict[str, list[Pick]]:
+def _by_operator(outcomes: Sequence[OperatorResult], picks: Iterable[Selection]) -> dict[str, list[Selection]]:
     """The picks of each Operator, its own first; dependencies that nobody asked for go to the first that has any."""
-    own: dict[str, list[Pick]] = {}
+    own: dict[str, list[Selection]] = {}
     others = []
     for pick in picks:
         candidate = pick.candidate
@@ -191,7 +203,9 @@ def _by_operator(outcomes: Sequence[Outcome], picks: Iterable[Pick]) -> dict[str
     return own
 
 
-def _installed(scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence[Pick]) -> tuple[Cluster, Outcome]:
+def _installed(
+    scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult, picks: Sequence[Selection]
+) -> tuple[Cluster, OperatorResult]:
     contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
     for pick, content in zip(picks, contents, strict=True):
         if content is None:
@@ -215,7 +229,7 @@ def _installed(scene: Scene, cluster: Cluster, outcome: Outcome, picks: Sequence
     return cluster, outcome._replace(installed=picks[0].candidate.name)
 
 
-def _home(cluster: Cluster, outcome: Outcome) -> str:
+def _home(cluster: Cluster, outcome: OperatorResult) -> str:
     """Where the CSV is that an update replaces."""
     return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
 
@@ -227,7 +241,7 @@ class Association(NamedTuple):
     """
 
     operators: tuple[Operator, ...]
-    by_subscription: Mapping[Name, str]
+    by_subscription: Mapping[NamespacedName, str]
     refused: tuple[Diagnostic, ...]
 
 
@@ -235,7 +249,7 @@ def associated(cluster: Cluster, operators: Sequence[Operator]) -> Association:
     """Every Subscription with the Operator of the same package, channel and catalog; one is made if there is none."""
     followed = {_followed(cluster, operator): operator.name for operator in operators if operator.catalog is not None}
     every = list(operators)
-    found: dict[Name, str] = {}
+    found: dict[NamespacedName, str] = {}
     refused = []
     for name, subscription in sorted(cluster.subscriptions.items()):
         if subscription.spec.get("config"):
@@ -316,7 +330,7 @@ def operator_object(name: str, updates: CatalogUpdates, approval: str) -> Kubern
     return {"apiVersion": V2ALPHA1, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
 
 
-def without(cluster: Cluster, subscriptions: Mapping[Name, str]) -> Cluster:
+def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cluster:
     """The cluster without those Subscriptions, and without the InstallPlans that belonged to them alone."""
     left = {name: s for name, s in cluster.subscriptions.items() if name not in subscriptions}
     plans = tuple(
@@ -324,13 +338,13 @@ def without(cluster: Cluster, subscriptions: Mapping[Name, str]) -> Cluster:
         for plan in cluster.plans
         if plan.given is not None
         or not plan.owners
-        or any(Name(plan.namespace, owner) not in subscriptions for owner in plan.owners)
+        or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
     )
     gone = frozenset(_keys(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
     return cluster._replace(subscriptions=left, plans=plans, adopted=adopted)
 
 
-def _keys(cluster: Cluster, subscriptions: Mapping[Name, str]) -> Iterator[str]:
+def _keys(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Iterator[str]:
     for name in subscriptions:
         yield component_label_key(cluster.subscriptions[name].package, name.namespace)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.kube.crd import Crd
-from olmc.model.catalog import Present
+from olmc.model.catalog import InstalledEntry
 from olmc.model.cluster import Cluster
 from olmc.model.objects import GVK, CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options
-from olmc.proposed.v2alpha1.approval import Outcome
+from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.components import references
 from olmc.proposed.v2alpha1.operators import may_use
 from olmc.resolver.snapshot import item_of_candidate, item_of_present
@@ -22,7 +22,7 @@ _OLDEST = tolerant_or_none("0.0.0")
 
 
 def operator_object(
-    outcome: Outcome, key: str, objects: Sequence[Rendered], cluster: Cluster, diverging: bool, options: Options
+    outcome: OperatorResult, key: str, objects: Sequence[Rendered], cluster: Cluster, diverging: bool, options: Options
 ) -> KubernetesObject:
     """An Operator with its status, in the state of `objects`, which are labelled."""
     mine = [found.object for found in objects if key in labels_of(found.object)]
@@ -90,12 +90,12 @@ def _api(api: GVK, plural: str, singular: str) -> dict[str, str]:
     return {**api._asdict(), "plural": plural, "singular": singular or api.kind.lower()}
 
 
-def updates_available(outcome: Outcome, cluster: Cluster, options: Options) -> list[dict[str, str]]:
+def updates_available(outcome: OperatorResult, cluster: Cluster, options: Options) -> list[dict[str, str]]:
     """Packages and channels, besides the one that is followed, that lead on from the installed CSV (R-OPERATOR-14)."""
     csv = next((csv for name, csv in sorted(cluster.csvs.items()) if name.name == outcome.installed), None)
     if csv is None or outcome.operator.catalog is None:
         return []
-    installed = item_of_present(Present(csv.name, csv.version, ()), csv.namespace)
+    installed = item_of_present(InstalledEntry(csv.name, csv.version, ()), csv.namespace)
     found: set[tuple[CatalogKey, str]] = set()
     for key, source in cluster.catalogs.items():
         if source.problem or not may_use(cluster, key, options):
@@ -116,7 +116,7 @@ def updates_available(outcome: Outcome, cluster: Cluster, options: Options) -> l
     ]
 
 
-def _resolved(outcome: Outcome, cluster: Cluster) -> dict[str, Any]:
+def _resolved(outcome: OperatorResult, cluster: Cluster) -> dict[str, Any]:
     """What the components come from (R-OPERATOR-15)."""
     if outcome.operator.image:
         applied = [each for each in outcome.installs if each.applied]
@@ -132,7 +132,9 @@ def _resolved(outcome: Outcome, cluster: Cluster) -> dict[str, Any]:
     return {"type": "CatalogSource", "catalogSource": content}
 
 
-def _conditions(outcome: Outcome, cluster: Cluster, available: bool, diverging: bool) -> Iterator[dict[str, str]]:
+def _conditions(
+    outcome: OperatorResult, cluster: Cluster, available: bool, diverging: bool
+) -> Iterator[dict[str, str]]:
     """What is abnormal about an Operator, in the order of R-OPERATOR-16."""
     if _pivots(outcome, cluster):
         yield _condition("UpdateAvailable", "CrossChannelUpdateFound", "pivoting between versions")
@@ -158,7 +160,7 @@ def _condition(kind: str, reason: str, message: str) -> dict[str, str]:
     return {"type": kind, "status": "True", "reason": reason, "message": message}
 
 
-def _pivots(outcome: Outcome, cluster: Cluster) -> bool:
+def _pivots(outcome: OperatorResult, cluster: Cluster) -> bool:
     """Whether an update waits that leads to another channel than the one that the installed CSV is in."""
     if outcome.waiting is None or not outcome.installed:
         return False

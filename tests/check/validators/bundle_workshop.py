@@ -11,7 +11,7 @@ import pytest
 from patching import patched, values_of
 
 from olmc.api import load
-from olmc.check.validators.findings import Categories, Platform, Settings
+from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.resolver.cel import CelError, compile_rule
@@ -71,13 +71,13 @@ def patched_bundle(root: Path, files: Mapping[str, Any]) -> Path:
     return root
 
 
-def settings_of(optional: Iterable[str] = (), values: Mapping[str, Any] | None = None) -> Settings:
+def settings_of(optional: Iterable[str] = (), values: Mapping[str, Any] | None = None) -> ValidatorSettings:
     """Settings of a case; where it does not say otherwise, the platforms of the images are known."""
     given = dict(values or {})
     platforms = given.pop("platforms", PLATFORMS)
     if "categories" in given:
         given["categories"] = Categories(frozenset(given["categories"]))
-    return Settings(
+    return ValidatorSettings(
         frozenset(optional),
         platforms={image: tuple(Platform(*each.split("/")) for each in listed) for image, listed in platforms.items()},
         cel_problem=cel_problem,
@@ -94,7 +94,7 @@ def cel_problem(rule: str) -> str:
     return ""
 
 
-def findings(root: Path, settings: Settings) -> list[Diagnostic]:
+def findings(root: Path, settings: ValidatorSettings) -> list[Diagnostic]:
     """What the validators say about the workspace at `root`."""
     report = Report()
     validate(root, load(root, Report()), settings, report)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from olmc.api import load
 from olmc.check.validators.examples import invalid_offset
-from olmc.check.validators.findings import OPTIONAL, SUITES, Categories, Settings, chosen, result_text
+from olmc.check.validators.findings import OPTIONAL, SUITES, Categories, ValidatorSettings, chosen, result_text
 from olmc.check.validators.folders import read_folder
 from olmc.check.validators.objects import csv_findings
 from olmc.check.validators.operatorhub import link_problem, mail_problem
@@ -64,7 +64,9 @@ def test_optional_validators_run_only_when_asked_for(tmp_path: Path) -> None:
 
 def test_categories_that_cannot_be_read() -> None:
     """R-CAT-244: one finding, whatever the categories are."""
-    settings = Settings(frozenset({"standardcategories"}), categories=Categories(problem="reading category file: no"))
+    settings = ValidatorSettings(
+        frozenset({"standardcategories"}), categories=Categories(problem="reading category file: no")
+    )
     (finding,) = findings(GOOD, settings)
     text = "could not extract custom categories from categories map[string]struct {}(nil): reading category file: no"
     assert (finding.code, finding.message) == ("OLMC288", f"Value : (kettle.v1.2.0) {text}")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.yaml import read
@@ -27,7 +27,7 @@ def cases(name: str) -> list[Any]:
     return [pytest.param(case, id=case["name"]) for case in found]
 
 
-def loaded(files: Mapping[str, str], bundles: Mapping[str, LooseBundle] | None = None) -> tuple[Catalog, Report]:
+def loaded(files: Mapping[str, str], bundles: Mapping[str, UncataloguedBundle] | None = None) -> tuple[Catalog, Report]:
     """The catalog in `files`, whose paths are relative to its root."""
     report = Report()
     return load_catalog(ROOT, {f"{ROOT}/{name}": text for name, text in files.items()}, report, bundles or {}), report
@@ -63,7 +63,7 @@ def bundle(
     objects: tuple[dict[str, Any], ...] = (),
     properties: tuple[dict[str, Any], ...] = (),
     dependencies: tuple[dict[str, Any], ...] = (),
-) -> LooseBundle:
+) -> UncataloguedBundle:
     """A bundle with a minimal CSV, to which `spec` and `annotations` are added."""
     csv: dict[str, Any] = {
         "apiVersion": "operators.coreos.com/v1alpha1",
@@ -71,7 +71,7 @@ def bundle(
         "metadata": {"name": name, **({"annotations": dict(annotations)} if annotations else {})},
         "spec": {**({"version": version} if version else {}), **(spec or {})},
     }
-    return LooseBundle(
+    return UncataloguedBundle(
         package, tuple(channels.split(",")), default, csv, (csv, *objects), properties, dependencies, image
     )
 

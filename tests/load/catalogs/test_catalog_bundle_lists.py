@@ -6,13 +6,13 @@ import pytest
 from catalog_workshop import bundle
 
 from olmc.catalogs.bundle_lists import catalog_from_bundles
-from olmc.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.model.catalog import Catalog, Channel
 from olmc.model.diagnostics import Report
 from olmc.model.options import Indexing
 
 
-def made(mode: str, *bundles: LooseBundle) -> Catalog:
+def made(mode: str, *bundles: UncataloguedBundle) -> Catalog:
     report = Report()
     catalog = catalog_from_bundles(bundles, Indexing(mode), report)  # type: ignore[arg-type]
     assert catalog.problem == ""
@@ -134,7 +134,7 @@ def test_skip_patch_mode_skips_older_patches() -> None:
         ),
     ],
 )
-def test_what_makes_no_catalog(mode: str, bundles: list[LooseBundle], problem: str) -> None:
+def test_what_makes_no_catalog(mode: str, bundles: list[UncataloguedBundle], problem: str) -> None:
     """R-CAT-144."""
     report = Report()
     catalog = catalog_from_bundles(bundles, Indexing(mode), report)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from catalog_workshop import bundle, crd
 
 from olmc.catalogs.content import served_properties
 from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import LooseBundle, bundle_properties, related_images
+from olmc.catalogs.rendering import UncataloguedBundle, bundle_properties, related_images
 from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
@@ -18,7 +18,7 @@ GROUP = "things.example.com"
 KETTLE = crd(f"kettles.{GROUP}", "Kettle", "v1alpha1", "v1")
 
 
-def rendered(loose: LooseBundle) -> list[tuple[str, Any]]:
+def rendered(loose: UncataloguedBundle) -> list[tuple[str, Any]]:
     report = Report()
     found = bundle_properties(loose, report)
     assert not list(report)
@@ -145,7 +145,7 @@ def test_an_annotation_that_is_no_list_is_warned_of_and_ignored(written: str) ->
         (bundle("p.v1", spec={"release": [1]}), "release field must be a string or number"),
     ],
 )
-def test_what_can_not_be_read_is_reported(loose: LooseBundle, cause: str) -> None:
+def test_what_can_not_be_read_is_reported(loose: UncataloguedBundle, cause: str) -> None:
     """R-CAT-104, R-CAT-108, R-CAT-300."""
     report = Report()
     assert bundle_properties(loose, report) == ()
@@ -169,7 +169,7 @@ def test_related_images_are_those_listed_its_own_and_those_of_its_containers() -
     assert related_images(bundle("p.v1", spec={**spec, "relatedImages": 5}, image="own")) == ("b", "c", "listed", "own")
 
 
-def _read_loose(folder: Path) -> LooseBundle | None:
+def _read_loose(folder: Path) -> UncataloguedBundle | None:
     """A bundle directory of the conformance cases, read just as far as this test needs it."""
 
     def first(path: Path) -> Any:
@@ -187,7 +187,7 @@ def _read_loose(folder: Path) -> LooseBundle | None:
         return None
     kept = tuple(obj for obj in objects if isinstance(obj, dict) and obj.get("kind"))
     properties, dependencies = (tuple(metadata.get(key) or ()) for key in ("properties", "dependencies"))
-    return LooseBundle(package, (), "", csv, kept, properties, dependencies)
+    return UncataloguedBundle(package, (), "", csv, kept, properties, dependencies)
 
 
 def test_real_catalogs_list_the_properties_of_their_bundles(shared: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from olmc.catalogs.bundle_lists import catalog_from_bundles
 from olmc.catalogs.csv_graphs import edges_of
 from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Report
 from olmc.model.options import Indexing
@@ -22,7 +22,7 @@ from olmc.yaml import dump_one
 ALPHA = Indexing(alpha=True)
 
 
-def bundles_of(case: Mapping[str, Any]) -> list[LooseBundle]:
+def bundles_of(case: Mapping[str, Any]) -> list[UncataloguedBundle]:
     """The bundles of a case."""
     return [
         bundle(
@@ -35,7 +35,7 @@ def bundles_of(case: Mapping[str, Any]) -> list[LooseBundle]:
     ]
 
 
-def package_files(bundles: list[LooseBundle], head: str) -> dict[str, str]:
+def package_files(bundles: list[UncataloguedBundle], head: str) -> dict[str, str]:
     """The bundles as a directory of package manifests."""
     package = {"packageName": "p", "channels": [{"name": "stable", "currentCSV": head}]}
     csvs = {f"{ROOT}/{each.name}/csv.yaml": dump_one(each.csv) for each in bundles}
@@ -86,7 +86,7 @@ NAMES = ["a", "b", "c", "d", "e"]
 def test_the_order_of_bundles_never_matters_r_cat_345(substitutes: dict[str, str], order: list[str]) -> None:
     """Each bundle replaces the one before it by name, some substitute for others: the edges are a matter of names."""
 
-    def made(names: list[str]) -> list[LooseBundle]:
+    def made(names: list[str]) -> list[UncataloguedBundle]:
         before = dict(zip(NAMES[1:], NAMES, strict=False))
         return [
             bundle(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from catalog_workshop import bundle, cases, loaded, place
 
-from olmc.catalogs.rendering import LooseBundle
+from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.model.catalog import Channel
 
 
-def workspace(written: Mapping[str, str]) -> dict[str, LooseBundle]:
+def workspace(written: Mapping[str, str]) -> dict[str, UncataloguedBundle]:
     """Bundles from `image: name version package [release]`."""
     found = {}
     for image, text in written.items():
