@@ -1,4 +1,4 @@
-"""Makes workspaces out of terse descriptions, so that a test shows its point (`tests/settle/README.md`)."""
+"""Makes workspaces out of terse descriptions, so that a test shows its point (`tests/reconcile/README.md`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the manifests of an operator out of a terse description: CSV and CRDs (`tests/settle/README.md`)."""
+"""Makes the manifests of an operator out of a terse description: CSV and CRDs (`tests/reconcile/README.md`)."""
 
 from __future__ import annotations
 

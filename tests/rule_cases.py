@@ -1,4 +1,4 @@
-"""Runs the rule cases (`tests/settle/README.md`): a workspace in, the settled cluster out."""
+"""Runs the rule cases (`tests/reconcile/README.md`): a workspace in, the settled cluster out."""
 
 from __future__ import annotations
 

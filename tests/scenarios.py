@@ -1,4 +1,4 @@
-"""Makes workspaces out of the notation of the catalog cases T-CAT-* (`tests/resolve/plans/README.md`)."""
+"""Makes workspaces out of the notation of the catalog cases T-CAT-* (`tests/resolver/plans/README.md`)."""
 
 from __future__ import annotations
 

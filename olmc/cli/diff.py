@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,10 @@ from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Narrowing, Options
 
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
+
+
+if TYPE_CHECKING:
+    from olmc.diff.compare import Difference
 
 
 @click.command()
@@ -127,7 +131,6 @@ def diff(
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
     from olmc.diff.compare import compare
-    from olmc.diff.outputs import write
     from olmc.diff.sides import Kinds, read_sides, read_versions
     from olmc.explain.left_out import note
 
@@ -256,3 +259,19 @@ def graph(
         click.echo(f"olmc: {answer.remark}", err=True)
     click.echo(answer.text, nl=False)
     ctx.exit(DONE if answer.holds and not chosen.problem else FINDINGS)
+
+
+def write(difference: Difference, output: str, *, color: bool = False) -> str:
+    """The text of a difference as `output`: text, with or without color, markdown, json or html."""
+    from olmc.diff.outputs import as_json, as_markdown, as_text
+
+    match output:
+        case "json":
+            return as_json(difference)
+        case "markdown":
+            return as_markdown(difference)
+        case "html":
+            from olmc.diff.html import as_html  # nothing else of it is needed by the other formats
+
+            return as_html(difference)
+    return as_text(difference, color=color)

@@ -27,7 +27,6 @@ from olmc.output.unicode import clean, json_text
 
 __all__ = [
     "FORMAT_VERSION", "LIMIT", "as_json", "as_markdown", "as_text", "by_object", "code", "folded_text", "summary",
-    "write",
 ]  # fmt: skip
 
 FORMAT_VERSION = 1
@@ -40,20 +39,6 @@ _RUN_OF_TICKS = re.compile(r"`+")
 _RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
 _UNDERSCORE = re.compile(r"_([a-z])")
-
-
-def write(difference: Difference, output: str, *, color: bool = False) -> str:
-    """The text of a difference as `output`: text, with or without color, markdown, json or html."""
-    match output:
-        case "json":
-            return as_json(difference)
-        case "markdown":
-            return as_markdown(difference)
-        case "html":
-            from olmc.diff.html import as_html  # nothing else of it is needed by the other formats
-
-            return as_html(difference)
-    return as_text(difference, color=color)
 
 
 def as_text(difference: Difference, *, color: bool = False) -> str:

@@ -154,16 +154,16 @@ class Access(NamedTuple):
         return tuple(rules)
 
 
-def access(stock: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -> Access:
-    """The access that the RBAC objects among `stock` give.
+def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -> Access:
+    """The access that the RBAC objects among `objects` give.
 
     With `aggregated`, ClusterRoles that select others have the rules of those, as the controller of Kubernetes fills
     them in. OLM's permission check counts them as they stand in the workspace (R-PERM-5).
     """
-    known = collect_roles((key, rendered.object) for key, rendered in stock.items())
+    known = collect_roles((key, rendered.object) for key, rendered in objects.items())
     cluster: dict[Subject, list[PolicyRule]] = defaultdict(list)
     local: dict[tuple[Subject, str], list[PolicyRule]] = defaultdict(list)
-    for key, rendered in stock.items():
+    for key, rendered in objects.items():
         if key.group != RBAC or not key.kind.endswith("Binding"):
             continue
         _, role, subjects = decode_binding(key, rendered.object)
@@ -210,7 +210,7 @@ def creation_refusal(access: Access, subject: Subject, group: str, resource: str
 
 
 def escalation_refusal(
-    access: Access, subject: Subject, key: ObjectKey, obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]
+    access: Access, subject: Subject, key: ObjectKey, obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]
 ) -> str:
     """What the API server says when somebody would give away rights with a new Role or binding without having them, ""
     when that is not so (R-CAT-605).
@@ -219,7 +219,7 @@ def escalation_refusal(
     `escalate` and `bind`.
     """
     granted = access.rules(key.namespace, subject)
-    missing = _missing_rules(granted, key, obj, stock)
+    missing = _missing_rules(granted, key, obj, objects)
     if not missing:
         return ""
     _, *groups = (member.name for member in with_groups(subject))
@@ -230,7 +230,7 @@ def escalation_refusal(
 
 
 def _missing_rules(
-    granted: Sequence[PolicyRule], key: ObjectKey, obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]
+    granted: Sequence[PolicyRule], key: ObjectKey, obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]
 ) -> str:
     """The rights that a Role or binding would give away without their being `granted`, as Kubernetes lists them."""
     if key.kind in ("Role", "ClusterRole"):
@@ -238,7 +238,7 @@ def _missing_rules(
     elif key.kind in _PLURALS:
         bound = decode_binding(key, obj).role
         exception = Request("bind", RBAC, _PLURALS.get(bound.kind, ""), bound.name)
-        role = collect_roles((other, rendered.object) for other, rendered in stock.items()).by_identity.get(bound)
+        role = collect_roles((other, rendered.object) for other, rendered in objects.items()).by_identity.get(bound)
         rules = role.rules if role is not None else ()
     else:
         return ""

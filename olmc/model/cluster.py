@@ -229,7 +229,7 @@ class Cluster(NamedTuple):
 
     `profile`: the formats of the OLM that runs in it. `namespaces`: all namespaces with their labels. `groups`: the
     OperatorGroups that the API server accepted, and `provided` the APIs that the annotation of each lists (None: no
-    annotation). `stock`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
+    annotation). `objects`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
     `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
@@ -242,7 +242,7 @@ class Cluster(NamedTuple):
     profile: Profile
     namespaces: Mapping[str, Mapping[str, str]]
     groups: tuple[OperatorGroup, ...]
-    stock: Mapping[ObjectKey, Rendered]
+    objects: Mapping[ObjectKey, Rendered]
     csvs: Mapping[NamespacedName, Csv]
     subscriptions: Mapping[NamespacedName, Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]

@@ -135,7 +135,7 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:
     place = Place(step.source) if step.source else None
     rendered = Rendered(obj, Provenance(place, "install_plan", rule, origin))
-    return cluster._replace(stock={**cluster.stock, object_key(obj): rendered})
+    return cluster._replace(objects={**cluster.objects, object_key(obj): rendered})
 
 
 def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -170,7 +170,7 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     if step.gvk.version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    existing = cluster.stock.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
+    existing = cluster.objects.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
     try:
         by = NamespacedName(target.namespace, step.resolving)
         written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
@@ -183,7 +183,7 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 def mapper_of(cluster: Cluster) -> RestMapper:
     """What the cluster knows about kinds."""
-    return rest_mapper(found.object for found in cluster.stock.values())
+    return rest_mapper(found.object for found in cluster.objects.values())
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
@@ -231,7 +231,7 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         refs = [ref for ref in mappings(metadata.get("ownerReferences")) if ref.get("name") != step.resolving]
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
-    existing = cluster.stock.get(object_key(obj))
+    existing = cluster.objects.get(object_key(obj))
     refused = refusal(obj, existing.object if existing else None)
     if refused:
         raise StepError(refused.text, () if step.derived else refused.keys)
@@ -269,7 +269,7 @@ def _generated_name(step: Step, target: StepTarget) -> str:
 
 def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
     """R-CAT-713: owners are united, the new annotations win."""
-    existing = cluster.stock.get(object_key(obj))
+    existing = cluster.objects.get(object_key(obj))
     if existing is None:
         return obj
     owners = owner_references(existing.object)
@@ -317,7 +317,7 @@ def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         metadata["ownerReferences"] = [*mappings(metadata.get("ownerReferences")), csv_reference(step.resolving)]
     metadata = with_labels(metadata, labels)
     obj = {**body, "metadata": metadata}
-    existing = cluster.stock.get(object_key(obj))
+    existing = cluster.objects.get(object_key(obj))
     refused = refusal(obj, existing.object if existing else None)
     if refused:
         raise StepError(refused.text, () if step.derived else refused.keys)

@@ -154,7 +154,7 @@ def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Itera
     if new.conversion.get("strategy") == "Webhook":
         return
     group, kind = new.group, new.kind
-    objects = [r.object for i, r in sorted(cluster.stock.items()) if (i.group, i.kind) == (group, kind)]
+    objects = [r.object for i, r in sorted(cluster.objects.items()) if (i.group, i.kind) == (group, kind)]
     if not objects:
         return
     from olmc.kube.api_validation.schema_values import (

@@ -48,7 +48,7 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     given, kind = mappings(config.get("env")), cluster.profile.deploy_env_proxy
     if not kind or any(item.get("name") in PROXY_NAMES for item in given):
         return given
-    found = cluster.stock.get(ObjectKey("config.openshift.io", "Proxy", "", "cluster"))
+    found = cluster.objects.get(ObjectKey("config.openshift.io", "Proxy", "", "cluster"))
     status = mapping(found.object.get("status") if found else None)
     values = (
         status.get("httpProxy") or options.proxy.http,
@@ -308,5 +308,5 @@ def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable
             for deployment in member.csv.deployments[: installation.deployments]:
                 if deployment.name == name:
                     return {"metadata": {"name": name}, "spec": deployment.spec}
-    found = cluster.stock.get(ObjectKey("apps", "Deployment", csv.namespace, name))
+    found = cluster.objects.get(ObjectKey("apps", "Deployment", csv.namespace, name))
     return found.object if found is not None else None

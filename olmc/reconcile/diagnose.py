@@ -48,7 +48,7 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
     from olmc.diagnostics.rules import reconcile as versions
 
     told = {"rbac.name.algorithm": profile.rbac_name_algorithm == "random", "resolver.engine": True}
-    origins = {found.provenance.origin for found in cluster.stock.values()}
+    origins = {found.provenance.origin for found in cluster.objects.values()}
     if told["rbac.name.algorithm"] and Origin.STRATEGY in origins:
         yield versions.RANDOM_NAMES.finding(None, version=profile.name)
     if profile.resolver_engine != "sat" and cluster.subscriptions:
@@ -177,7 +177,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
 
 
 def _lacks_token(group: OperatorGroup, cluster: Cluster, options: Options) -> str:
-    return missing_token(group, cluster.stock, options.kube_version, cluster.profile)
+    return missing_token(group, cluster.objects, options.kube_version, cluster.profile)
 
 
 def failed_step(plan: InstallPlan) -> Location | None:

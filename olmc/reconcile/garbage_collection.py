@@ -61,13 +61,13 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     csvs = {key: value for key, value in cluster.csvs.items() if key != name}
     members = {key: value for key, value in cluster.members.items() if key != name}
     served = {item.service_name for each in csvs.values() for item in each.owned_apiservices}
-    stock: dict[ObjectKey, Rendered] = {}
-    for key, rendered in cluster.stock.items():
+    objects: dict[ObjectKey, Rendered] = {}
+    for key, rendered in cluster.objects.items():
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
         if kept is not None:
-            stock[key] = kept
-    return cluster._replace(csvs=csvs, members=members, stock=stock, retired=(*cluster.retired, csv))
+            objects[key] = kept
+    return cluster._replace(csvs=csvs, members=members, objects=objects, retired=(*cluster.retired, csv))
 
 
 def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:

@@ -116,7 +116,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     """The cluster before any controller did anything."""
     profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
-    stock: dict[ObjectKey, Rendered] = {}
+    objects: dict[ObjectKey, Rendered] = {}
     manifests = placed(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
@@ -124,10 +124,10 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         if gvk_of(obj).group == OLM_GROUP and kind in _TAKEN:
             by_kind.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
-            stock[object_key(obj)] = _rendered(obj, manifest.source)
-    namespaces = _namespaces(manifests, stock, options, report)
+            objects[object_key(obj)] = _rendered(obj, manifest.source)
+    namespaces = _namespaces(manifests, objects, options, report)
     groups = [
-        with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, stock)
+        with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, objects)
         for m in by_kind.get("OperatorGroup", ())
     ]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
@@ -138,7 +138,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         profile=profile,
         namespaces=namespaces,
         groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
-        stock=stock,
+        objects=objects,
         csvs=csvs,
         subscriptions=subscriptions,
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
@@ -266,11 +266,11 @@ def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def _namespaces(
-    manifests: Iterable[Manifest], stock: Mapping[ObjectKey, Rendered], options: Options, report: Report
+    manifests: Iterable[Manifest], objects: Mapping[ObjectKey, Rendered], options: Options, report: Report
 ) -> dict[str, dict[str, str]]:
     """All namespaces that exist, with their labels: those always there, those declared, and those that are used."""
     found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
-    for key, rendered in stock.items():
+    for key, rendered in objects.items():
         if (key.group, key.kind) == ("", "Namespace"):
             found[key.name] = dict(labels_of(rendered.object))
     for manifest in manifests:

@@ -52,7 +52,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     cluster = _add(cluster, plan)
     if not plan.approved:
         return cluster
-    problem = missing_token(group, cluster.stock, options.kube_version, cluster.profile)
+    problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
     if problem:
         return _add(cluster, _failed(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     cluster, stop = _run(cluster, plan, group, options)
@@ -98,7 +98,7 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Opera
         return no_group(namespace)
     if len(groups) != 1:
         return None
-    group = with_targets(groups[0], cluster.namespaces, cluster.stock)
+    group = with_targets(groups[0], cluster.namespaces, cluster.objects)
     return group if group.targets and not group.problem else None
 
 
@@ -152,7 +152,7 @@ def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: Operator
         return ""  # which OLM notices before it writes
     api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
     scope = "" if is_cluster_wide else group.namespace
-    refusal = creation_refusal(access(cluster.stock), _subject(group), api_group, resource, scope)
+    refusal = creation_refusal(access(cluster.objects), _subject(group), api_group, resource, scope)
     return f"error {doing} {step.name}: {refusal}" if refusal else ""
 
 
@@ -160,9 +160,10 @@ def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGrou
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
     scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
     key = ObjectKey(RBAC, step.kind, scope, step.name)
-    if not group.account or key not in after.stock or key in before.stock:
+    if not group.account or key not in after.objects or key in before.objects:
         return ""
-    refusal = escalation_refusal(access(before.stock), _subject(group), key, after.stock[key].object, before.stock)
+    role = after.objects[key].object
+    refusal = escalation_refusal(access(before.objects), _subject(group), key, role, before.objects)
     return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
 
 

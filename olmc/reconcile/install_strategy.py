@@ -28,13 +28,13 @@ _WITHOUT_SECRETS = 24
 
 
 def missing_token(
-    group: OperatorGroup, stock: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
+    group: OperatorGroup, objects: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
 ) -> str:
     """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
     account = group.account
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
         return ""
-    if any(_is_token(found, group.namespace, account) for found in stock.values()):
+    if any(_is_token(found, group.namespace, account) for found in objects.values()):
         return ""
     return f"the service account does not have any API secret sa={group.namespace}/{account}"
 
@@ -66,7 +66,7 @@ class InstallOutcome(NamedTuple):
     place: tuple[str | int, ...] = ()
 
 
-def strategy_failure(csv: Csv, stock: Mapping[ObjectKey, Rendered]) -> Failure | None:
+def strategy_failure(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> Failure | None:
     """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
 
     Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
@@ -74,8 +74,8 @@ def strategy_failure(csv: Csv, stock: Mapping[ObjectKey, Rendered]) -> Failure |
     if csv.strategy_name != "deployment":
         return "InvalidInstallStrategy", "install strategy invalid: unrecognized install strategy"
     for entry in csv.permissions + csv.cluster_permissions:
-        usable = account_exists(stock, csv.namespace, entry.account)
-        for rule in decode_rules(entry.rules) if usable and not owned_by_others(csv, entry.account, stock) else ():
+        usable = account_exists(objects, csv.namespace, entry.account)
+        for rule in decode_rules(entry.rules) if usable and not owned_by_others(csv, entry.account, objects) else ():
             problem = _rule_problem(rule)
             if problem:
                 return "InvalidInstallStrategy", f"install strategy invalid: rule invalid: {problem}"
@@ -184,7 +184,7 @@ def install(
             break  # it is written by then, and a failed CSV whose components turn out healthy succeeds after all
         if taken:
             return _failed(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
-        problem, webhooks = _webhook_problem(csv, cluster.stock)
+        problem, webhooks = _webhook_problem(csv, cluster.objects)
         if problem:
             return _failed(problem, StrategyProgress(index + 1, webhooks))
     installation = StrategyProgress(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
@@ -250,14 +250,14 @@ def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
-def _webhook_problem(csv: Csv, stock: Mapping[ObjectKey, Rendered]) -> tuple[str, int]:
+def _webhook_problem(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> tuple[str, int]:
     """The first error among the webhooks, and how many of them were written before it (R-WH-9)."""
     for index, webhook in enumerate(csv.webhooks):
         problem = _configuration_problem(webhook)
         if problem:
             return problem, index
         if webhook.type == CONVERSION:
-            problem = next(_conversion_problems(csv, webhook, stock), "")
+            problem = next(_conversion_problems(csv, webhook, objects), "")
             if problem:
                 return problem, index
     return "", len(csv.webhooks)
@@ -280,7 +280,7 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     return invalid_text(full, "admissionregistration.k8s.io", f"{webhook.name}-", errors) if errors else ""
 
 
-def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[ObjectKey, Rendered]) -> Iterator[str]:
+def _conversion_problems(csv: Csv, webhook: WebhookDescription, objects: Mapping[ObjectKey, Rendered]) -> Iterator[str]:
     """R-WH-7, R-WH-8."""
     for mode in csv.install_modes:
         if (mode.type == "AllNamespaces") != mode.supported:
@@ -290,7 +290,7 @@ def _conversion_problems(csv: Csv, webhook: WebhookDescription, stock: Mapping[O
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
     owned = {item.name for item in csv.owned_crds}
     for name in webhook.converted_crds:
-        crd = stock.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        crd = objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
             yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"

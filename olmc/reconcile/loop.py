@@ -201,7 +201,7 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
 
 def _is_there(cluster: Cluster, step: Step, target: StepTarget) -> bool:
     keys = {ObjectKey(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
-    return not keys.isdisjoint(cluster.stock)
+    return not keys.isdisjoint(cluster.objects)
 
 
 def settled_state(cluster: Cluster, options: Options) -> Cluster:
@@ -249,12 +249,12 @@ def _component_labels(member: CsvState, profile: Profile, options: Options) -> f
 
 
 def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
-    return not is_crd or _crd(name) in cluster.stock
+    return not is_crd or _crd(name) in cluster.objects
 
 
 def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
     names = {item.name for item in member.csv.owned_crds}
-    return [_crd(name) for name in sorted(names) if _crd(name) in cluster.stock]
+    return [_crd(name) for name in sorted(names) if _crd(name) in cluster.objects]
 
 
 def _crd(name: str) -> ObjectKey:
@@ -263,8 +263,8 @@ def _crd(name: str) -> ObjectKey:
 
 def in_scope_of_crds(cluster: Cluster) -> Cluster:
     """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator."""
-    mapper = rest_mapper(rendered.object for rendered in cluster.stock.values())
+    mapper = rest_mapper(rendered.object for rendered in cluster.objects.values())
     if all(kind.namespaced for kind in mapper.custom.values()):
         return cluster
-    stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.stock.values())
-    return cluster._replace(stock={rendered.identity: rendered for rendered in stored})
+    stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.objects.values())
+    return cluster._replace(objects={rendered.identity: rendered for rendered in stored})

@@ -365,7 +365,7 @@ def report_config(
 def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:
     """The kinds of a cluster's objects, and those that its CRDs define."""
     for cluster in clusters:
-        for key, rendered in cluster.stock.items():
+        for key, rendered in cluster.objects.items():
             yield key.kind
             if key.kind == "CustomResourceDefinition":
                 names = spec_of(rendered.object).get("names") or {}

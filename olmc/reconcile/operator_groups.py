@@ -108,12 +108,12 @@ def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_targets(
-    group: OperatorGroup, namespaces: Mapping[str, Mapping[str, str]], stock: Mapping[ObjectKey, Rendered]
+    group: OperatorGroup, namespaces: Mapping[str, Mapping[str, str]], objects: Mapping[ObjectKey, Rendered]
 ) -> OperatorGroup:
     """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
     account = group.account
-    if account and not account_exists(stock, group.namespace, account):
+    if account and not account_exists(objects, group.namespace, account):
         return OperatorGroup(group.object, group.source, (), f"ServiceAccount {account} not found", account)
     selector = mapping(spec.get("selector"))
     wrong = problem(selector)
@@ -145,9 +145,9 @@ def pruned(group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv
     return apis & {api.key for csv in csvs for api in csv.owned_apis}
 
 
-def account_exists(stock: Mapping[ObjectKey, Rendered], namespace: str, name: str) -> bool:
+def account_exists(objects: Mapping[ObjectKey, Rendered], namespace: str, name: str) -> bool:
     """Whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
-    return name == "default" or ObjectKey("", "ServiceAccount", namespace, name) in stock
+    return name == "default" or ObjectKey("", "ServiceAccount", namespace, name) in objects
 
 
 def target_set(group: OperatorGroup) -> frozenset[str] | None:

@@ -43,9 +43,9 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 
 def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
-    groups = tuple(with_targets(group, cluster.namespaces, cluster.stock) for group in cluster.groups)
+    groups = tuple(with_targets(group, cluster.namespaces, cluster.objects) for group in cluster.groups)
     cluster = cluster._replace(groups=groups)
-    granted = access(cluster.stock)
+    granted = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist.
     served = _apiservices(cluster, cluster.members)
     while True:
@@ -79,7 +79,7 @@ def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -
         for item in member.csv.owned_apiservices:
             known = found.get(item.service_name, ServedAPI(frozenset(), frozenset()))
             found[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
-    for identity in cluster.stock:
+    for identity in cluster.objects:
         if identity.kind == "APIService" and identity.name not in found:
             found[identity.name] = ServedAPI(frozenset(), frozenset())
     return found
@@ -91,7 +91,7 @@ def _judge_all(
     provided = {namespaced_name(group): _kept_apis(cluster, group) for group in cluster.groups}
     world = RequirementContext(
         cluster.profile,
-        cluster.stock,
+        cluster.objects,
         granted,
         cluster.csvs,
         {name: api.kinds for name, api in served.items()},
@@ -189,14 +189,14 @@ def _through_phases(
     if refusal:
         waiting = ("Pending", "OperatorConditionNotUpgradeable", refusal)
         return CsvState(csv, group, *waiting, history=_history(waiting))
-    failure = strategy_failure(csv, cluster.stock)
+    failure = strategy_failure(csv, cluster.objects)
     if failure:
         return _failed_while_pending(csv, group, failure)
     met, statuses = requirements(csv, world)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
-        seen = initial_requirement_status(csv, cluster.stock, cluster.plans)
-        _, shown = requirements(csv, world._replace(stock=seen, access=access(seen)))
+        seen = initial_requirement_status(csv, cluster.objects, cluster.plans)
+        _, shown = requirements(csv, world._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
@@ -217,7 +217,7 @@ def _through_phases(
     foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
-    if missing_token(group, cluster.stock, options.kube_version, cluster.profile):
+    if missing_token(group, cluster.objects, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
         others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
@@ -252,7 +252,7 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
         return ""
     if NamespacedName(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
-    found = cluster.stock.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
+    found = cluster.objects.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
     spec = mapping(found.object.get("spec") if found else None)
     generation = found.object["metadata"].get("generation") if found else None
     for item in mappings(spec.get("overrides")):
@@ -277,7 +277,7 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedNam
     mine = _adopted_from(csv, members)
     owners = [owner_labels(cluster.profile, one.name, one.namespace) for one in mine]
     for item in csv.owned_apiservices:
-        found = cluster.stock.get(ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name))
+        found = cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name))
         labels = labels_of(found.object) if found else {}
         foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
         rivals = (member for other, member in members.items() if other not in mine)

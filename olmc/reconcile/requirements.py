@@ -31,14 +31,14 @@ _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
 def initial_requirement_status(
-    csv: Csv, stock: Mapping[ObjectKey, Rendered], plans: Iterable[InstallPlan]
+    csv: Csv, objects: Mapping[ObjectKey, Rendered], plans: Iterable[InstallPlan]
 ) -> Mapping[ObjectKey, Rendered]:
-    """The stock without the CRDs, ServiceAccounts and RBAC that the CSV's own plan made after the first check, and
+    """The objects without the CRDs, ServiceAccounts and RBAC that the CSV's own plan made after the first check, and
     without those of its accounts that only a later plan made."""
     local = [plan for plan in plans if plan.namespace == csv.namespace]
     late = {(step.kind, step.name) for plan in local for step in _later_steps(csv, plan)}
     makers = {csv.name, *_later_csvs(csv, local)}
-    then = ((key, _at_that_time(csv, key, found, late, makers)) for key, found in stock.items())
+    then = ((key, _at_that_time(csv, key, found, late, makers)) for key, found in objects.items())
     return {key: found for key, found in then if found is not None}
 
 
@@ -98,7 +98,7 @@ class RequirementContext(NamedTuple):
     """
 
     profile: Profile
-    stock: Mapping[ObjectKey, Rendered]
+    objects: Mapping[ObjectKey, Rendered]
     access: Access
     csvs: Mapping[NamespacedName, Csv]
     apiservices: Mapping[str, frozenset[str]]
@@ -152,7 +152,7 @@ def _crds(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**wanted, **owned}.items()):
         identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
-        found = world.stock.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        found = world.objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if found is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
@@ -219,7 +219,7 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
 
 def _native_apis(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    mapper = rest_mapper(found.object for found in world.stock.values() if csv.native_apis)
+    mapper = rest_mapper(found.object for found in world.objects.values() if csv.native_apis)
     for api in csv.native_apis:
         known = mapper.serves_kind(api, world.extra_apis, world.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
@@ -251,9 +251,9 @@ def _service_account(
 ) -> tuple[bool, Status]:
     account = entry.account
     base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
-    if not account_exists(world.stock, csv.namespace, account):
+    if not account_exists(world.objects, csv.namespace, account):
         return False, {**base, "status": "NotPresent", "message": "Service account does not exist"}
-    if owned_by_others(csv, account, world.stock):
+    if owned_by_others(csv, account, world.objects):
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
     granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
@@ -278,9 +278,9 @@ def _service_account(
     return met, status
 
 
-def owned_by_others(csv: Csv, account: str, stock: Mapping[ObjectKey, Rendered]) -> bool:
+def owned_by_others(csv: Csv, account: str, objects: Mapping[ObjectKey, Rendered]) -> bool:
     """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
-    found = stock.get(ObjectKey("", "ServiceAccount", csv.namespace, account))
+    found = objects.get(ObjectKey("", "ServiceAccount", csv.namespace, account))
     refs = owner_references(found.object) if found else ()
     owners = [ref.get("name") for ref in refs if ref.get("kind") == "ClusterServiceVersion"]
     return bool(owners) and csv.name not in owners
@@ -290,7 +290,7 @@ def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: RequirementContext
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
     name = role_name(world.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
-        found = world.stock.get(ObjectKey(RBAC, kind, csv.namespace, name))
+        found = world.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
         labels = labels_of(found.object) if found else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
@@ -302,8 +302,8 @@ def permission_entries_satisfied(
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     for entry in entries:
-        usable = account_exists(world.stock, csv.namespace, entry.account)
-        if not usable or owned_by_others(csv, entry.account, world.stock):
+        usable = account_exists(world.objects, csv.namespace, entry.account)
+        if not usable or owned_by_others(csv, entry.account, world.objects):
             return False
         granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
         if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.rules)):

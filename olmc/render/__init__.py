@@ -1,6 +1,6 @@
 """From a settled cluster to the objects that it holds: a row of passes (`passes.PASSES`), each for one kind of thing.
 
 A pass takes a `World` and gives the objects of its kind as the cluster has them in the end; none reads what another one
-made. The example in a pass's docstring shows a workspace, in the words of tests/settle/README.md, and some fields of
-what comes out of it; tests/generate/test_pass_examples.py runs them, and has `show`.
+made. The example in a pass's docstring shows a workspace, in the words of tests/reconcile/README.md, and some fields of
+what comes out of it; tests/render/test_pass_examples.py runs them, and has `show`.
 """

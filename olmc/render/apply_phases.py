@@ -250,7 +250,7 @@ def report_certificates(world: RenderContext, report: Report) -> None:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
         for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
             name, secret = serving.deployment.name, serving.names["secret"]
-            if ObjectKey("", "Secret", csv.namespace, secret) in world.cluster.stock:
+            if ObjectKey("", "Secret", csv.namespace, secret) in world.cluster.objects:
                 continue
             rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE
             place = locate(csv.source, ("spec",)) if csv.source else None

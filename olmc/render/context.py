@@ -83,8 +83,8 @@ def render_context(cluster: Cluster, options: Options) -> RenderContext:
     """Prepare the passes' view of a settled cluster."""
     surroundings = RequirementContext(
         cluster.profile,
-        cluster.stock,
-        access(cluster.stock),
+        cluster.objects,
+        access(cluster.objects),
         cluster.csvs,
         {},
         options.kube_version,

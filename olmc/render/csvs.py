@@ -96,7 +96,7 @@ def homes_of_copies(world: RenderContext) -> dict[NamespacedName, str]:
 
 def copies_disabled(world: RenderContext) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
-    found = world.cluster.stock.get(OLMCONFIG) if world.profile.copied_disable else None
+    found = world.cluster.objects.get(OLMCONFIG) if world.profile.copied_disable else None
     spec = spec_of(found.object) if found else {}
     return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
@@ -130,7 +130,7 @@ def olmconfig(world: RenderContext) -> Iterator[Rendered]:
     OLMConfig/cluster
       conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
     """
-    found = world.cluster.stock.get(OLMCONFIG)
+    found = world.cluster.objects.get(OLMCONFIG)
     if found is None:
         return
     if not world.profile.olmconfig_api:

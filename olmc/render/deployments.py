@@ -84,7 +84,7 @@ def conditions(world: RenderContext) -> Iterator[Rendered]:
     for _, csv in sorted(world.cluster.csvs.items()):
         is_copy = COPIED_FROM in csv.labels
         for obj in () if is_copy else _condition_objects(csv, world.profile):
-            existing = world.cluster.stock.get(object_key(obj))
+            existing = world.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = _taken_over(existing.object, obj)
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
@@ -169,7 +169,7 @@ def certificates(world: RenderContext) -> Iterator[Rendered]:
 def _stays(world: RenderContext, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
-    found = world.cluster.stock.get(key)
+    found = world.cluster.objects.get(key)
     return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
 
 

@@ -30,14 +30,14 @@ from olmc.yaml import locate
 REDACTED = "REDACTED"
 
 
-def stock(world: RenderContext) -> Iterator[Rendered]:
+def stored_objects(world: RenderContext) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
 
     >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
     >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "installer", "namespace": "ns"}}
     >>> groups = {"ns/og": {"serviceAccountName": "installer"}}
     >>> workspace = {"groups": groups, "manifests": [{**secret, "data": {"token": "aGFyYm91cg=="}}, account]}
-    >>> show(stock, workspace, "data", "metadata.labels")
+    >>> show(stored_objects, workspace, "data", "metadata.labels")
     Secret/ns/key
       data: {token: REDACTED}
     ServiceAccount/ns/installer
@@ -46,7 +46,7 @@ def stock(world: RenderContext) -> Iterator[Rendered]:
     accounts = _group_accounts(world)
     others = _written_elsewhere(world)
     csvs = {*world.cluster.csvs, *homes_of_copies(world)}
-    for key, found in world.cluster.stock.items():
+    for key, found in world.cluster.objects.items():
         if (
             key == OLMCONFIG
             or key in others
@@ -83,7 +83,7 @@ def _written_elsewhere(world: RenderContext) -> frozenset[ObjectKey]:
         for member, _ in world.installed()
         for item in member.csv.owned_apiservices
     )
-    operators = (key for key in world.cluster.stock if key.kind == "Operator" and key.group == OLM_GROUP)
+    operators = (key for key in world.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
     return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
 
 

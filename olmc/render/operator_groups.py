@@ -136,7 +136,7 @@ def namespaces(world: RenderContext) -> Iterator[Rendered]:
     for name in cluster.namespaces:
         groups = [group for group in cluster.groups if labelled and name in group.targets]
         added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
-        found = cluster.stock.get(ObjectKey("", "Namespace", "", name))
+        found = cluster.objects.get(ObjectKey("", "Namespace", "", name))
         if found is None and not added:
             continue
         obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}

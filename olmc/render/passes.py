@@ -13,7 +13,7 @@ from olmc.render.context import Pass, RenderContext, render_context
 from olmc.render.csvs import copied_csv_configmaps, copied_csvs, csvs, olmconfig, owned_by_configmaps
 from olmc.render.deployments import certificates, conditions, deployments
 from olmc.render.install_plans import install_plans, subscriptions
-from olmc.render.manifests import catalog_sources, report_unserved, stock
+from olmc.render.manifests import catalog_sources, report_unserved, stored_objects
 from olmc.render.operator_groups import namespaces, operator_groups
 from olmc.render.rbac import lifted_rbac, provided_apis, tenant_rbac
 from olmc.render.webhooks import apiservices, crds, webhooks
@@ -32,7 +32,7 @@ PASSES: tuple[Pass, ...] = (
     certificates,
     apiservices,
     webhooks,
-    stock,
+    stored_objects,
     provided_apis,
     lifted_rbac,
     tenant_rbac,

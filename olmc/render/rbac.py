@@ -46,14 +46,14 @@ def lifted_rbac(world: RenderContext) -> Iterator[Rendered]:
         # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
         entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
-        granted = around._replace(access=access({**cluster.stock, **lifted})) if lifted else around
+        granted = around._replace(access=access({**cluster.objects, **lifted})) if lifted else around
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
             continue
         for source in _own_rbac(world, csv):
             obj = _lifted(source.object, lifting["rules"])
             made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
             # OLM creates what it lifts and never updates it (R-SING-2).
-            if made.identity in cluster.stock:
+            if made.identity in cluster.objects:
                 continue
             yield made
             if member.phase == REPLACING:
@@ -63,7 +63,7 @@ def lifted_rbac(world: RenderContext) -> Iterator[Rendered]:
 def _own_rbac(world: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
     wanted = owner_labels(world.profile, csv.name, csv.namespace)
-    for identity, found in world.cluster.stock.items():
+    for identity, found in world.cluster.objects.items():
         if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
             labels = labels_of(found.object)
             if all(labels.get(key) == value for key, value in wanted.items()):
@@ -163,7 +163,7 @@ def provided_apis(world: RenderContext) -> Iterator[Rendered]:
 
 def _is_served(world: RenderContext, api: OwnedAPI) -> bool:
     if api.is_crd:
-        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.stock
+        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.objects
     return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
 
 

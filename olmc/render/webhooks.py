@@ -55,7 +55,7 @@ def apiservices(world: RenderContext) -> Iterator[Rendered]:
 
 def _apiservice(world: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
     csv, name = member.csv, item.service_name
-    existing = world.cluster.stock.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
+    existing = world.cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
     profile = world.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
@@ -103,7 +103,7 @@ def webhooks(world: RenderContext) -> Iterator[Rendered]:
             # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.type in _KINDS and member.group is not None:
                 obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
-                obj = _updated(obj, world.cluster.stock)
+                obj = _updated(obj, world.cluster.objects)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -129,13 +129,13 @@ def _configuration(
     return obj
 
 
-def _updated(obj: KubernetesObject, stock: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
+def _updated(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
     """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
     labels = obj["metadata"]["labels"]
     mine = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
     if len(mine) != len(_IDENTIFYING):
         return obj
-    for identity, found in stock.items():
+    for identity, found in objects.items():
         existing, known = found.object["metadata"], labels_of(found.object)
         if identity.kind == obj["kind"] and identity.group == _ADMISSION_GROUP and mine <= known.items():
             return {**obj, "metadata": {**existing, "labels": dict(sorted({**known, **labels}.items()))}}
@@ -196,7 +196,7 @@ def crds(world: RenderContext) -> Iterator[Rendered]:
       clientConfig: {service: {namespace: ns, name: beacon-controller-service, ..., path: /}, caBundle: ''}
     """
     conversions = dict(_conversions(world))
-    for identity, found in world.cluster.stock.items():
+    for identity, found in world.cluster.objects.items():
         if identity.kind != CRD_KIND:
             continue
         obj = {key: value for key, value in found.object.items() if key != "status"}
@@ -217,7 +217,7 @@ def _conversions(world: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, An
                 key = ObjectKey("apiextensions.k8s.io", CRD_KIND, "", name)
                 if item.type == CONVERSION:
                     yield key, _conversion(world.profile, member, item)
-                elif key in world.cluster.stock:
+                elif key in world.cluster.objects:
                     yield from _redirected(world, member, item, key)
 
 
@@ -235,7 +235,7 @@ def _redirected(
     world: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
 ) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
-    crd = Crd(world.cluster.stock[key].object)
+    crd = Crd(world.cluster.objects[key].object)
     if crd.conversion.get("strategy") == "Webhook":
         ours = {name: _client_service(world.profile, member, item)[name] for name in ("namespace", "name")}
         service = {**mapping(crd.client_config.get("service")), **ours}

@@ -11,9 +11,10 @@ from olmc.model.diagnostics import Diagnostic, Location, Report
 from olmc.model.objects import CatalogKey
 from olmc.model.suggestions import POSSIBLE, closest, did_you_mean, join_limited
 from olmc.resolver.cel import CelMissingError
+from olmc.resolver.constraints import AppliedConstraint, ConstraintKind
 from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
-from olmc.resolver.solver import AppliedConstraint, ConstraintKind, Decision, Solution, select
+from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
     ResolveError,
     VariableSet,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
+from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, ConstraintProblem
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -23,7 +24,6 @@ from olmc.resolver.predicates import (
     wording,
 )
 from olmc.resolver.snapshot import ChannelKey, Entry, Snapshot
-from olmc.resolver.solver import AppliedConstraint, ConstraintKind, ConstraintProblem
 from olmc.resolver.upgrade_path import ChannelError, offer, ordered
 from olmc.yaml import locate
 

@@ -1,4 +1,4 @@
-"""What the lints say, and above all of what they say nothing; olmc/rules/examples has one example of each as well."""
+"""What the lints say, and above all of what they say nothing; olmc/diagnostics/examples has one of each, too."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BIG = "x" * 300_000
 
 
 def found(root: Path, **case: Any) -> list[Diagnostic]:
-    """What the lints say about a workspace, described as in tests/settle/README.md."""
+    """What the lints say about a workspace, described as in tests/reconcile/README.md."""
     write_workspace(root, case)
     made = olmc.compile(root)
     assert made.workspace is not None, made.diagnostics

@@ -77,7 +77,7 @@ def test_a_rule_of_olm(rule_id: str) -> None:
     assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
     page, modules = text.splitlines()[-2:]
     assert page == "Page: docs/spec/deployments.md"
-    assert modules.startswith("Named in: olmc/render/deployments.py, ")
+    assert modules.startswith("Named in: olmc/reconcile/deployments.py, ")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 
 from olmc.resources import schema
 
-REVIEW = Path(__file__).resolve().parent.parent / "review"
+REVIEW = Path(__file__).resolve().parent.parent / "graph"
 CASES = yaml.safe_load((REVIEW / "commands.yaml").read_text(encoding="utf-8"))
 FORMATS = ("mermaid", "dot", "json", "svg")
 

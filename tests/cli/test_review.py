@@ -17,7 +17,7 @@ from scenarios import workspace, write
 from olmc.diagnostics.rulebook import rule_url
 from olmc.resources import schema
 
-CASES = yaml.safe_load((Path(__file__).parent.parent / "review" / "answers.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load((Path(__file__).parent.parent / "rbac_report" / "answers.yaml").read_text(encoding="utf-8"))
 FIXTURES = sorted(
     path.name
     for path in (Path(__file__).parents[2] / "fixtures").iterdir()

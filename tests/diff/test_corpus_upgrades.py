@@ -12,9 +12,10 @@ from kit import line, lines
 from test_algebra import permissions
 
 from olmc.api import compile
+from olmc.cli.diff import write
 from olmc.diff.change import BREAKING
 from olmc.diff.compare import compare
-from olmc.diff.outputs import LIMIT, as_markdown, write
+from olmc.diff.outputs import LIMIT, as_markdown
 from olmc.diff.sides import Side
 from olmc.resources import schema
 

@@ -1,5 +1,5 @@
 """Why something is there or not, and how its operator is: the scenarios of `whys.yaml`, in the notation of
-`tests/resolve/plans/README.md`; `files` are further files, `without` folders that are not there."""
+`tests/resolver/plans/README.md`; `files` are further files, `without` folders that are not there."""
 
 from __future__ import annotations
 

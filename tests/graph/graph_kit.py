@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
 
 HERE = Path(__file__).parent
-REVIEW = HERE.parent / "review"  # where docs/graph.md and the cases of the command have them
+REVIEW = HERE  # where docs/graph.md and the cases of the command have them
 CATALOGS, EXPECTED = REVIEW / "catalogs", REVIEW / "expected"
 NAMES = sorted(path.name for path in CATALOGS.iterdir())
 

@@ -94,7 +94,7 @@ def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
     cluster = subject.settled.cluster if subject.settled is not None else None
     for name, member in sorted(cluster.members.items()) if cluster is not None else ():
         for pods in _pods(member.csv) if member.succeeded else ():
-            if cluster is None or account_exists(cluster.stock, name.namespace, pods.account):
+            if cluster is None or account_exists(cluster.objects, name.namespace, pods.account):
                 continue
             yield rules.NO_ACCOUNT.finding(
                 _place(subject, name.name, pods.keys),

@@ -158,7 +158,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
-    crd = cluster.stock.get(ObjectKey(APIEXTENSIONS, CRD, "", api.name))
+    crd = cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD, "", api.name))
     return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 
@@ -180,9 +180,9 @@ def _granted_everywhere(csv: Csv) -> tuple[PolicyRule, ...]:
 def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
     """R-DESCOPE-7: resources whose status no operator may write, be it everywhere or in their namespace."""
     csvs = [csv for _, csv in sorted(cluster.csvs.items())]
-    granted = access(cluster.stock)
+    granted = access(cluster.objects)
     for api in _apis_with_status(csvs, cluster):
-        for identity, found in sorted(cluster.stock.items()):
+        for identity, found in sorted(cluster.objects.items()):
             if (identity.group, identity.kind) != (api.key.group, api.key.kind):
                 continue
             holders = [_granted_everywhere(csv) for csv in csvs]

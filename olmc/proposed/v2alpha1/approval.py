@@ -74,7 +74,7 @@ class Setting(NamedTuple):
     `labels` are put on what is generated.
     """
 
-    stock: Mapping[ObjectKey, Rendered]
+    objects: Mapping[ObjectKey, Rendered]
     groups: Sequence[KubernetesObject]
     known: RestMapper
     options: Options
@@ -88,7 +88,7 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
     options = setting.options
     by = service_account(install, content, setting)
     subjects = with_groups(Subject(ACCOUNT, by.namespace, by.name))
-    lacking = not_held(required(content, setting.known), access(setting.stock, aggregated=True), subjects)
+    lacking = not_held(required(content, setting.known), access(setting.objects, aggregated=True), subjects)
     pending = lacking - setting.inherited
     missing: frozenset[Atom] = frozenset()
     asked = install.approved or options.approve_installs
@@ -158,7 +158,7 @@ def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Ato
     if not setting.options.user:
         return frozenset()
     subjects = with_groups(user(setting.options.user), *setting.options.user_groups)
-    return not_held(pending, access(setting.stock, aggregated=True), subjects)
+    return not_held(pending, access(setting.objects, aggregated=True), subjects)
 
 
 def _account(by: Account, setting: Setting) -> Iterator[KubernetesObject]:

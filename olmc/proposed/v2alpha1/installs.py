@@ -119,7 +119,7 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
     if install.operator and not _exists(manifests, content.namespace):
         content = content._replace(raw=(namespace_object(content.namespace), *content.raw))
     setting = Setting(
-        stock=stock_of(manifests),
+        objects=objects_in(manifests),
         groups=[m.object for m in manifests if m.object["kind"] == "OperatorGroup"],
         known=rest_mapper((*(m.object for m in manifests), *content.objects)),
         options=options,
@@ -163,7 +163,7 @@ def _exists(manifests: Sequence[Manifest], namespace: str) -> bool:
     )
 
 
-def stock_of(manifests: Iterable[Manifest]) -> dict[ObjectKey, Rendered]:
+def objects_in(manifests: Iterable[Manifest]) -> dict[ObjectKey, Rendered]:
     """Manifests by identity, as the objects of a cluster."""
     return dict(_rendered(manifests))
 
@@ -176,7 +176,7 @@ def _rendered(manifests: Iterable[Manifest]) -> Iterator[tuple[ObjectKey, Render
 
 def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
     """The kinds that a cluster serves once bundles are installed."""
-    there = (found.object for found in cluster.stock.values())
+    there = (found.object for found in cluster.objects.values())
     return rest_mapper((*there, *(obj for content in contents for obj in objects_of(content))))
 
 
@@ -184,7 +184,7 @@ def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
     """What an Operator's next Install is judged in."""
     catalog = outcome.operator.catalog
     return Setting(
-        stock=cluster.stock,
+        objects=cluster.objects,
         groups=[group.object for group in cluster.groups],
         known=known,
         options=scene.options,
@@ -256,10 +256,10 @@ def with_objects(cluster: Cluster, done: InstallDecision, objects: Sequence[Kube
     new = {
         object_key(obj): Rendered(obj, Provenance(place, "installs", "R-INSTALL-10"))
         for obj in objects
-        if cluster.stock.get(object_key(obj)) is None
+        if cluster.objects.get(object_key(obj)) is None
     }
     if not new:
         return cluster
     spaces = {key.name: {"kubernetes.io/metadata.name": key.name} for key in new if key.kind == "Namespace"}
     namespaces = dict(sorted({**cluster.namespaces, **spaces}.items()))
-    return cluster._replace(stock={**cluster.stock, **new}, namespaces=namespaces)
+    return cluster._replace(objects={**cluster.objects, **new}, namespaces=namespaces)

@@ -46,7 +46,7 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     if not options.user:
         return True
     subjects = with_groups(user(options.user), *options.user_groups)
-    granted = access(cluster.stock, aggregated=True).rules(catalog.namespace, *subjects)
+    granted = access(cluster.objects, aggregated=True).rules(catalog.namespace, *subjects)
     return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
 
 

@@ -19,9 +19,9 @@ from olmc.yaml import dump_one
 TESTS = Path(__file__).resolve().parents[1]
 BASES = {
     "bundle": TESTS / "check" / "validators" / "data" / "good",
-    "bundles": TESTS / "rules" / "bases" / "bundles",
-    "catalog": TESTS / "rules" / "bases" / "catalog",
-    "catalog-with-bundles": TESTS / "rules" / "bases" / "catalog-with-bundles",
+    "bundles": TESTS / "diagnostics" / "bases" / "bundles",
+    "catalog": TESTS / "diagnostics" / "bases" / "catalog",
+    "catalog-with-bundles": TESTS / "diagnostics" / "bases" / "catalog-with-bundles",
     "workspace": TESTS.parent / "fixtures" / "own-namespace",
 }
 LONG = re.compile(r"…(\d+) characters…")
@@ -86,7 +86,7 @@ def test_the_bad_example_is_found_and_the_good_one_is_not(
 def test_there_is_an_example_for_every_rule_that_a_check_knows(project: Path) -> None:
     """And none for what is no rule."""
     assert [rule.code for rule in all_rules() if CHECKED.match(rule.code) and rule.code not in CODES] == []
-    there = sorted(path.name for path in (project / "olmc" / "rules" / "examples").iterdir())
+    there = sorted(path.name for path in (project / "olmc" / "diagnostics" / "examples").iterdir())
     assert there == [f"{code}.txt" for code in CODES]
 
 

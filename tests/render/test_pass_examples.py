@@ -21,8 +21,8 @@ MODES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def show(of: Pass, workspace: Mapping[str, Any], *fields: str, **options: Any) -> None:
-    """Print what a pass makes of a workspace, which is described as in tests/settle/README.md: `Kind/namespace/name` of
-    every object, and of each some fields."""
+    """Print what a pass makes of a workspace, which is described as in tests/reconcile/README.md:
+    `Kind/namespace/name` of every object, and of each some fields."""
     with tempfile.TemporaryDirectory() as folder:
         write_workspace(Path(folder), workspace)
         compilation = olmc.compile(folder, olmc.Options(**options))

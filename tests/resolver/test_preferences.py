@@ -9,7 +9,8 @@ from collections import deque
 import pytest
 
 from olmc.resolver import solver
-from olmc.resolver.solver import AppliedConstraint, ConstraintKind, ConstraintProblem, applied, select
+from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
+from olmc.resolver.solver import select
 from olmc.resolver.unsat import Oracle, conflict, indispensable
 
 

@@ -11,7 +11,7 @@ from rule_cases import cases
 from olmc.diagnostics.rulebook import spec_rules
 
 HERE = Path(__file__).parent
-FOLDERS = (HERE / "cases", HERE.parent / "generate" / "cases")
+FOLDERS = (HERE / "cases", HERE.parent / "render" / "cases")
 
 _ASKED = re.compile(
     r"R-(?:OG|CSV|SA|REQ|DEP|CERT|API|WH|CR|SING|TEN|PERM|COPY|COMP|OC)-[0-9]+[a-h]?|Q-[0-9]+|R-CAT-[67][0-9]{2}"
