@@ -1,0 +1,78 @@
+"""What the house holds to: no circle of imports, a class name has one meaning, and names are those of the glossary."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+# What things were called before the glossary had a word for them: no module or class has one of these names any more.
+MODULES = (
+    "settle rest start stock bare known copies collect given_plans first_check refusals strange_kinds spelling dropped "
+    "surrogates adoption alike some marks values shape shapes leaves refusal unknown table instant troubles ignoring "
+    "served asked absence causes hindrances makers origins echoes emptiness holders walk reach gate atoms situations "
+    "stages texts divergence outcome guard feed reading pages talk idle ending exits compiled streams"
+).split()
+CLASSES = (
+    "Wish Present Question Answer Pick Round Item Shelf View Draft Trouble Every Some NoneOf Labelled InPackage Provides "
+    "Name Identity Member Surroundings World Misfit LooseBundle Workshop Gravity Sign Sentence Foreign Lane Strip Judged "
+    "Begun Followed"
+).split()
+
+
+@pytest.fixture(scope="module")
+def modules(project: Path) -> dict[str, ast.Module]:
+    """The modules of olmc by their full names."""
+    return {
+        ".".join(path.relative_to(project).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in sorted((project / "olmc").rglob("*.py"))
+    }
+
+
+def imported(tree: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
+    """The modules that one imports when it runs, deferred imports included."""
+    for_types = {
+        id(below)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for below in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from {name if name in modules else node.module for name in names} & modules.keys()
+        elif isinstance(node, ast.Import):
+            yield from {alias.name for alias in node.names} & modules.keys()
+
+
+def classes(modules: dict[str, ast.Module]) -> Iterator[str]:
+    return (node.name for tree in modules.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
+    """Neither between modules nor between packages; graphlib names the circle that it finds."""
+    graph = {name: set(imported(tree, modules)) for name, tree in modules.items() if name != "olmc"}
+    list(TopologicalSorter(graph).static_order())
+    packages: dict[str, set[str]] = {}
+    for name, used in graph.items():
+        package = name.split(".")[1]
+        others = {each.split(".")[1] for each in used if each != "olmc"} - {package}
+        packages.setdefault(package, set()).update(others)
+    list(TopologicalSorter(packages).static_order())
+
+
+def test_a_class_name_has_one_meaning(modules: dict[str, ast.Module]) -> None:
+    assert [name for name, count in Counter(classes(modules)).items() if count > 1] == []
+
+
+def test_names_are_those_of_the_glossary(modules: dict[str, ast.Module]) -> None:
+    assert {name.rpartition(".")[2] for name in modules} & set(MODULES) == set()
+    assert set(classes(modules)) & set(CLASSES) == set()
