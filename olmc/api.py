@@ -77,9 +77,9 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
     What stops the compilation is among the remarks, and there are no changes then.
     """
     from olmc.load.v2alpha1 import read_v2alpha1
-    from olmc.proposed.migrate_descoped import migrate as to_descoped
-    from olmc.proposed.migrate_v2alpha1 import migrate as to_v2alpha1
     from olmc.proposed.migration import Migration
+    from olmc.proposed.migration import migrate_to_descoped as to_descoped
+    from olmc.proposed.migration import migrate_to_v2alpha1 as to_v2alpha1
 
     made = compile(root, Options(descoped=to == "descoped"), given=frozenset({"descoped", "v2alpha1"}))
     if made.failed or made.settled is None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmc.catalogs.apis import APIKey, crd_apis, described_crds, required_apis
 from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
 from olmc.catalogs.csv_graphs import base_of, database_bundle, package_manifest, package_of, wrapped
+from olmc.catalogs.properties import APIKey, crd_apis, described_crds, required_apis
 from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode_error, json_kind

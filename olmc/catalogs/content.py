@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.catalogs import properties as props
-from olmc.catalogs.apis import required_apis
 from olmc.catalogs.catalog_errors import CatalogError, below, tell
-from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA
+from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from olmc.catalogs.apis import described_crds, provided_apis, required_apis
 from olmc.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, meta_key, schema_of
 from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
 from olmc.catalogs.csv_graphs import base_of, database_bundle, package_manifest, package_of, wrapped
 from olmc.catalogs.fbc import CatalogFile, catalog_of, kept_files, read_file, readable
+from olmc.catalogs.properties import described_crds, provided_apis, required_apis
 from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.catalogs.semver_template import SEMVER, expand_semver
 from olmc.catalogs.templates import (

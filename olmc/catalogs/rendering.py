@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.catalogs import properties as props
-from olmc.catalogs.apis import APIKey, provided_apis, required_apis
 from olmc.catalogs.catalog_errors import CatalogError, below, tell
+from olmc.catalogs.properties import APIKey, provided_apis, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, match_keys, unmarshal
 from olmc.model.catalog import Property
-from olmc.model.coerce import mappings, text
 from olmc.model.diagnostics import Place, Report
-from olmc.model.objects import KubernetesObject, annotations_of, as_text, name_of, spec_of
+from olmc.model.objects import KubernetesObject, annotations_of, as_text, mappings, name_of, spec_of, text
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 

@@ -21,9 +21,18 @@ from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_conf
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, obeyed, written
 from olmc.load.workspace import load
-from olmc.model.diagnostics import Diagnostic, Location, Mistake, Report, RuleTag, Severity, Source
+from olmc.model.diagnostics import (
+    Diagnostic,
+    Location,
+    Mistake,
+    Report,
+    RuleTag,
+    Severity,
+    Source,
+    closest,
+    did_you_mean,
+)
 from olmc.model.options import Options
-from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import LeftOut, Workspace
 from olmc.output.messages import LineOf
 from olmc.reconcile.loop import SettledCluster

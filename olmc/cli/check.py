@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import compile
-from olmc.cli.common import given_of, tell_idle
 from olmc.cli.console import progress, tell_approvals
 from olmc.cli.options import (
     GivenPath,
     codes,
     compile_options,
     given_fields,
+    given_of,
     given_version,
     optional_validators,
     output_option,
+    tell_idle,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
-from olmc.model.diagnostics import Severity
+from olmc.model.diagnostics import Severity, close_matches, did_you_mean
 from olmc.model.options import Options
-from olmc.model.suggestions import close_matches, did_you_mean
 
 if TYPE_CHECKING:
     from olmc.check.check import CheckResult
@@ -114,7 +114,7 @@ def _categories(path: str) -> Categories | None:
 
 
 def _cel_problem(rule: str) -> str:
-    from olmc.resolver.cel import CelError, CelMissingError, compile_rule
+    from olmc.resolver.predicates import CelError, CelMissingError, compile_rule
 
     compiled: Callable[[str], object] = compile_rule
     try:

@@ -15,8 +15,7 @@ import click
 
 from olmc.cli.process import BAD_INPUT
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Diagnostic, Severity
-from olmc.model.suggestions import did_you_mean
+from olmc.model.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.output.messages import SHOWN_FROM, as_text
 
 

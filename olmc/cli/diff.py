@@ -11,18 +11,20 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli import options as values
-from olmc.cli.common import RENDERED, given_of, tell_idle
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.options import (
+    RENDERED,
     GivenPath,
     approve_option,
     certs_option,
     given_fields,
+    given_of,
     given_version,
     kube_version_option,
     olm_versions_option,
     output_option,
     proposed_options,
+    tell_idle,
     watched,
     with_proposed,
 )

@@ -72,8 +72,8 @@ def get(
         raise click.BadParameter(f"choose one of {', '.join(each.plural for each in RESOURCES)}", param_hint="RESOURCE")
     if name and all_namespaces:
         raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
-    from olmc.cli.common import compiled
     from olmc.cli.console import tell
+    from olmc.cli.options import compiled
     from olmc.model.diagnostics import Severity
     from olmc.model.options import Options
     from olmc.proposed.installed.view import ObjectQuery, answer, as_text, elsewhere, list_version, view_of, viewing
@@ -171,8 +171,8 @@ def serve(
 
         click.echo(dump_one(fragment()), nl=False)
         return
-    from olmc.cli.common import GivenInput, tell_idle
     from olmc.cli.console import tell
+    from olmc.cli.options import GivenInput, tell_idle
     from olmc.diagnostics.rules.proposed import NO_SERVER
     from olmc.load.config import options_from, read_config
     from olmc.model.diagnostics import Report

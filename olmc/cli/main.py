@@ -17,7 +17,7 @@ import click
 
 from olmc.cli.console import color_option
 from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
-from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
+from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 
 _EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
@@ -118,14 +118,14 @@ MODULES = {
     "graph": "diff",
     "init": "pipelines",
     "migrate": "installed",
-    "rbac": "rbac",
+    "rbac": "inspect",
     "render": "render",
-    "resolve": "resolve",
+    "resolve": "lock",
     "serve": "installed",
-    "status": "why",
-    "vendor": "vendor",
+    "status": "inspect",
+    "vendor": "lock",
     "version": "reference",
-    "why": "why",
+    "why": "inspect",
 }
 
 

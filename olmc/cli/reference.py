@@ -9,8 +9,8 @@ import click
 
 from olmc.cli.options import canonical_version, codes_and_rules, olm_versions
 from olmc.diagnostics.rule import Rule
+from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.model.options import Options
-from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
 from olmc.output.text import aligned
 from olmc.version import __version__
 from olmc.yaml import c_reader_active

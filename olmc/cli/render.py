@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.common import RENDERED, given_of, tell_idle
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.options import (
+    RENDERED,
     GivenPath,
     certs_option,
     compile_options,
     given_fields,
+    given_of,
     kinds,
     output_option,
+    tell_idle,
     watched,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.diagnostics.rules import output as rules
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Severity
+from olmc.model.diagnostics import Severity, did_you_mean
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.model.suggestions import did_you_mean
 from olmc.output.text import as_json, as_names, as_yaml
 from olmc.yaml import c_reader_active
 
@@ -204,7 +205,7 @@ def render(
 
 
 def _tell_left_out(path: Path, one: Compilation) -> None:
-    from olmc.cli.common import tell_left_out  # only who asks for more needs it
+    from olmc.cli.options import tell_left_out  # only who asks for more needs it
 
     if not one.failed:
         tell_left_out(path, one)

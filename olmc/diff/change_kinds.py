@@ -26,7 +26,7 @@ from olmc.diff.change import (
     shown,
 )
 from olmc.model.diagnostics import Severity
-from olmc.model.rbac import ANY, PolicyRule
+from olmc.model.objects import ANY, PolicyRule
 from olmc.rbac_report.risks import Level
 from olmc.resolver.upgrade_path import EdgeKind
 

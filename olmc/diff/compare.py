@@ -10,21 +10,19 @@ from olmc.diff import change_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffChange, plain
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
+from olmc.diff.deltas import deltas, identical, path_text, same
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
 from olmc.diff.operators import CSV, DiffOperator, not_installed, operators
 from olmc.diff.permissions import access, permission_changes
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import Side
-from olmc.diff.values import deltas, identical, path_text, same
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
 from olmc.kube.restmapper import CRD
 from olmc.model.cluster import NamespacedName
-from olmc.model.coerce import mapping, text
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, mapping, object_key, text
 from olmc.model.operators import OLM_GROUP
-from olmc.model.rbac import RBAC
 
 __all__ = ["Difference", "compare"]
 

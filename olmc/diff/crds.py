@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
-from olmc.diff.values import deltas, path_text, same
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.diff.deltas import deltas, path_text, same
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import KubernetesObject, ObjectKey
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, text, texts
 
 __all__ = ["crd_changes"]
 

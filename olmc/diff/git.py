@@ -16,8 +16,7 @@ from typing import IO, NamedTuple
 from olmc.diagnostics.rules import output as rules
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.manifests import SUFFIXES
-from olmc.model.diagnostics import Location, Report
-from olmc.model.suggestions import close_matches, did_you_mean
+from olmc.model.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.model.workspace import LeftOut, Reason, Unseen
 
 __all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]

@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 from olmc.diff.change import WORKLOADS
 from olmc.diff.operators import CSV, DiffOperator, is_copy
 from olmc.model.cluster import NamespacedName
-from olmc.model.coerce import mapping, mappings, text
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, mapping, mappings, object_key, text
 from olmc.model.operators import OLM_GROUP
-from olmc.model.rbac import RBAC
 
 __all__ = [
     "IMAGE_VARIABLE", "SUBSCRIBED", "Pair", "folded_kind", "matched_pairs", "metadata_without_noise", "role_of_group",

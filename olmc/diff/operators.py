@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import unmarshal
 from olmc.model.cluster import NamespacedName
-from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import KubernetesObject, object_key
+from olmc.model.objects import KubernetesObject, mapping, mappings, object_key, text, texts
 from olmc.model.operators import OLM_GROUP
 from olmc.olm.ownership import COPIED_FROM
 

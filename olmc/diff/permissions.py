@@ -13,11 +13,22 @@ from olmc.diff.operators import DiffOperator
 from olmc.kube.rbac import decode_rules, merged, normalized, rules_allow, uncovered
 from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import NamespacedName
-from olmc.model.coerce import mappings, texts
-from olmc.model.objects import KubernetesObject, ObjectKey, Provenance, Rendered, object_key
-from olmc.model.rbac import ACCOUNT, ANY, RBAC, PolicyRule, Request, Subject
-from olmc.rbac_report.builtin_roles import USER_ROLES
-from olmc.rbac_report.permissions import Permissions, namespace_of, permissions
+from olmc.model.objects import (
+    ACCOUNT,
+    ANY,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    Provenance,
+    Rendered,
+    Request,
+    Subject,
+    mappings,
+    object_key,
+    texts,
+)
+from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
 __all__ = ["Cell", "Matrix", "MatrixRow", "ScopedSubject", "SideAccess", "access", "matrices", "permission_changes"]

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from olmc.diff import change_kinds as kinds
 from olmc.diff.change import DiffChange
+from olmc.diff.deltas import deltas, path_text
 from olmc.diff.sides import Side, SideSettings
-from olmc.diff.values import deltas, path_text
 from olmc.explain.left_out import rank
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import IGNORE_FILE

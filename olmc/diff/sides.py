@@ -19,9 +19,8 @@ from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, written
-from olmc.model.coerce import text
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import KubernetesObject, text
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Inputs, LeftOut
 from olmc.render.passes import is_wanted

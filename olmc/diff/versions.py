@@ -15,8 +15,7 @@ from olmc.diff.change_kinds import UpgradeHop, UpgradePath
 from olmc.diff.matching import SUBSCRIBED, Pair
 from olmc.diff.operators import DiffOperator, heads, operators, properties_of
 from olmc.diff.sides import Side
-from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, object_key, text, texts
 from olmc.resolver.upgrade_path import edge_kind
 from olmc.semver import tolerant_or_none
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from olmc.diff import change_kinds as kinds
 from olmc.diff.change import ABSENT, NOTE, DiffChange
+from olmc.diff.deltas import Delta, ListItem, Path, path_text
 from olmc.diff.matching import IMAGE_VARIABLE, Pair
 from olmc.diff.operators import CSV
-from olmc.diff.values import Delta, ListItem, Path, path_text
-from olmc.model.coerce import mapping, mappings, text
-from olmc.model.objects import KubernetesObject, ObjectKey
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, text
 
 __all__ = ["image_changes", "images_of", "without_repetitions", "workload_changes"]
 

@@ -14,11 +14,9 @@ from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
 from olmc.model.catalog import Catalog
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.coerce import text
-from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.model.objects import ObjectKey, spec_of
+from olmc.model.diagnostics import Diagnostic, Report, Severity, join_limited
+from olmc.model.objects import ObjectKey, spec_of, text
 from olmc.model.options import Narrowing, Options
-from olmc.model.suggestions import join_limited
 from olmc.model.workspace import LeftObject, LeftOut, Reason, Unused, Workspace
 from olmc.output.text import as_yaml
 from olmc.output.unicode import clean

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.model.diagnostics import Diagnostic, Source
-from olmc.model.suggestions import POSSIBLE, close_matches, did_you_mean
+from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import reasons

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from olmc.explain.status import package_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.diagnostics import Diagnostic
+from olmc.model.diagnostics import Diagnostic, did_you_mean
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.model.suggestions import did_you_mean
 from olmc.model.workspace import Bundle, LeftObject, LeftOut, Manifest
 from olmc.olm.ownership import COPIED_FROM
 from olmc.output.messages import QueryError, not_found

@@ -8,12 +8,11 @@ The names of fields count in any case unless `exact` is asked for: encoding/json
 properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.
 """
 
-from olmc.gojson.decode_errors import DecodeError, Path, decode_failure, decode_hint, mismatch_text
+from olmc.gojson.decode_errors import DecodeError, Path, decode_failure, decode_hint, mismatch_text, unknown_keys
 from olmc.gojson.decoder import decode, decode_error, unmarshal
 from olmc.gojson.encoder import encode, encode_decoded, encode_plain
 from olmc.gojson.scalars import canonical_base64, json_kind
 from olmc.gojson.type_table import fold, match_keys
-from olmc.gojson.unknown_fields import unknown_keys
 
 __all__ = [
     "DecodeError",

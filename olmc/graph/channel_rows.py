@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from olmc.graph.paths import dead_ends
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label
-from olmc.model.suggestions import join_limited
+from olmc.model.diagnostics import join_limited
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from olmc.graph.channel_rows import Arrow, ChannelRow
-from olmc.model.suggestions import join_limited
+from olmc.model.diagnostics import join_limited
 from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = [

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
-from olmc.model.coerce import mapping
 from olmc.model.diagnostics import Source
-from olmc.model.objects import KubernetesObject, metadata_of
+from olmc.model.objects import KubernetesObject, mapping, metadata_of
 from olmc.model.workspace import Manifest
 from olmc.yaml import Document
 

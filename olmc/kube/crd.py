@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import KubernetesObject, spec_of, status_of
+from olmc.model.objects import KubernetesObject, mapping, mappings, spec_of, status_of, text, texts
 
 CRD_KIND = "CustomResourceDefinition"
 V1, V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"

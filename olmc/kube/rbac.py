@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from olmc.model.coerce import mapping, mappings, texts
-from olmc.model.rbac import ANY, PolicyRule, Request
+from olmc.model.objects import ANY, PolicyRule, Request, mapping, mappings, texts
 
 EVERYTHING = (PolicyRule((ANY,), (ANY,), (ANY,)), PolicyRule((ANY,), urls=(ANY,)))
 """The rules of cluster-admin."""

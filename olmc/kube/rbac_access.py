@@ -8,9 +8,18 @@ from typing import Any, NamedTuple
 
 from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
 from olmc.kube.selectors import is_selector, matches
-from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered
-from olmc.model.rbac import ACCOUNT, RBAC, PolicyRule, Request, Subject
+from olmc.model.objects import (
+    ACCOUNT,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    Rendered,
+    Request,
+    Subject,
+    mapping,
+    mappings,
+)
 from olmc.strconv import quoted
 
 _CLUSTER_ADMIN = ObjectKey(RBAC, "ClusterRole", "", "cluster-admin")

@@ -21,9 +21,8 @@ from olmc.kube.builtin_kinds import (
     kubernetes_kinds,
     plural_of,
 )
-from olmc.model.coerce import mapping, mappings, text, texts
-from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of
-from olmc.model.suggestions import POSSIBLE, closest
+from olmc.model.diagnostics import POSSIBLE, closest
+from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, mapping, mappings, text, texts
 
 Scope = Literal["Namespaced", "Cluster"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.kube.names import is_label_value, is_qualified_name
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, text, texts
 
 SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
 

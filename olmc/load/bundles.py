@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.catalogs.apis import provided_apis
+from olmc.catalogs.properties import provided_apis
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import fold
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
-from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
 from olmc.model.objects import as_text, split_api_version
 from olmc.model.operators import CSV_KIND
-from olmc.model.suggestions import close_matches, did_you_mean
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
-from olmc.olm.core_kinds import CORE_KINDS
+from olmc.olm.ownership import CORE_KINDS
 from olmc.strconv import number_text
 from olmc.yaml import Document, locate, read
 

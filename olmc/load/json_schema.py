@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from olmc.model.diagnostics import Location, Source
-from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
+from olmc.model.diagnostics import POSSIBLE, Location, Source, closest, did_you_mean
 from olmc.resources import schema
 from olmc.yaml import locate
 

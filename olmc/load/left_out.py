@@ -16,9 +16,8 @@ from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_ever
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
-from olmc.model.coerce import mapping
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, object_key
+from olmc.model.objects import KubernetesObject, mapping, object_key
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Inputs, LeftObject, LeftOut, Manifest, Reason, Unseen, Unused
 from olmc.yaml import locate, read
 from olmc.yaml.events import documents_in, head_of, plain_keys

@@ -14,12 +14,11 @@ from olmc.kube.api_validation.metadata import path_segment_problems
 from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.json_schema import SchemaProblem, problems, without_nulls
-from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source
+from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.model.suggestions import closest
 from olmc.model.workspace import Manifest
-from olmc.olm.core_kinds import CORE_KINDS
+from olmc.olm.ownership import CORE_KINDS
 from olmc.yaml import Document, locate
 
 _LABELS = frozenset({("", "Namespace"), ("", "Service")})

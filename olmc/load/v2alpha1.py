@@ -9,9 +9,8 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.applied import is_object
 from olmc.load.json_schema import Keys, SchemaProblem, problems
 from olmc.load.manifests import is_sound
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report, Source
-from olmc.model.objects import CatalogKey, KubernetesObject, spec_of
+from olmc.model.objects import CatalogKey, KubernetesObject, mapping, mappings, spec_of, text
 from olmc.model.operators import CatalogUpdates, ContentItem, Install, Operator
 from olmc.model.workspace import Manifest, Workspace
 from olmc.yaml import read

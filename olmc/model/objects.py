@@ -1,4 +1,4 @@
-"""Group, version and kind: what an API is called, and how manifests write it."""
+"""Untrusted values, which may be of any type anywhere: what there is of the type that belongs there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,27 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Place
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The items of a list, each a mapping."""
+    return [mapping(item) for item in value] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """The value if it is a text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Any) -> list[str]:
+    """The texts in a list."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class GroupKind(NamedTuple):
@@ -181,3 +200,51 @@ def pod_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
 def as_text(value: Any) -> str:
     """A scalar as text, "" for one that says nothing: a stranger's number stands for its digits."""
     return str(value or "")
+
+
+RBAC = "rbac.authorization.k8s.io"
+RBAC_V1 = f"{RBAC}/v1"
+ANY = "*"
+ACCOUNT = "ServiceAccount"
+
+
+class PolicyRule(NamedTuple):
+    """What may be done: each verb, on each resource of each API group under each name, or on each URL.
+
+    `names` () means any name; `resources` has subresources as `pods/log`.
+    """
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+
+class Request(NamedTuple):
+    """What somebody wants to do: `resource` as `pods/log`, `name` "" for none, or `url` for what is no resource."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    name: str = ""
+    url: str = ""
+
+
+class Subject(NamedTuple):
+    """Who has permissions: a ServiceAccount with its namespace, a User, a Group.
+
+    The kind `ClusterRole` stands for whoever is going to be bound to an aggregated role such as `edit`.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def user_name(self) -> str:
+        """What Kubernetes calls it when it makes a request."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}" if self.kind == ACCOUNT else self.name
+
+    def __str__(self) -> str:
+        return "/".join(part for part in self if part)

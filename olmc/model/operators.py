@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.diagnostics import Place, Source
 from olmc.model.objects import (
     GVK,
@@ -21,11 +20,15 @@ from olmc.model.objects import (
     annotations_of,
     as_text,
     labels_of,
+    mapping,
+    mappings,
     metadata_of,
     name_of,
     namespace_of,
     pod_of,
     spec_of,
+    text,
+    texts,
 )
 
 OLM_GROUP = "operators.coreos.com"

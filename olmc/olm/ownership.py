@@ -1,15 +1,36 @@
-"""How OLM marks what it owns: labels and ownerReferences."""
+"""The kinds that bundles may hold, as the catalog operator sees them (R-CAT-107)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.objects import KubernetesObject, mapping, mappings, spec_of
 from olmc.model.operators import CONVERSION, CSV_KIND, OperatorGroup
 from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled
+
+# Decided by kind alone, whatever the API group says: these become the core object of that kind.
+CORE_KINDS = {
+    "Secret": "v1",
+    "ConfigMap": "v1",
+    "Service": "v1",
+    "ServiceAccount": "v1",
+    "Role": "rbac.authorization.k8s.io/v1",
+    "RoleBinding": "rbac.authorization.k8s.io/v1",
+    "ClusterRole": "rbac.authorization.k8s.io/v1",
+    "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
+}
+
+# Written as they are, and decoded by the API server into types of its own: the names of these in olmc.golang.
+TYPED_KINDS = {
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "CustomResourceDefinition",
+    ("networking.k8s.io/v1", "NetworkPolicy"): "NetworkPolicy",
+    ("policy/v1", "PodDisruptionBudget"): "PodDisruptionBudget",
+    ("policy/v1beta1", "PodDisruptionBudget"): "PodDisruptionBudget",
+    ("scheduling.k8s.io/v1", "PriorityClass"): "PriorityClass",
+}
+
 
 CSV_API = "operators.coreos.com/v1alpha1"
 MANAGED = "olm.managed"

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.model.suggestions import LIKELY, POSSIBLE, closest, did_you_mean, join_limited
+from olmc.model.diagnostics import LIKELY, POSSIBLE, Diagnostic, Location, Severity, closest, did_you_mean, join_limited
 from olmc.output.unicode import json_text, legible
 
 SHOWN_FROM = Severity.WARNING

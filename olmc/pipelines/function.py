@@ -13,9 +13,8 @@ from olmc.explain.left_out import incomplete
 from olmc.kube.applied import is_for_tools
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import manifests_in
-from olmc.model.coerce import mapping
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, object_key
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, mapping, object_key
 from olmc.pipelines.resource_list import (
     STDIN,
     ResourceList,

@@ -9,9 +9,8 @@ from olmc.api import Compilation
 from olmc.diagnostics.rules import output as apply_rules
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
-from olmc.model.diagnostics import Diagnostic
+from olmc.model.diagnostics import POSSIBLE, Diagnostic, closest, did_you_mean
 from olmc.model.options import Options, full_kube_version
-from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.resources import schema
 
 # The fields of Options that are chosen for a run, which olmc.yaml therefore doesn't have.

@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from olmc.kube.rbac import resource_matches, value_matches
+from olmc.model.objects import ANY, RBAC, PolicyRule
 from olmc.model.operators import OLM_GROUP
-from olmc.model.rbac import ANY, RBAC, PolicyRule
 
 
 class Level(IntEnum):

@@ -11,12 +11,10 @@ from olmc.kube.rbac import decode_rules, normalized
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
-from olmc.model.objects import Origin, Rendered, labels_of
+from olmc.model.objects import ACCOUNT, Origin, PolicyRule, Rendered, Subject, labels_of
 from olmc.model.operators import Csv
-from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.output.messages import not_found
-from olmc.rbac_report.builtin_roles import USER_ROLES
-from olmc.rbac_report.permissions import Grant, Permissions
+from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions
 from olmc.rbac_report.risks import Level, Risk, risks_of
 
 _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)

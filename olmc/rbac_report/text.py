@@ -8,12 +8,10 @@ from typing import Any
 from olmc.explain.provenance import place_data
 from olmc.kube.rbac import merged
 from olmc.model.diagnostics import Location
-from olmc.model.objects import ObjectKey
-from olmc.model.rbac import ANY, PolicyRule, Subject
+from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.messages import printable
 from olmc.output.text import paragraph
-from olmc.rbac_report.builtin_roles import USER_ROLES
-from olmc.rbac_report.permissions import Grant
+from olmc.rbac_report.permissions import USER_ROLES, Grant
 from olmc.rbac_report.risks import Level
 from olmc.rbac_report.subjects import Permission, PermissionHolder
 

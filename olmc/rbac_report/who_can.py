@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 from olmc.kube.rbac import rule_allows
 from olmc.kube.restmapper import RestMapping, called, known_kinds
-from olmc.model.objects import Rendered
-from olmc.model.rbac import ANY, Request, Subject
+from olmc.model.objects import ANY, Rendered, Request, Subject
 from olmc.output.messages import not_found
 from olmc.output.text import aligned
-from olmc.rbac_report.builtin_roles import USER_ROLES
-from olmc.rbac_report.permissions import Grant, Permissions
+from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions
 from olmc.rbac_report.risks import RISKS
 from olmc.rbac_report.text import FORMAT_VERSION, Finder, grant_data, where
 

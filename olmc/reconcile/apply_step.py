@@ -13,7 +13,6 @@ from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Cause, Place, PlanFault
 from olmc.model.objects import (
     KubernetesObject,
@@ -24,6 +23,8 @@ from olmc.model.objects import (
     annotations_of,
     gvk_of,
     labels_of,
+    mapping,
+    mappings,
     metadata_of,
     name_of,
     object_key,
@@ -32,10 +33,18 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv
 from olmc.model.options import Options
-from olmc.olm.core_kinds import CORE_KINDS, TYPED_KINDS
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import random_suffix
-from olmc.olm.ownership import CSV_API, csv_reference, managed_labels, owner_labels, prune_unsupported, with_labels
+from olmc.olm.ownership import (
+    CORE_KINDS,
+    CSV_API,
+    TYPED_KINDS,
+    csv_reference,
+    managed_labels,
+    owner_labels,
+    prune_unsupported,
+    with_labels,
+)
 from olmc.reconcile.crds import CRDError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
 

@@ -10,17 +10,17 @@ from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.crd import Crd
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.coerce import mapping
 from olmc.model.objects import (
     KubernetesObject,
     Rendered,
     annotations_of,
     labels_of,
+    mapping,
     name_of,
     spec_of,
     split_api_version,
 )
-from olmc.olm.hashing import fnv64a_hex
+from olmc.olm.naming import fnv64a_hex
 from olmc.olm.ownership import ALONGSIDE, managed_labels, with_labels
 
 

@@ -10,8 +10,7 @@ from olmc.gojson import decode
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.api_validation.workloads import creation_errors, update_errors
 from olmc.model.cluster import Cluster, CsvState, Subscription
-from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, metadata_of, spec_of
+from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, mapping, mappings, metadata_of, spec_of
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
 from olmc.olm.ownership import csv_reference, group_annotations, managed_labels, owner_labels

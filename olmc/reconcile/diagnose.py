@@ -8,9 +8,8 @@ from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.cluster import CatalogSource, Cluster, CsvState, InstallPlan, namespaced_name
-from olmc.model.coerce import mappings
 from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
-from olmc.model.objects import Origin
+from olmc.model.objects import Origin, mappings
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle

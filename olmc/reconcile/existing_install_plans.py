@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 from olmc.gojson import unmarshal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
-from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import PlanFault
-from olmc.model.objects import GVK, CatalogKey, KubernetesObject, as_text, metadata_of, namespace_of, spec_of, status_of
+from olmc.model.objects import (
+    GVK,
+    CatalogKey,
+    KubernetesObject,
+    as_text,
+    mapping,
+    mappings,
+    metadata_of,
+    namespace_of,
+    spec_of,
+    status_of,
+)
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 

@@ -18,7 +18,6 @@ from olmc.model.cluster import (
     Subscription,
     namespaced_name,
 )
-from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Place, Report, Source
 from olmc.model.objects import (
     GVK,
@@ -32,6 +31,8 @@ from olmc.model.objects import (
     as_text,
     gvk_of,
     labels_of,
+    mapping,
+    mappings,
     metadata_of,
     namespace_of,
     object_key,

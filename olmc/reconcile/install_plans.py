@@ -9,10 +9,9 @@ from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import Cause, PlanFault
-from olmc.model.objects import GroupKind, ObjectKey
+from olmc.model.objects import ACCOUNT, RBAC, GroupKind, ObjectKey, Subject
 from olmc.model.operators import OLM_GROUP, OperatorGroup
 from olmc.model.options import Options
-from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.reconcile.apply_step import CRD, StepError, StepTarget, apply_step, mapper_of, unserved
 from olmc.reconcile.existing_install_plans import INSTALLING, UNMANAGED, is_approved
 from olmc.reconcile.install_strategy import missing_token

@@ -10,11 +10,19 @@ from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
-from olmc.model.coerce import mapping, texts
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of
+from olmc.model.objects import (
+    ACCOUNT,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    Rendered,
+    Subject,
+    annotations_of,
+    mapping,
+    texts,
+)
 from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, OperatorGroup, WebhookDescription
 from olmc.model.options import Options, Profile, minor_of
-from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
 from olmc.olm.ownership import group_annotations
 from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.reconcile.operator_groups import Failure, account_exists

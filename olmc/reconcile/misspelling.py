@@ -16,11 +16,10 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Diagnostic, Report, Source
+from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean
 from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
-from olmc.model.suggestions import closest, did_you_mean
 from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.ownership import unknown_config
 from olmc.olm.profiles.data import profile_of

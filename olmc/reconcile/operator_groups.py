@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.coerce import mapping, texts
 from olmc.model.diagnostics import Report
-from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, spec_of
+from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest

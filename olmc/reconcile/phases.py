@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import GVK, ObjectKey, labels_of
+from olmc.model.objects import GVK, ObjectKey, labels_of, mapping, mappings
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
 from olmc.olm.ownership import owner_labels

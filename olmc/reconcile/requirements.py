@@ -17,11 +17,20 @@ from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import InstallPlan, NamespacedName, Step
-from olmc.model.coerce import mappings
-from olmc.model.objects import ObjectKey, Origin, Rendered, annotations_of, labels_of, owner_references
+from olmc.model.objects import (
+    ACCOUNT,
+    RBAC,
+    ObjectKey,
+    Origin,
+    Rendered,
+    Subject,
+    annotations_of,
+    labels_of,
+    mappings,
+    owner_references,
+)
 from olmc.model.operators import OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.options import Profile
-from olmc.model.rbac import ACCOUNT, RBAC, Subject
 from olmc.olm.naming import role_name
 from olmc.olm.ownership import ALONGSIDE, PERMISSIONS_HASH
 from olmc.reconcile.operator_groups import account_exists

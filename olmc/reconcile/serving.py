@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmc.model.coerce import mapping, mappings
-from olmc.model.objects import spec_of
+from olmc.model.objects import mapping, mappings, spec_of
 from olmc.model.operators import APIServiceDescription, Csv, StrategyDeployment, WebhookDescription
 from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled

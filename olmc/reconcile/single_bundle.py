@@ -9,9 +9,8 @@ from olmc.catalogs.rendering import bundle_properties, loose
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Step
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report
-from olmc.model.objects import name_of, spec_of
+from olmc.model.objects import mapping, mappings, name_of, spec_of, text
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest, Workspace

@@ -8,9 +8,8 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.catalog import Candidate, ResolveRequest
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.diagnostics import Diagnostic, Report, Severity
+from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.model.objects import spec_of
-from olmc.model.suggestions import POSSIBLE, closest, did_you_mean
 from olmc.model.workspace import Bundle
 from olmc.olm.ownership import PROPERTIES
 from olmc.reconcile.loop import SettledCluster

@@ -10,8 +10,7 @@ from olmc.diagnostics.rules.lints import TOO_LARGE_TO_APPLY
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import applied_size, is_applied_by_server, is_surely_small
 from olmc.kube.crd import CRD_KIND, Crd
-from olmc.model.coerce import mapping, mappings
-from olmc.model.diagnostics import Location, OversizedAnnotations, Report
+from olmc.model.diagnostics import Location, OversizedAnnotations, Report, join_limited
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -19,12 +18,13 @@ from olmc.model.objects import (
     Rendered,
     annotations_of,
     labels_of,
+    mapping,
+    mappings,
     metadata_of,
     spec_of,
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.model.suggestions import join_limited
 from olmc.olm.ownership import ALONGSIDE, COMPONENT_PREFIX
 from olmc.reconcile.deployments import CONDITION_NAME
 from olmc.render.apply_phases import (

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.kube.crd import CRD_KIND, Crd
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
     GroupKind,
@@ -18,9 +17,12 @@ from olmc.model.objects import (
     as_text,
     gvk_of,
     labels_of,
+    mapping,
+    mappings,
     namespace_of,
     object_key,
     spec_of,
+    text,
 )
 from olmc.model.operators import Csv
 from olmc.model.options import Phase, Profile

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.coerce import texts
 from olmc.model.diagnostics import Place, Source
-from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered
+from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
-from olmc.olm.hashing import gvk_hash
-from olmc.olm.naming import stable_group_uid
+from olmc.olm.naming import gvk_hash, stable_group_uid
 from olmc.olm.ownership import cleanup_status, group_annotations
 from olmc.reconcile.requirements import RequirementContext, predecessors
 

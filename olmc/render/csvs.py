@@ -6,17 +6,18 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from olmc.model.cluster import CsvState, NamespacedName
-from olmc.model.coerce import mapping, text
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
     Rendered,
     annotations_of,
     labels_of,
+    mapping,
     namespace_of,
     owner_references,
     spec_of,
     status_of,
+    text,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
@@ -158,7 +159,7 @@ def copied_csv_configmaps(world: RenderContext) -> Iterator[Rendered]:
     """A surrogate for each copied CSV that there would be, or that the workspace has.
 
     >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
-    >>> show(surrogates, workspace, "metadata.labels", copied_csvs=False)
+    >>> show(copied_csv_configmaps, workspace, "metadata.labels", copied_csvs=False)
     ConfigMap/docks/olm-surrogate.beacon.v1.0.0
       labels: {olm.copiedFrom: ns, olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
     """

@@ -6,12 +6,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.model.cluster import CsvState
-from olmc.model.coerce import mapping
-from olmc.model.objects import KubernetesObject, ObjectKey, Origin, Rendered, namespace_of, object_key, spec_of
+from olmc.model.objects import (
+    RBAC,
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    Origin,
+    Rendered,
+    mapping,
+    namespace_of,
+    object_key,
+    spec_of,
+)
 from olmc.model.operators import DEFAULT_PORT, OLM_GROUP, Csv, StrategyDeployment
 from olmc.model.options import Profile
-from olmc.model.rbac import RBAC, RBAC_V1
-from olmc.olm.hashing import deployment_spec_hash
+from olmc.olm.naming import deployment_spec_hash
 from olmc.olm.ownership import COPIED_FROM, csv_reference, managed_labels, owner_labels, owner_reference, with_labels
 from olmc.reconcile.deployments import written_deployment
 from olmc.reconcile.garbage_collection import deleted_deployments

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.model.cluster import namespaced_name
-from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Origin, Rendered, labels_of
+from olmc.model.objects import GVK, RBAC_V1, KubernetesObject, ObjectKey, Origin, Rendered, labels_of
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Profile
-from olmc.model.rbac import RBAC_V1
-from olmc.olm.hashing import gvk_hash
-from olmc.olm.naming import operator_group_role_name
+from olmc.olm.naming import gvk_hash, operator_group_role_name
 from olmc.olm.ownership import with_labels
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.initial_state import NAME_LABEL

@@ -8,12 +8,11 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Options
-from olmc.render.component_labels import label_components
+from olmc.render.components import catalog_sources, label_components, report_unserved, stored_objects
 from olmc.render.context import Pass, RenderContext, render_context
 from olmc.render.csvs import copied_csv_configmaps, copied_csvs, csvs, olmconfig, owned_by_configmaps
 from olmc.render.deployments import certificates, conditions, deployments
 from olmc.render.install_plans import install_plans, subscriptions
-from olmc.render.manifests import catalog_sources, report_unserved, stored_objects
 from olmc.render.operator_groups import namespaces, operator_groups
 from olmc.render.rbac import lifted_rbac, provided_apis, tenant_rbac
 from olmc.render.webhooks import apiservices, crds, webhooks

@@ -7,12 +7,19 @@ from typing import Any
 
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import CsvState, namespaced_name
-from olmc.model.coerce import mappings
-from olmc.model.objects import KubernetesObject, ObjectKey, Provenance, Rendered, labels_of, owner_references
+from olmc.model.objects import (
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    Provenance,
+    Rendered,
+    labels_of,
+    mappings,
+    owner_references,
+)
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Profile
-from olmc.model.rbac import RBAC_V1
-from olmc.olm.hashing import gvk_hash
+from olmc.olm.naming import gvk_hash
 from olmc.olm.ownership import COPIED_FROM, csv_reference, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.operator_groups import binds_itself, is_no_group

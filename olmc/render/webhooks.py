@@ -8,12 +8,10 @@ from typing import Any
 
 from olmc.kube.crd import CRD_KIND, Crd
 from olmc.model.cluster import CsvState
-from olmc.model.coerce import mapping, texts
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, spec_of
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, mapping, spec_of, texts
 from olmc.model.operators import CONVERSION, APIServiceDescription, OperatorGroup, WebhookDescription
 from olmc.model.options import Profile
-from olmc.olm.hashing import deep_hash
-from olmc.olm.naming import random_suffix
+from olmc.olm.naming import deep_hash, random_suffix
 from olmc.olm.ownership import managed_labels, owner_labels
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.deployments import subscription_config

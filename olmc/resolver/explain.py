@@ -9,13 +9,19 @@ from typing import NamedTuple
 
 from olmc.model.catalog import Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.diagnostics import Location
-from olmc.resolver.cel import CelMissingError
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, applied
-from olmc.resolver.predicates import requirements, wording
+from olmc.resolver.predicates import CelMissingError, requirements, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, drafted, unmet_hint
 from olmc.resolver.snapshot import Entry
 from olmc.resolver.solver import select
-from olmc.resolver.variables import VariableSet, installed_item, problem_of, subscription_variable
+from olmc.resolver.variables import (
+    AppliedConstraint,
+    ConstraintKind,
+    VariableSet,
+    applied,
+    installed_item,
+    problem_of,
+    subscription_variable,
+)
 
 __all__ = ["ExplanationLine", "PickReason", "derivation", "reasons"]
 

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
-from olmc.model.diagnostics import Diagnostic, Location, Report
+from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
-from olmc.model.suggestions import POSSIBLE, closest, did_you_mean, join_limited
-from olmc.resolver.cel import CelMissingError
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind
-from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
+from olmc.resolver.predicates import CelMissingError, LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
+    AppliedConstraint,
+    ConstraintKind,
     ResolveError,
     VariableSet,
     add_existing,

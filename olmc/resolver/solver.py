@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
+from olmc.resolver.variables import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
 
 __all__ = ["Decision", "Solution", "select"]
 

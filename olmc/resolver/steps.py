@@ -11,13 +11,20 @@ from olmc.gojson import DecodeError, decode, decode_failure, decode_hint
 from olmc.model.catalog import Candidate, CatalogBundle
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
-from olmc.model.objects import CatalogKey, KubernetesObject, annotations_of, as_text, metadata_of, spec_of
+from olmc.model.objects import (
+    RBAC,
+    RBAC_V1,
+    CatalogKey,
+    KubernetesObject,
+    annotations_of,
+    as_text,
+    metadata_of,
+    spec_of,
+)
 from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.options import Profile
-from olmc.model.rbac import RBAC, RBAC_V1
 from olmc.model.workspace import Bundle, Manifest, Workspace
-from olmc.olm.hashing import binding_hash, content_hash_rules
-from olmc.olm.naming import binding_name, cluster_role_name, role_name
+from olmc.olm.naming import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
 from olmc.olm.ownership import PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
 
 if TYPE_CHECKING:

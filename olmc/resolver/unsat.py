@@ -9,7 +9,7 @@ from itertools import combinations, count, pairwise
 
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind
+from olmc.resolver.variables import AppliedConstraint, ConstraintKind
 
 __all__ = ["Encoding", "Oracle", "indispensable"]
 

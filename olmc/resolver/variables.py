@@ -1,18 +1,16 @@
-"""The solver's variables for a namespace: bundles, Subscriptions, and what excludes what (R-CAT-520 …
-R-CAT-548).
-"""
+"""What the solver gets: variables, and what their constraints demand of each other (R-CAT-541, R-CAT-563)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, ConstraintProblem
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -26,6 +24,51 @@ from olmc.resolver.predicates import (
 from olmc.resolver.snapshot import ChannelKey, Entry, Snapshot
 from olmc.resolver.upgrade_path import ChannelError, offer, ordered
 from olmc.yaml import locate
+
+
+class ConstraintKind(Enum):
+    """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
+
+    MANDATORY = "v"
+    PROHIBITED = "not v"
+    DEPENDS = "v needs one of the others"
+    CONFLICTS = "v excludes each of the others"
+    AT_MOST_ONE = "the others exclude each other"
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedConstraint:
+    """A constraint on the variable `subject`, and OLM's text for it."""
+
+    kind: ConstraintKind
+    subject: str
+    others: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintProblem:
+    """Variables with their constraints in declaration order (R-CAT-563), and the anchors in order (D20)."""
+
+    variables: Mapping[str, tuple[AppliedConstraint, ...]]
+    anchors: tuple[str, ...]
+
+
+def applied(problem: ConstraintProblem) -> tuple[AppliedConstraint, ...]:
+    """The constraints of all variables; of those of one variable that say the same the last one only
+    (R-CAT-541).
+    """
+    return tuple(one for constraints in problem.variables.values() for one in _distinct(constraints))
+
+
+def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConstraint]:
+    found: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
+    for one in constraints:
+        # A dependency without candidates and a prohibition are the same clause.
+        kind = ConstraintKind.PROHIBITED if one.kind is ConstraintKind.DEPENDS and not one.others else one.kind
+        found[kind, one.others] = one
+    return found.values()
+
 
 __all__ = [
     "ResolveError",

@@ -15,9 +15,21 @@ from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
 from olmc.serve import discovery, openapi
 from olmc.serve import openapi as protobuf
-from olmc.serve.encoders import JSON, Form, accepted, encoded, form_of, one, whole_list
+from olmc.serve.encoders import (
+    JSON,
+    Form,
+    StatusError,
+    accepted,
+    encoded,
+    form_of,
+    no_such_path,
+    not_allowed,
+    not_watched,
+    one,
+    too_many,
+    whole_list,
+)
 from olmc.serve.handlers import icon_for, item_for, page_for, query_of
-from olmc.serve.status import StatusError, no_such_path, not_allowed, not_watched, too_many
 from olmc.serve.store import Store
 from olmc.serve.watches import BOOKMARK_SECONDS, Watch
 

@@ -14,8 +14,7 @@ from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.installed import TRACKED
 from olmc.proposed.installed.package_manifests import PackageOffer, first_called, icon_of, offers_in
 from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed, Resource
-from olmc.serve.encoders import ListPage
-from olmc.serve.status import bad_request, expired, invalid, not_found, too_large_version
+from olmc.serve.encoders import ListPage, bad_request, expired, invalid, not_found, too_large_version
 from olmc.serve.store import InstalledSnapshot, Packages, Store
 
 _LONGEST = 4096

@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from olmc.model.objects import KubernetesObject
 from olmc.output.messages import printable
-from olmc.serve.encoders import encoded
-from olmc.serve.status import StatusError, status, too_many
+from olmc.serve.encoders import StatusError, encoded, status, too_many
 from olmc.serve.store import Store
 
 Say = Callable[[str], None]

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from olmc.serve.encoders import Form, bookmark, encoded, one
+from olmc.serve.encoders import Form, bookmark, encoded, expired, one, status
 from olmc.serve.handlers import Query, versions_of
-from olmc.serve.status import expired, status
 from olmc.serve.store import Event, InstalledSnapshot, Store, as_bookmark, changes
 
 BOOKMARK_SECONDS = 60.0

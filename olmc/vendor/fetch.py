@@ -14,7 +14,8 @@ from olmc.diagnostics.rules import vendor as rules
 from olmc.load.vendored import content_digest
 from olmc.model.diagnostics import Diagnostic, SourceFault
 from olmc.model.workspace import LockedImage
-from olmc.vendor import credentials, mirrors
+from olmc.vendor import containers_config as credentials
+from olmc.vendor import containers_config as mirrors
 from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
 from olmc.vendor.layouts import layout_sources, read_layout
 from olmc.vendor.needs import NeededImage
@@ -267,7 +268,7 @@ def source_finder(
     from olmc.vendor.registry import registry_source  # needs libraries that a plain installation lacks
     from olmc.vendor.transport import Network
 
-    files = (places.auth_file,) if places.auth_file is not None else credentials.usual_files(env, home)
+    files = (places.auth_file,) if places.auth_file is not None else credentials.usual_auth_files(env, home)
     network = Network(
         credentials.read_auth_files(files, required=places.auth_file is not None),
         places.timeout,
@@ -275,7 +276,9 @@ def source_finder(
         frozenset(places.insecure),
         stop,
     )
-    conf = (places.registries_conf,) if places.registries_conf is not None else mirrors.usual_files(env, home)
+    conf = (
+        (places.registries_conf,) if places.registries_conf is not None else mirrors.usual_registries_files(env, home)
+    )
     own, machine = mirrors.from_config(config.get("mirrors") or ()), mirrors.read_rewrites(conf)
 
     def sources(image: str) -> Sequence[ImageSource]:

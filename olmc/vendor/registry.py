@@ -14,8 +14,7 @@ from urllib3.exceptions import HTTPError
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
-from olmc.vendor.credentials import Credential, credential_for
-from olmc.vendor.mirrors import MirrorLocation
+from olmc.vendor.containers_config import Credential, MirrorLocation, credential_for
 from olmc.vendor.sources import (
     CHUNK,
     MAX_MANIFEST_BYTES,

@@ -23,7 +23,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
-from olmc.vendor.credentials import AuthFile
+from olmc.vendor.containers_config import AuthFile
 from olmc.vendor.sources import StoppedError
 from olmc.version import __version__
 

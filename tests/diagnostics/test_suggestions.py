@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.model.suggestions import POSSIBLE, close_matches, closest, did_you_mean, join_limited
+from olmc.model.diagnostics import POSSIBLE, close_matches, closest, did_you_mean, join_limited
 
 
 @pytest.mark.parametrize(

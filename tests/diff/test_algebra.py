@@ -14,7 +14,7 @@ from kit import HERE, compared, crd, lines
 from test_changes import rbac
 
 from olmc.diff.change import ChangeType
-from olmc.diff.values import deltas, same
+from olmc.diff.deltas import deltas, same
 from olmc.gojson.quantity import amount, quantity
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from olmc.kube.builtin_kinds import CLUSTER_SCOPED, builtin_kinds, kubernetes_kinds, plural_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds, rest_mapper
-from olmc.model.objects import GVK, GroupKind, gvk_of
-from olmc.model.rbac import RBAC
+from olmc.model.objects import GVK, RBAC, GroupKind, gvk_of
 
 TIDES = GroupKind("tides.example.com", "Tide")
 VERSION = "v1.36.2"

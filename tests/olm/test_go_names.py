@@ -6,10 +6,14 @@ import pytest
 
 from olmc.gojson import encode
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.olm.hashing import content_hash, content_hash_rules, deep_hash, fnv64a_hex, h62
 from olmc.olm.naming import (
     cluster_role_name,
     component_label_key,
+    content_hash,
+    content_hash_rules,
+    deep_hash,
+    fnv64a_hex,
+    h62,
     operator_group_role_name,
     random_suffix,
     rbac_name,

@@ -12,8 +12,7 @@ import pytest
 from olmc.gojson import decode
 from olmc.model.diagnostics import Report
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.hashing import content_hash_rules, deep_hash
-from olmc.olm.naming import cluster_role_name, role_name
+from olmc.olm.naming import cluster_role_name, content_hash_rules, deep_hash, role_name
 from olmc.olm.profiles.data import profile_of
 from olmc.yaml import read
 

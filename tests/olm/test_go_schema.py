@@ -9,7 +9,7 @@ import pytest
 
 from olmc.gojson import decode
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.hashing import deep_hash
+from olmc.olm.naming import deep_hash
 
 
 def csv(**pod: Any) -> dict[str, Any]:

@@ -10,8 +10,16 @@ import pytest
 
 from olmc.gojson import encode
 from olmc.gojson.quantity import quantity
-from olmc.olm.hashing import binding_hash, content_hash_rules, deep_hash, gvk_hash
-from olmc.olm.naming import cluster_role_name, component_label_key, operator_group_role_name, role_name
+from olmc.olm.naming import (
+    binding_hash,
+    cluster_role_name,
+    component_label_key,
+    content_hash_rules,
+    deep_hash,
+    gvk_hash,
+    operator_group_role_name,
+    role_name,
+)
 from olmc.olm.profiles.data import profile_of
 
 NEWEST = profile_of("0.46")

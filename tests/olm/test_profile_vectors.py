@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from olmc.gojson import encode
-from olmc.olm.hashing import deployment_spec_hash, gvk_hash, h62
-from olmc.olm.naming import cluster_role_name, operator_group_role_name, permission_print, rbac_name, role_name
+from olmc.olm.naming import (
+    cluster_role_name,
+    deployment_spec_hash,
+    gvk_hash,
+    h62,
+    operator_group_role_name,
+    permission_print,
+    rbac_name,
+    role_name,
+)
 from olmc.olm.profiles.data import profile_of
 
 RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}

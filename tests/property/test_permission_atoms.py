@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from olmc.kube.rbac import decode_rule, rule_allows
 from olmc.kube.rbac_access import access, user, with_groups
-from olmc.model.objects import ObjectKey, Origin, Provenance, Rendered
-from olmc.model.rbac import ACCOUNT, Request, Subject
-from olmc.proposed.v2alpha1.permission_atoms import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
+from olmc.model.objects import ACCOUNT, ObjectKey, Origin, Provenance, Rendered, Request, Subject
+from olmc.proposed.v2alpha1.approval import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
 
 GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
 VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], ["", "x", "y"]

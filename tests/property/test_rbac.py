@@ -22,8 +22,7 @@ from olmc.kube.rbac import (
     uncovered,
 )  # fmt: skip
 from olmc.kube.rbac_access import Access, access, escalation_refusal, with_groups
-from olmc.model.objects import Provenance, Rendered
-from olmc.model.rbac import PolicyRule, Request, Subject
+from olmc.model.objects import PolicyRule, Provenance, Rendered, Request, Subject
 from olmc.rbac_report.permissions import permissions
 from olmc.rbac_report.risks import RISKS, level_of, risks_of
 

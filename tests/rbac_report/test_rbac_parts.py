@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.model.objects import Origin, Provenance, Rendered
-from olmc.model.rbac import PolicyRule
+from olmc.model.objects import Origin, PolicyRule, Provenance, Rendered
 from olmc.output.messages import QueryError
 from olmc.output.text import aligned, paragraph
 from olmc.rbac_report.permissions import Permissions, permissions

@@ -20,7 +20,7 @@ from olmc.explain.why import as_text as why_as_text
 from olmc.kube.rbac import decode_rules, normalized, uncovered
 from olmc.kube.rbac_access import access, with_groups
 from olmc.model.cluster import CsvState
-from olmc.model.rbac import ACCOUNT, PolicyRule, Subject
+from olmc.model.objects import ACCOUNT, PolicyRule, Subject
 from olmc.rbac_report.permissions import Grant, permissions
 from olmc.rbac_report.subjects import finder, gainers, holders
 from olmc.rbac_report.text import as_text

@@ -11,8 +11,8 @@ import pytest
 from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
-from olmc.resolver import cel
-from olmc.resolver.cel import CelError, CelMissingError, compile_rule, printed
+from olmc.resolver import predicates as cel
+from olmc.resolver.predicates import CelError, CelMissingError, compile_rule, printed
 from olmc.resolver.resolve import answer
 
 PROPERTIES: list[tuple[str, Any]] = [

@@ -9,9 +9,9 @@ from collections import deque
 import pytest
 
 from olmc.resolver import solver
-from olmc.resolver.constraints import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
 from olmc.resolver.solver import select
 from olmc.resolver.unsat import Oracle, conflict, indispensable
+from olmc.resolver.variables import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
 
 
 def holds(one: AppliedConstraint, true: frozenset[str]) -> bool:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.proposed.installed.resources import INSTALLED, Listed
-from olmc.serve.encoders import JSON, YAML, Accepted, accepted, accepts
+from olmc.serve.encoders import JSON, YAML, Accepted, StatusError, accepted, accepts
 from olmc.serve.handlers import WATCH_SECONDS, ListPosition, page_of, place_of, query_of, token_for, versions_of
-from olmc.serve.status import StatusError
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 

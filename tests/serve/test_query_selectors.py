@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
+from olmc.serve.encoders import StatusError
 from olmc.serve.handlers import selection
-from olmc.serve.status import StatusError
 
 
 def item(**labels: str) -> Listed:

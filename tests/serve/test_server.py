@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 from serve_processes import PATIENCE, Served, serving, until
 
 from olmc.cli.main import main
-from olmc.serve.server import Protocol
-from olmc.serve.tls import MARK, self_signed
+from olmc.serve.server import MARK, Protocol, self_signed
 
 LIST = "/apis/packages.operators.coreos.com/v2alpha1/installed"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from olmc.vendor.credentials import Credential, credential_for, read_auth_files, usual_files
+from olmc.vendor.containers_config import Credential, credential_for, read_auth_files, usual_auth_files
 from olmc.vendor.sources import VendorError
 
 
@@ -115,11 +115,11 @@ def test_a_file_that_is_asked_for_has_to_be_there(tmp_path: Path) -> None:
 
 def test_where_podman_and_docker_look() -> None:
     home = Path("/home/me")
-    assert usual_files({}, home) == (home / ".config/containers/auth.json", home / ".docker/config.json")
+    assert usual_auth_files({}, home) == (home / ".config/containers/auth.json", home / ".docker/config.json")
     env = {"XDG_RUNTIME_DIR": "/run/me", "XDG_CONFIG_HOME": "/etc/me", "DOCKER_CONFIG": "/docker"}
-    assert usual_files(env, home) == (
+    assert usual_auth_files(env, home) == (
         Path("/run/me/containers/auth.json"),
         Path("/etc/me/containers/auth.json"),
         Path("/docker/config.json"),
     )
-    assert usual_files({**env, "REGISTRY_AUTH_FILE": "/a.json"}, home) == (Path("/a.json"),)
+    assert usual_auth_files({**env, "REGISTRY_AUTH_FILE": "/a.json"}, home) == (Path("/a.json"),)

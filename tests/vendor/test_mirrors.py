@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.vendor.mirrors import from_config, locations, read_rewrites, usual_files
+from olmc.vendor.containers_config import from_config, locations, read_rewrites, usual_registries_files
 from olmc.vendor.sources import Reference, VendorError, parse
 
 DIGEST = "sha256:" + "a" * 64
@@ -115,9 +115,9 @@ def test_where_podman_looks(tmp_path: Path) -> None:
     (folder / "registries.conf.d").mkdir(parents=True)
     for name in ("registries.conf", "registries.conf.d/b.conf", "registries.conf.d/a.conf", "registries.conf.d/x.txt"):
         (folder / name).touch()
-    found = [path for path in usual_files({}, tmp_path) if path.is_relative_to(folder)]
+    found = [path for path in usual_registries_files({}, tmp_path) if path.is_relative_to(folder)]
     assert [path.name for path in found] == ["registries.conf", "a.conf", "b.conf"]
-    assert usual_files({"CONTAINERS_REGISTRIES_CONF": "/x"}, tmp_path) == (Path("/x"),)
+    assert usual_registries_files({"CONTAINERS_REGISTRIES_CONF": "/x"}, tmp_path) == (Path("/x"),)
 
 
 @pytest.mark.parametrize(

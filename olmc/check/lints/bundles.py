@@ -9,12 +9,10 @@ from olmc.check.lints import LintSubject, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.rbac import decode_rules, normalized
-from olmc.model.coerce import mapping, mappings
-from olmc.model.diagnostics import Diagnostic, Location, Source
-from olmc.model.objects import KubernetesObject, labels_of, object_key, spec_of
+from olmc.model.diagnostics import Diagnostic, Location, Source, closest, did_you_mean
+from olmc.model.objects import KubernetesObject, labels_of, mapping, mappings, object_key, spec_of
 from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.suggestions import closest, did_you_mean
-from olmc.olm.core_kinds import CORE_KINDS, TYPED_KINDS
+from olmc.olm.ownership import CORE_KINDS, TYPED_KINDS
 from olmc.olm.profiles.data import profile_of
 from olmc.rbac_report.risks import Level, Risk, risks_of
 from olmc.reconcile.misspelling import DroppedField, dropped_fields

@@ -12,9 +12,8 @@ from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
 from olmc.kube.selectors import is_empty
 from olmc.model.catalog import Catalog, Package
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.model.diagnostics import Diagnostic
+from olmc.model.diagnostics import Diagnostic, join_limited
 from olmc.model.objects import annotations_of, spec_of
-from olmc.model.suggestions import join_limited
 from olmc.reconcile.initial_state import spec_problem
 from olmc.reconcile.loop import SettledCluster
 from olmc.render.context import render_context

@@ -20,8 +20,7 @@ from olmc.check.validators.objects import PROPERTIES
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import decode, unmarshal
 from olmc.kube.builtin_kinds import removed_in
-from olmc.model.coerce import mappings, text
-from olmc.model.objects import GVK, gvk_of, metadata_of, split_api_version
+from olmc.model.objects import GVK, gvk_of, mappings, metadata_of, split_api_version, text
 from olmc.model.workspace import Bundle
 from olmc.semver import Version, VersionError, parse_tolerant, tolerant_or_none
 

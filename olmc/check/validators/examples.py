@@ -9,9 +9,8 @@ from typing import Any
 from olmc.check.validators.findings import Finding, about, result_text
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import encode_plain, mismatch_text, unmarshal
-from olmc.model.coerce import text
 from olmc.model.diagnostics import Place
-from olmc.model.objects import GVK, gvk_of
+from olmc.model.objects import GVK, gvk_of, text
 from olmc.model.operators import Csv
 
 _SPACE = re.compile(rb"[ \t\r\n]*")

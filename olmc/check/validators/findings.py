@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rule import Rule
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
-from olmc.model.coerce import mappings, text, texts
 from olmc.model.diagnostics import Cause, Location, Place, Report
+from olmc.model.objects import mappings, text, texts
 from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 from olmc.strconv import quoted

@@ -21,9 +21,8 @@ from olmc.check.validators.findings import (
 )
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import validation as rules
-from olmc.model.coerce import mapping, mappings, text, texts
 from olmc.model.diagnostics import Place
-from olmc.model.objects import KubernetesObject, spec_of
+from olmc.model.objects import KubernetesObject, mapping, mappings, spec_of, text, texts
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 from olmc.semver import VersionError, parse_strict

@@ -20,11 +20,9 @@ from olmc.kube.api_validation.field import aggregated
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.crd import Crd
 from olmc.load.bundles import is_almost_csv
-from olmc.model.coerce import text
-from olmc.model.diagnostics import Location, Missing, Place, Source
-from olmc.model.objects import KubernetesObject, metadata_of
+from olmc.model.diagnostics import Location, Missing, Place, Source, did_you_mean
+from olmc.model.objects import KubernetesObject, metadata_of, text
 from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.suggestions import did_you_mean
 from olmc.strconv import quoted
 
 CRD_KIND = "CustomResourceDefinition"

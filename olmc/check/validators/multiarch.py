@@ -21,7 +21,7 @@ from olmc.check.validators.findings import (
     result_text,
 )
 from olmc.diagnostics.rules import validation as rules
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, text, texts
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle
 from olmc.strconv import quoted

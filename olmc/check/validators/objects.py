@@ -32,9 +32,8 @@ from olmc.kube.api_validation.field import FieldError, Path
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.kube.names import is_label_value
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Place
-from olmc.model.objects import KubernetesObject, annotations_of, metadata_of, spec_of
+from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappings, metadata_of, spec_of, text
 from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 from olmc.semver import VersionError, parse_strict

@@ -14,7 +14,7 @@ from olmc.check.validators.findings import Finding, ValidatorSettings, about, cs
 from olmc.check.validators.objects import min_kube_version_findings
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import validation as rules
-from olmc.model.coerce import mapping, mappings, text
+from olmc.model.objects import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.semver import tolerant_or_none
 from olmc.strconv import SPACES, quoted

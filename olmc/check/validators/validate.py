@@ -7,9 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from olmc.check.validators.bundles import bundle_findings, size_findings
+from olmc.check.validators.bundles import bundle_findings, dependency_findings, package_findings, size_findings
 from olmc.check.validators.community import community_findings, removed_api_findings
-from olmc.check.validators.dependencies import dependency_findings, package_findings
 from olmc.check.validators.findings import Finding, ValidatorSettings, tell
 from olmc.check.validators.folders import (
     BundleFolder,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at
-from olmc.model.coerce import mapping, mappings, text
+from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]

@@ -26,7 +26,7 @@ from olmc.kube.api_validation.metadata import (
     size,
 )
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
-from olmc.model.coerce import text
+from olmc.model.objects import text
 
 _LIMIT = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode_plain
 from olmc.kube.api_validation.field import JsonText
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, text, texts
 
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 

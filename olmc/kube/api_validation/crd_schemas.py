@@ -20,7 +20,7 @@ from olmc.kube.api_validation.structural_schema import (
     is_plain,
     structural_errors,
 )
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, text, texts
 from olmc.strconv import SPACES
 
 Schema = Mapping[str, Any]

@@ -15,7 +15,7 @@ from olmc.kube.api_validation.crd_schemas import TYPES, SchemaRules, map_key_err
 from olmc.kube.api_validation.field import FieldError, Path, Struct
 from olmc.kube.api_validation.structural_schema import FieldPath, conversion_error, follow, structural_errors
 from olmc.kube.api_validation.webhooks import REVIEW_VERSIONS, has_no_certificate
-from olmc.model.coerce import mapping, text, texts
+from olmc.model.objects import mapping, text, texts
 
 Schema = Mapping[str, Any]
 

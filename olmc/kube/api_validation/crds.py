@@ -22,7 +22,7 @@ from olmc.kube.api_validation.field import IMMUTABLE, FieldError, JsonText, Path
 from olmc.kube.api_validation.metadata import content_errors, kind_problems, metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
-from olmc.model.coerce import mapping, text
+from olmc.model.objects import mapping, text
 
 _APPROVAL = "api-approved.kubernetes.io"
 _SPEC = Path("spec", ("spec",))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple
 
 from olmc.gojson import encode_decoded
-from olmc.model.coerce import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, text, texts
 from olmc.strconv import quoted
 
 Keys = tuple[str | int, ...]

@@ -11,7 +11,7 @@ from typing import Any
 
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, between, integer, typed
 from olmc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.model.coerce import mapping, text
+from olmc.model.objects import mapping, text
 
 MAX_ID = 2**32 - 1
 MAX_INT32 = 2**31 - 1

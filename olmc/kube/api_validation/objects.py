@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.names import is_dns1123_subdomain
-from olmc.model.coerce import mapping
-from olmc.model.rbac import RBAC
+from olmc.model.objects import RBAC, mapping
 
 Obj = Mapping[str, Any]
 

@@ -19,8 +19,7 @@ from olmc.kube.api_validation.metadata import (
     selector_errors,
 )
 from olmc.kube.names import is_dns1123_subdomain
-from olmc.model.coerce import text
-from olmc.model.rbac import RBAC
+from olmc.model.objects import RBAC, text
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network

@@ -8,7 +8,7 @@ from olmc.gojson.quantity import thousandths
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, typed
 from olmc.kube.api_validation.metadata import expression_errors, selector_errors
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.model.coerce import text
+from olmc.model.objects import text
 
 _OBJECT_COUNTS = frozenset(
     "pods services replicationcontrollers resourcequotas secrets configmaps persistentvolumeclaims services.nodeports "

@@ -14,7 +14,7 @@ from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregate
 from olmc.kube.api_validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_plain
-from olmc.model.coerce import mapping, text
+from olmc.model.objects import mapping, text
 
 Schema = Mapping[str, Any]
 _Path = tuple[str | int, ...]

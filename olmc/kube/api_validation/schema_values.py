@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from olmc.gojson import encode_plain
 from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
-from olmc.model.coerce import mapping
+from olmc.model.objects import mapping
 from olmc.strconv import number_text, quoted
 
 _NUMBER_BOUNDS = (

@@ -9,7 +9,7 @@ from typing import Any
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct, between, integer, typed
 from olmc.kube.api_validation.metadata import MAX_ID, descending_path_problems, size
 from olmc.kube.names import is_dns1123_subdomain
-from olmc.model.coerce import text
+from olmc.model.objects import text
 from olmc.strconv import quoted
 
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"

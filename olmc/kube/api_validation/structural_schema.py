@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, Path
-from olmc.model.coerce import mapping, mappings, text
+from olmc.model.objects import mapping, mappings, text
 
 Schema = Mapping[str, Any]
 Place = Path | tuple["Place", str, str | int | None]

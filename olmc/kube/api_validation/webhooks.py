@@ -16,7 +16,7 @@ from typing import Any
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import port_number_problems, selector_errors
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
-from olmc.model.coerce import text
+from olmc.model.objects import text
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 

@@ -49,7 +49,7 @@ from olmc.kube.api_validation.security import (
 from olmc.kube.api_validation.volumes import volume_errors
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
 from olmc.kube.selectors import is_empty, matches
-from olmc.model.coerce import mapping, text
+from olmc.model.objects import mapping, text
 
 _DEFAULT_DEADLINE = 600
 _DEFAULT_SHARE = "25%"

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olmc.model.diagnostics import closest, did_you_mean
 from olmc.model.options import Profile
-from olmc.model.suggestions import closest, did_you_mean
 
 Era = Mapping[str, Any]
 

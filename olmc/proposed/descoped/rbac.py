@@ -10,12 +10,23 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import decode_rules, rules_allow
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import Cluster, CsvState, namespaced_name
-from olmc.model.coerce import mapping, mappings
 from olmc.model.diagnostics import Diagnostic, Source
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, spec_of
+from olmc.model.objects import (
+    ACCOUNT,
+    RBAC,
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    Rendered,
+    Request,
+    Subject,
+    mapping,
+    mappings,
+    spec_of,
+)
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options, Profile
-from olmc.model.rbac import ACCOUNT, RBAC, RBAC_V1, PolicyRule, Request, Subject
 from olmc.model.workspace import Bundle
 from olmc.olm.ownership import managed_labels, owner_labels
 from olmc.proposed.descoped import install_topology as situations

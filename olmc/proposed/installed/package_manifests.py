@@ -11,9 +11,18 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Channel, Package
 from olmc.model.cluster import CatalogSource, Cluster
-from olmc.model.coerce import mapping, mappings, text
 from olmc.model.diagnostics import Report
-from olmc.model.objects import KubernetesObject, as_text, labels_of, metadata_of, name_of, spec_of
+from olmc.model.objects import (
+    KubernetesObject,
+    as_text,
+    labels_of,
+    mapping,
+    mappings,
+    metadata_of,
+    name_of,
+    spec_of,
+    text,
+)
 from olmc.model.operators import Csv
 from olmc.proposed.installed.installed import UNKNOWN
 from olmc.proposed.installed.resources import PACKAGE_MANIFESTS, Listed

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from olmc.diagnostics.rules import proposed as rules
 from olmc.load.config import options_from, read_config
 from olmc.model.cluster import NamespacedName
-from olmc.model.diagnostics import Diagnostic, Report
+from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, close_matches
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
-from olmc.model.suggestions import POSSIBLE, close_matches
 from olmc.model.workspace import Workspace
 from olmc.output.text import as_columns
 from olmc.output.unicode import json_text

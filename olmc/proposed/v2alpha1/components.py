@@ -8,7 +8,6 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
-from olmc.model.coerce import mapping, text
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -16,10 +15,12 @@ from olmc.model.objects import (
     as_text,
     gvk_of,
     labels_of,
+    mapping,
     metadata_of,
     namespace_of,
     object_key,
     owner_references,
+    text,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.proposed.v2alpha1.approval import InstallDecision

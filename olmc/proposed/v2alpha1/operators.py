@@ -17,10 +17,9 @@ from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
-from olmc.model.objects import CatalogKey, KubernetesObject, labels_of
+from olmc.model.objects import CatalogKey, KubernetesObject, Request, labels_of
 from olmc.model.operators import OLM_GROUP, CatalogUpdates, Install, Operator
 from olmc.model.options import Options
-from olmc.model.rbac import Request
 from olmc.olm.naming import component_label_key
 from olmc.proposed.v2alpha1.approval import (
     ApprovalContext,

@@ -14,7 +14,7 @@ from olmc.api import load
 from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.resolver.cel import CelError, compile_rule
+from olmc.resolver.predicates import CelError, compile_rule
 from olmc.yaml import dump_one
 
 HERE = Path(__file__).parent
