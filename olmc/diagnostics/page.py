@@ -21,6 +21,13 @@ from finding to finding. Ids such as R-OG-1 are rules of OLM itself, from the [r
 Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the
 parts that matter; there a number as a key means that item of a list. The folder `olmc/diagnostics/examples` has them
 with all that belongs to them, and tests compile them.
+
+| severity | what it means |
+|---|---|
+| error | the input can't be compiled |
+| failure | an operator would fail, an object would be refused |
+| warning | it works, but is likely not what was meant |
+| info | worth knowing, shown on request |
 """
 
 
