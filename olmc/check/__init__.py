@@ -3,4 +3,6 @@
 In goes a compilation with its workspace; out come diagnostics: what compiling told, what the validators of opm and
 operator-sdk say (`validators`), what else looks wrong (`lints`), each mistake once and without what is suppressed.
 Compiling never needs this package.
+
+Public names: `check.checked`, all of it for one directory; `check.LINTS`; `validators.validate.validate`.
 """

@@ -2,6 +2,6 @@
 
 `api_validation` takes an object as Go's types keep it and gives the errors that creating it, or putting it in the place
 of another one, would end in. `rbac` and `rbac_access` say what the rules of roles allow, and to whom; `selectors` say
-which labels they match, `restmapper` what kinds there are, and `last_applied` measures what clients add to an object
+which labels they match, `restmapper` what kinds there are, and `applied` measures what clients add to an object
 when they apply it.
 """

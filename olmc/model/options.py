@@ -138,7 +138,7 @@ class Options(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """An OLM version, and the value of every feature of `olmc/profiles/formats.json` in it, in the order of that file.
+    """An OLM version, and the value of every feature of `olmc/olm/profiles/formats.json` in it, in its order.
 
     `name` is how the version is called: `0.46.0`, `ocp-4.14`, `docs`; `gaps` says what olmc can't reproduce, by the
     feature or, of what is none, a name of its own. Any other field bears the id of its feature, in lower case and with

@@ -1,0 +1,7 @@
+"""Who may do what after a compilation, and which of it is dangerous: `olmc rbac` and reviews of upgrades.
+
+Rendered objects go in; permissions, their holders, risks and answers come out, as data and as text.
+
+Public names: `permissions.permissions`, the grants that roles and bindings give; `subjects.holders`, by user and
+account; `risks.risks_of`; `who_can.asked` and `who_can.who`, a question and its answer; `text.as_text`.
+"""

@@ -1,4 +1,7 @@
-"""What compiles and still looks wrong; `every` lists the lints, functions from a `Subject` to diagnostics."""
+"""What compiles and still looks wrong.
+
+A lint takes a `LintSubject` and yields diagnostics; `olmc.check.check.LINTS` has all of them.
+"""
 
 from __future__ import annotations
 

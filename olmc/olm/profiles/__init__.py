@@ -1,1 +1,7 @@
-"""The formats of OLM's versions as data, resolved once into a Profile."""
+"""The formats of OLM's versions as data (`formats.json`), resolved once into a Profile.
+
+The name of a version goes in, a `Profile` with the value of every feature comes out, or UnknownVersionError.
+
+Public names: `data.profile_of`, `data.canonical`, `data.known_versions`, `data.filled`; `page.page`, the text of
+`docs/olm-versions.md`, and `page.formats_text`, that of one version.
+"""

@@ -92,7 +92,7 @@ the version to compile for; the default is {newest}, the newest that olmc knows.
 
 A version is a release (`0.25.0`, or `0.25` for its last one), what an OpenShift version ships when it comes out
 (`ocp-4.14`), or `docs`: what the documents of OLM state, which is [not always what OLM does](differences.md). This page
-is made of `olmc/profiles/formats.json` by `python -m olmc.olm.profiles.page > docs/olm-versions.md`.
+is made of `olmc/olm/profiles/formats.json` by `python -m olmc.olm.profiles.page > docs/olm-versions.md`.
 
 olmc knows the releases
 {releases}.

@@ -1,0 +1,8 @@
+"""Operator and Install of v2alpha1: operators as objects of the cluster, and what is installed once it is approved.
+
+A workspace with Operators and Installs goes in. `installs.begin` applies those that need no resolution
+(`InitialInstalls`); on the settled cluster `controller.followed` says what became of all of them (`OperatorStates`),
+and `controller.rewriting` adds their objects. In between: `operators.follow` resolves for the whole cluster,
+`approval.judged` decides about an Install (`InstallDecision`), `content.resolved` finds what it brings,
+`permission_atoms` compares permissions, `components` and `status` fill in the status.
+"""
