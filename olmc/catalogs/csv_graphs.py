@@ -1,4 +1,4 @@
-"""The order of versions in the registry's old database: build metadata counts, too (R-CAT-144)."""
+"""Packages whose update graph stands in their CSVs: the registry's old database (R-CAT-141 … R-CAT-144)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`.indexignore`: files of a catalog that are not part of it (R-CAT-120)."""
+"""File-based catalogs: streams of YAML or JSON documents in files of any name that `.indexignore` does not name
+(R-CAT-120 … R-CAT-124)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Directories of package manifests, the format before bundles (R-CAT-140 … R-CAT-142)."""
+"""The folder of a catalog, whatever its format: file-based, or package manifests as before bundles (R-CAT-140 …
+R-CAT-142)."""
 
 from __future__ import annotations
 

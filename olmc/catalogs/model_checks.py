@@ -1,4 +1,5 @@
-"""The update graph of a channel as catalogs must have it (R-CAT-400, R-CAT-401)."""
+"""The checks that OLM makes of a whole catalog and of each channel's graph, and the tree that it prints of what they
+find (R-CAT-400, R-CAT-401)."""
 
 from __future__ import annotations
 

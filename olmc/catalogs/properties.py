@@ -1,4 +1,4 @@
-"""The APIs that the objects of a bundle provide and require (R-CAT-104)."""
+"""Properties of bundles, the APIs that stand behind them, and image pull specs (R-CAT-104, R-CAT-125, R-CAT-301)."""
 
 from __future__ import annotations
 

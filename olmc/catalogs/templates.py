@@ -1,4 +1,4 @@
-"""Catalog templates: what they have in common, and the basic one (R-CAT-130)."""
+"""Catalog templates: what they have in common, the basic one, and that for substitutes (R-CAT-130)."""
 
 from __future__ import annotations
 

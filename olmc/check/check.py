@@ -1,4 +1,5 @@
-"""All lints in order."""
+"""Everything that is wrong with a directory: what compiling reported, the validators, all lints in order, and the
+suppressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of `olmc check` whose values have to be known names: codes, and what the optional validators take."""
+"""`olmc check`, and its options whose values have to be known names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Color in what people read: the option --color, and the variables that programs have agreed on."""
+"""What commands say to people on stderr: diagnostics, progress, and the color of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`olmc diff`."""
+"""Commands that compare versions: `olmc diff` and `olmc graph`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`olmc why`."""
+"""Commands that look into a compilation: `olmc why`, `olmc status`, `olmc rbac` and `olmc rbac who-can`."""
 
 from __future__ import annotations
 

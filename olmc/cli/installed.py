@@ -1,4 +1,4 @@
-"""`olmc get`."""
+"""Commands of the proposed APIs: `olmc get`, `olmc serve`, `olmc migrate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`olmc resolve`."""
+"""Commands that write `olmc.lock`: `olmc resolve` and `olmc vendor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The group of all commands: imported one by one, and alike in what they offer besides their own options."""
+"""The command `olmc`: the group of all commands, each imported when it is asked for, and how a run ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths that the command line takes."""
+"""Options that several commands have, what shells complete for them, and which of them had no effect."""
 
 from __future__ import annotations
 

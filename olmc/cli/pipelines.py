@@ -1,4 +1,4 @@
-"""`olmc init`."""
+"""Commands for pipelines: `olmc init`, `olmc argocd`, `olmc fn`."""
 
 from __future__ import annotations
 

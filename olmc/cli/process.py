@@ -1,4 +1,4 @@
-"""The exit codes of all commands, in one place."""
+"""What a process of the command line has: exit codes, and standard streams that depend on no locale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`olmc explain`."""
+"""Commands that print what olmc knows by itself: `olmc explain`, `olmc version`, `olmc completion`."""
 
 from __future__ import annotations
 

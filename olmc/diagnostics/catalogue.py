@@ -1,4 +1,4 @@
-"""The examples of the rules: of each one input that it is about, and one that it is content with.
+"""Every rule there is, by chapter, and the examples of each: input that it is about, and input that it is content with.
 
 `examples/CODE.txt` begins with lines `key: value`; then come files, each below a line `-- bad PATH` or `-- good PATH`.
 The keys are `run`, the command that tells the difference (`olmc check --all` unless given), `base`, the name of the

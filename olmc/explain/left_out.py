@@ -1,4 +1,4 @@
-"""What an output lacks: everything, since it is filtered out, or what is wanted, so that nobody prunes by the rest."""
+"""What is left out: files that tools would apply and olmc does not compile, and what filters keep from an output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What prevents a Subscription from installing what it asks for, and a CSV from succeeding, step by step."""
+"""Where an object comes from, what asked for it, and what keeps a Subscription or a CSV from getting on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pins: a Subscription that stays at a version, by startingCSV and manual approval."""
+"""What the resolver answers in each namespace, hop by hop, and Subscriptions that are pinned to a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions as Go matches them: with RE2, whose time grows with the length of the text and nothing else."""
+"""Formats of texts as Go and the API server read them: regular expressions, durations, formats of OpenAPI schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The annotations of a bundle, which a file of its metadata/ holds (R-CAT-102)."""
+"""registry+v1 bundle directories and their annotations (R-CAT-100 … R-CAT-106)."""
 
 from __future__ import annotations
 

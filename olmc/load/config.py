@@ -1,4 +1,4 @@
-"""`olmc.yaml`: the options that a workspace carries with it."""
+"""`olmc.yaml`, the options that a workspace carries with it, and `olmc.lock`."""
 
 from __future__ import annotations
 

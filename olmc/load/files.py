@@ -1,4 +1,5 @@
-"""Patterns as in `.gitignore`, which name files of a workspace."""
+"""Files of a workspace: which there are, by patterns as in `.gitignore`, and their text. Nothing outside of the root
+is ever read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files by which tools build what they apply of a folder: Kustomize, Helm and Jsonnet, none of which olmc follows."""
+"""What is left out of a workspace: all that tools would apply or build of its folder, but for what counts as input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Names that the API server refuses, by kind."""
+"""Kubernetes manifests: every object of every YAML and JSON file outside of bundles and catalogs, and whether it is
+sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Catalogs: packages, channels and bundles as a file-based catalog, or anything turned into one, has them."""
+"""Catalogs: packages, channels and bundles; and what the resolver is asked about them and answers (R-CAT-500 …
+R-CAT-572)."""
 
 from __future__ import annotations
 

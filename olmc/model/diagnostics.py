@@ -1,4 +1,4 @@
-"""Names in messages: what was probably meant by a misspelt one, and some of many."""
+"""Diagnostics: what olmc has to say about the input, where that stands, why, and which name was probably meant."""
 
 from __future__ import annotations
 

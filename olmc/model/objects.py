@@ -1,4 +1,4 @@
-"""Untrusted values, which may be of any type anywhere: what there is of the type that belongs there."""
+"""Kubernetes objects as olmc handles them: tolerant accessors, group-version-kinds, identity, RBAC, and origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of Kubernetes, as people and clusters write them."""
+"""What a user can choose: the options of a compilation, and the profile of the OLM version that they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines by which olmc knows the files that it has written itself."""
+"""The workspace: everything that a directory holds, as it stands there, with its lock and what is left out of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The hashes that OLM puts into names and labels (R-HASH-1 … 6, R-SA-7)."""
+"""The hashes, names and identifiers that OLM and the API server make up (R-HASH-1 … 6, R-SA-2 … 9, R-OG-16, R-COMP-2,
+D3, D4)."""
 
 from __future__ import annotations
 

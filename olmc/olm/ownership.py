@@ -1,4 +1,4 @@
-"""The kinds that bundles may hold, as the catalog operator sees them (R-CAT-107)."""
+"""Owner labels and annotations, the kinds that bundles may hold (R-CAT-107), and what an OLM version knows of a CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CORE_KINDS = {
     "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
 }
 
-# Written as they are, and decoded by the API server into types of its own: the names of these in olmc.golang.
+# Written as they are, and decoded by the API server into types of its own: the names of these in olmc.gojson.
 TYPED_KINDS = {
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "CustomResourceDefinition",
     ("networking.k8s.io/v1", "NetworkPolicy"): "NetworkPolicy",

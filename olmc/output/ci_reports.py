@@ -1,4 +1,4 @@
-"""Diagnostics as annotations of GitHub Actions: workflow commands, one a line."""
+"""Diagnostics as CI systems read them: annotations of GitHub Actions, JUnit, SARIF 2.1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text files, written beside their place and renamed into it, so that none is ever half there."""
+"""Objects as a directory, a file each; whatever is written stands beside its place first and is renamed into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: place, severity, message, the way out; and as data for machines."""
+"""Diagnostics as text for people and data for machines, and errors about what was asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects as one text: a YAML stream, a JSON List, or a list of names."""
+"""Objects as one text (a YAML stream, a JSON List, a list of names), and tables and paragraphs for terminals."""
 
 from __future__ import annotations
 

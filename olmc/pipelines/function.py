@@ -1,4 +1,4 @@
-"""Output for Flux (kustomize-controller, kustomize.toolkit.fluxcd.io/v1)."""
+"""olmc as a KRM function, and its output as Flux takes it (kustomize.toolkit.fluxcd.io/v1)."""
 
 from __future__ import annotations
 

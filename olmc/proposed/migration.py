@@ -1,4 +1,4 @@
-"""Changes to the files of a workspace, and the patch that shows them."""
+"""Moving a workspace to the proposed APIs: the changes to its files, and the patch that shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ClusterRoles that a cluster has before anything is installed: those of Kubernetes and of OLM that people bind."""
+"""Who has which permissions by the RBAC of a cluster, with the ClusterRoles that every cluster has."""
 
 from __future__ import annotations
 

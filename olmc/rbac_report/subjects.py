@@ -1,4 +1,4 @@
-"""Where in the input the rule of a grant stands."""
+"""Whose permissions are asked for, by what people call them, and where in the input their rules stand."""
 
 from __future__ import annotations
 

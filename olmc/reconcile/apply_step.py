@@ -1,4 +1,5 @@
-"""What the API server refuses of a bundle's objects, in the words of OLM's steps (R-CAT-702, R-CAT-712 … R-CAT-716)."""
+"""How an InstallPlan's step changes the cluster, kind by kind, and what the API server refuses of it (R-CAT-700 …
+R-CAT-726)."""
 
 from __future__ import annotations
 

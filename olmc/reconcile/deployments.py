@@ -1,5 +1,5 @@
-"""What OLM puts into the containers of an operator: the environment of a Subscription's config, and the proxy's
-(R-DEP-5 … R-DEP-7)."""
+"""The Deployments of install strategies as OLM writes them, with a Subscription's config and the proxy's environment,
+and what the API server says to them (R-DEP-1 … R-DEP-8)."""
 
 from __future__ import annotations
 

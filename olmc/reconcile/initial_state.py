@@ -1,4 +1,4 @@
-"""What OLM looks at in a CatalogSource before it asks for what it serves (R-CAT-161)."""
+"""The cluster before any controller did anything: what the workspace's manifests say exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How OLM gets to act as the ServiceAccount of an OperatorGroup: by a token from a Secret, or one that it requests."""
+"""Carrying out an install strategy: with whose rights, what stops it, and how far it gets (R-CSV-15b … R-CSV-20,
+R-WH-2 … R-WH-9)."""
 
 from __future__ import annotations
 

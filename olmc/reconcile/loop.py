@@ -1,4 +1,5 @@
-"""Which CSVs may be copied, and which get ClusterRoles for their APIs (R-COPY-2, R-CR-1)."""
+"""From the initial state to the settled one: resolve, run the plans, judge the CSVs, and again until nothing changes
+(R-CAT-590)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The fields of OLM's objects that nobody knows, so that they are dropped: by the API server, or by an older OLM."""
+"""What is misspelt in manifests: kinds that no cluster has, fields that are dropped, approvals that mean something
+else."""
 
 from __future__ import annotations
 

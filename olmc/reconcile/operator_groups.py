@@ -1,4 +1,5 @@
-"""Descoped operators: who needs no OperatorGroup, and the groups made for others (R-DESCOPE-2, R-DESCOPE-3)."""
+"""OperatorGroups: whom they target, which CSVs are members and may provide their APIs, and who needs none (R-OG-1 …
+R-OG-9, R-CSV-4 … R-CSV-13)."""
 
 from __future__ import annotations
 

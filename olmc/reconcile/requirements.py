@@ -1,8 +1,8 @@
-"""What OLM saw when it first checked a CSV (observed-17).
+"""What a CSV needs before it is installed: `status.requirementStatus` (R-REQ-1 … R-REQ-9).
 
-The list of requirements is not written again while the CSV stays Pending for the same reason, so it shows the cluster
-as it was then. The olm-operator looks while the plan that made the CSV is still at work, hardly a step behind: of what
-that plan makes, it finds the CRDs that come directly behind the CSV, and nothing later.
+The list shows what OLM saw when it first checked the CSV (observed-17). It is not written again while the CSV stays
+Pending for the same reason. The olm-operator looks while the plan that made the CSV is still at work, hardly a step
+behind: of what that plan makes, it finds the CRDs that come directly behind the CSV, and nothing later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Output that runs without OLM: what `--for apply` leaves out, changes and adds."""
+"""Output that runs without OLM: what `--for apply` leaves out, changes and adds, and what there is to say about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two phases of an output for apply: what needs an API that the output itself brings comes second."""
+"""Output for apply in two phases, since some of it needs APIs that it brings itself; and who issues certificates."""
 
 from __future__ import annotations
 

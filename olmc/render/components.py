@@ -1,4 +1,5 @@
-"""What InstallPlans and manifests brought, as it is: everything that no other pass writes."""
+"""What manifests and InstallPlans brought, as it is; component labels, and the Operator objects that collect what
+carries them (R-COMP-1 … R-COMP-5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ClusterServiceVersions: the real ones, and their copies in target namespaces (R-CSV-29, R-COPY-1 … R-COPY-6)."""
+"""ClusterServiceVersions, their copies in target namespaces, and the ConfigMaps that can stand in for copies
+(R-CSV-29, R-COPY-1 … R-COPY-6, R-INST-11)."""
 
 from __future__ import annotations
 

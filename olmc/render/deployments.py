@@ -1,4 +1,5 @@
-"""Deployments of install strategies (R-DEP-1 … R-DEP-11)."""
+"""What runs an operator: Deployments, OperatorConditions, and serving certificates (R-DEP-1 … R-DEP-11, R-OC-1,
+R-OC-2, R-CERT-1 … R-CERT-3)."""
 
 from __future__ import annotations
 

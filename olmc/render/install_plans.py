@@ -1,4 +1,4 @@
-"""Subscriptions with their status (R-CAT-641 … R-CAT-656)."""
+"""What the catalog operator writes down: Subscriptions and InstallPlans with their status (R-CAT-600 … R-CAT-656)."""
 
 from __future__ import annotations
 

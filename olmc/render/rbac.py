@@ -1,4 +1,5 @@
-"""RBAC that follows an operator into the namespaces it watches (R-SING-1 … R-SING-3, R-TEN-1 … R-TEN-3)."""
+"""RBAC that follows an operator into the namespaces it watches, and ClusterRoles for the APIs that it provides
+(R-SING-1 … R-TEN-3, R-CR-1 … R-CR-4)."""
 
 from __future__ import annotations
 

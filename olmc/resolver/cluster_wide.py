@@ -1,4 +1,5 @@
-"""Resolution of the whole cluster at once, one connected component of the dependency graph at a time (R-OPERATOR-9)."""
+"""Resolution of the whole cluster at once, a connected component at a time (R-OPERATOR-9), also for descoped operators
+(R-DESCOPE-11)."""
 
 from __future__ import annotations
 

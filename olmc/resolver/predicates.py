@@ -1,9 +1,9 @@
-"""CEL rules of `olm.constraint` (R-CAT-331), through cel-expr-python, the CEL project's own binding of its
-C++ library.
+"""What a bundle requires of another one, read from its properties, and whether a bundle meets it (R-CAT-320,
+R-CAT-330, R-CAT-331).
 
-It is the only Python library with CEL's type checker, which OLM runs: a rule that does not compile, or is not
-of type Bool, stops the resolution with the checker's message. It is imported when the first rule is met,
-since hardly any workspace has one.
+Rules in CEL go through cel-expr-python, the CEL project's own binding of its C++ library. It is the only Python
+library with CEL's type checker, which OLM runs: a rule that does not compile, or is not of type Bool, stops the
+resolution with the checker's message. It is imported when the first rule is met, since hardly any workspace has one.
 """
 
 from __future__ import annotations

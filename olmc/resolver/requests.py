@@ -1,4 +1,4 @@
-"""What OperatorGroups say about the unpacking of bundles (R-CAT-501)."""
+"""What a namespace asks of the resolver, with the state that it is asked in (R-CAT-310, R-CAT-500 … R-CAT-514)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was probably meant: close names for what a Subscription or a requirement asks for in vain."""
+"""One run of the resolver for one namespace: what is installed next, or why nothing can be (R-CAT-500 … R-CAT-572)."""
 
 from __future__ import annotations
 

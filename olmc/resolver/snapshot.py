@@ -1,4 +1,5 @@
-"""Which catalogs a namespace sees (R-CAT-502)."""
+"""What a namespace can choose from: the entries of the catalogs that it sees and its existing CSVs, indexed and in
+order (R-CAT-502)."""
 
 from __future__ import annotations
 

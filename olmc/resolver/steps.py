@@ -1,4 +1,5 @@
-"""The manifests of bundles that a catalog lists (R-CAT-164)."""
+"""The steps of an InstallPlan: what a bundle turns into, wherever its manifests are (R-CAT-164, R-CAT-610 … R-CAT-631,
+R-SA-1 … R-SA-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SAT side of the solver, through python-sat: is there a solution, and if not, why."""
+"""Whether constraints can hold together, through python-sat, and which ones OLM names when they can't (R-CAT-570)."""
 
 from __future__ import annotations
 

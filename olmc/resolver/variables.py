@@ -1,4 +1,5 @@
-"""What the solver gets: variables, and what their constraints demand of each other (R-CAT-541, R-CAT-563)."""
+"""The solver's variables for a namespace and what their constraints demand: bundles, Subscriptions, and what excludes
+what (R-CAT-520 … R-CAT-547)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as the API server words them: `Status` objects, and the exception that carries one."""
+"""Objects, tables, metadata and Status in the form that a client accepts."""
 
 from __future__ import annotations
 

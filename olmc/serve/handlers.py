@@ -1,4 +1,4 @@
-"""Lists in parts: `limit` and `continue`."""
+"""Answers to reading requests: lists in parts, objects, icons, by the parameters of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenAPI says about the resources, in versions 2 and 3, with the schemas of `schemas/packages.schema.json`."""
+"""What OpenAPI says about the resources, in versions 2 and 3, as JSON and in protocol buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A certificate that the server signs for itself, as long as nobody gives it one."""
+"""The server as a process: its socket, its certificate, its kubeconfig, its beginning and its end."""
 
 from __future__ import annotations
 

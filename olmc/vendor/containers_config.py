@@ -1,4 +1,5 @@
-"""Credentials as podman and docker keep them: auth files and credential helpers (containers-auth.json(5))."""
+"""What podman and docker are told about registries: credentials (containers-auth.json(5)) and mirrors (containers-
+registries.conf(5))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images from their sources: manifests, then the layers that nobody has yet, then their content; all in parallel."""
+"""Images from their sources, which are asked in order: manifests, then layers, then content; all in parallel."""
 
 from __future__ import annotations
 

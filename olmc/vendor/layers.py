@@ -1,4 +1,4 @@
-"""What an image holds, by the labels of its configuration, and where in it that lies."""
+"""Layers: untrusted tar archives, one on top of the other, as a tree of the files that an image's labels name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong with an image, as an exception that carries the finding."""
+"""Images and where they come from: references, manifests, sources, errors, and how far a run has come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes: a document with the place of everything in it, for when somebody asks or something is odd."""
+"""Values of YAML's nodes, as sigs.k8s.io/yaml makes JSON of them; and nodes, which have the place of everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing a value in a YAML or JSON file without touching anything else in it: comments, order and style stay."""
+"""Changing a YAML or JSON file in one place without touching anything else: a value, a key, a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a text is written so that every reader of YAML takes it for that very text."""
+"""The emitter, and how a text is quoted so that every reader of YAML takes it for that very text."""
 
 from __future__ import annotations
 

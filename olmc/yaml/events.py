@@ -1,4 +1,4 @@
-"""The parser: YAML text to events, by ruamel.yaml's C reader where it is installed."""
+"""The parser: YAML text to events, by ruamel.yaml's C reader where it is installed; and what documents begin with."""
 
 from __future__ import annotations
 

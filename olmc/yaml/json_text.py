@@ -1,4 +1,4 @@
-"""Nodes of a JSON text: where everything in it stands."""
+"""JSON text: its values, and nodes with the place of everything in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What still stands open where the YAML parser gave up: brackets, and the text in quotes that it read last."""
+"""What is wrong with a text that is no YAML, in words and with its place, and what was left open in it."""
 
 from __future__ import annotations
 

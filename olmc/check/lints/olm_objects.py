@@ -1,4 +1,4 @@
-"""Subscriptions: pins that are none, what is deprecated, upgrades that can get stuck, and operators that get none."""
+"""Lints of OLM's own objects: Subscriptions, catalogs, OperatorGroups, CatalogSources."""
 
 from __future__ import annotations
 

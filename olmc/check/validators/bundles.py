@@ -1,4 +1,4 @@
-"""The bundle validator: the CSV and the rest of the bundle together (R-CAT-230 … R-CAT-234)."""
+"""The bundle validator: the CSV, the rest of the bundle and its dependencies together (R-CAT-230 … R-CAT-234)."""
 
 from __future__ import annotations
 

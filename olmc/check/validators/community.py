@@ -1,4 +1,5 @@
-"""APIs that Kubernetes has removed (R-CAT-255, R-CAT-256)."""
+"""The validators for community operators: APIs that Kubernetes has removed, and what the community asks for
+(R-CAT-255, R-CAT-256)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the caller of the validators can choose: which optional ones run, and the values they take (R-CAT-201)."""
+"""What validators find and look at, and what their caller can choose, in the words of the tools (R-CAT-200,
+R-CAT-201)."""
 
 from __future__ import annotations
 

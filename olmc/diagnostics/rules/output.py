@@ -1,4 +1,4 @@
-"""Rules about output that runs without OLM."""
+"""Rules about output that runs without OLM, about comparisons, and about pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about what is shown of installed operators and of packages."""
+"""Rules about the proposed APIs: installed operators, descoping, v2alpha1, and moving to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about resolving: what the resolver can't do, and what a person should know about what it did."""
+"""Rules about resolving and about the state that OLM comes to rest in, its lock and its version."""
 
 from __future__ import annotations
 

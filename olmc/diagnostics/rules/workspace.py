@@ -1,4 +1,5 @@
-"""Rules about files, manifests and bundles: what can go wrong while a workspace is read."""
+"""Rules about files, manifests and bundles: what can go wrong while a workspace is read, and what in it counts for
+nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Kubernetes' rules for names of ports, keys, headers, paths and addresses: each gives what is wrong with a text.
+"""What the API server refuses of metadata, and its rules for names of ports, keys, headers, paths and addresses.
 
-Names of objects and labels are olmc.golang's, which says the same in the same way.
+Names of objects and labels are judged in olmc.kube.names, which says the same in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The formats of an OLM version in words: what `olmc explain profile` and `olmc version --profile` print."""
+"""The formats of OLM versions in words: what `olmc explain profile` prints, and the page docs/olm-versions.md."""
 
 from __future__ import annotations
 

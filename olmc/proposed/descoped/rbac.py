@@ -1,4 +1,5 @@
-"""What a descoped operator may be bound to, and where it is bound (R-DESCOPE-4, R-DESCOPE-8)."""
+"""What a descoped operator may be bound to and where, and what is wrong with such operators (R-DESCOPE-4 …
+R-DESCOPE-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resources of packages.operators.coreos.com: their names, and the columns of their tables."""
+"""The resources of packages.operators.coreos.com: names, columns, and the objects that register their API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What packages.operators.coreos.com shows of a settled cluster, for commands and the API server alike."""
+"""What packages.operators.coreos.com shows of a settled cluster, and what `olmc get` answers and prints of it."""
 
 from __future__ import annotations
 

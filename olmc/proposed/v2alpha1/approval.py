@@ -1,4 +1,5 @@
-"""Permissions as sets of atoms, each one request that may be made, and their canonical form (R-INSTALL-8)."""
+"""The approval of an Install: permissions as sets of atoms, what it needs, and who may give it the rest (R-INSTALL-5 …
+R-INSTALL-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which objects are components of which Operator, by labels (R-OPERATOR-4 … R-OPERATOR-6)."""
+"""Which objects are components of which Operator, and whether they still are what an Install has brought (R-OPERATOR-4
+… R-OPERATOR-6, R-OPERATOR-17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to say about Operators and Installs of v2alpha1."""
+"""Operators and Installs of v2alpha1 as their controller carries them out, and what there is to say about them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Installs that say themselves what they install: those that users write, and those of Operators from an image.
+"""Installs: those that say themselves what they install, and those that are made for Operators from catalogs.
 
-They are applied before the cluster settles, so that what they bring is resolved and judged like everything else.
+The former are applied before the cluster settles, so that what they bring is resolved and judged like everything else.
 """
 
 from __future__ import annotations
