@@ -120,8 +120,15 @@ def _read_time(value: Any) -> str | None:
     return _parsed(canonical_time, value, "v1.Time")
 
 
+_NUMBER = "(?:0|[1-9][0-9]{0,17})"
+_CANONICAL_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+
+
 def _read_version(value: Any) -> str:
-    from olmc.semver import parse_tolerant  # versions stand in CSVs alone, and imports take their time
+    # Hardly any version is not in its canonical form already, and imports take their time.
+    if isinstance(value, str) and _CANONICAL_VERSION.fullmatch(value):
+        return value
+    from olmc.semver import parse_tolerant
 
     return _parsed(lambda text: str(parse_tolerant(text)), value, "version.OperatorVersion") or _NO_VERSION
 

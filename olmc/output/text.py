@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from textwrap import wrap
 
 from olmc.model.objects import Rendered
 from olmc.output.messages import printable
@@ -60,6 +59,8 @@ def aligned(lines: Iterable[Sequence[str]]) -> str:
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
     """A text in lines of at most WIDTH characters where its words allow it; `first` and `rest` are their indents."""
+    from textwrap import wrap  # few outputs have paragraphs, and imports take their time
+
     lines = wrap(
         printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
