@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.restmapper import BUILTIN, rest_mapper
-from olmc.load.manifests import without_duplicates
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import gvk_of, object_key
 from olmc.model.operators import OLM_GROUP
@@ -62,6 +61,8 @@ def placed(manifests: tuple[Manifest, ...], options: Options, report: Report) ->
         return manifests
     homeless = {id(manifest) for manifest in nowhere}
     found = (_in_namespace(m, options.default_namespace) if id(m) in homeless else m for m in manifests)
+    from olmc.load.manifests import without_duplicates  # a bundle by itself has no manifests
+
     return without_duplicates(tuple(found), report)
 
 
