@@ -59,7 +59,7 @@ class UncataloguedBundle(NamedTuple):
 
 
 def loose(bundle: Bundle, image: str = "") -> UncataloguedBundle:
-    """A bundle of the workspace as a LooseBundle."""
+    """A bundle of the workspace as an UncataloguedBundle."""
     return UncataloguedBundle(
         bundle.package,
         bundle.channels,

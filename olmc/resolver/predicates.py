@@ -22,10 +22,33 @@ from olmc.resolver.snapshot import Entry
 from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict, parse_tolerant
 from olmc.strconv import quoted
 
+__all__ = [
+    "MAX_SIZE",
+    "REQUIREMENTS",
+    "And",
+    "CelError",
+    "CelMissingError",
+    "CelPredicate",
+    "ConstraintError",
+    "LabelPredicate",
+    "Not",
+    "Or",
+    "PackagePredicate",
+    "Predicate",
+    "ProvidingAPIPredicate",
+    "Rule",
+    "compile_rule",
+    "matches",
+    "predicate_of",
+    "printed",
+    "requirements",
+    "semver_compare",
+    "wording",
+]
+
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]
 
-__all__ = ["CelError", "CelMissingError", "Rule", "compile_rule", "printed", "semver_compare"]
 
 Rule = Callable[[Sequence[tuple[str, object]]], bool]
 
@@ -128,19 +151,6 @@ def _printed_float(value: float) -> str:
         return format(Decimal(repr(value)), "f").removesuffix(".0")
     return f"{value:e}"
 
-
-__all__ = [
-    "And",
-    "CelPredicate",
-    "ConstraintError",
-    "LabelPredicate",
-    "Not",
-    "Or",
-    "PackagePredicate",
-    "Predicate",
-    "ProvidingAPIPredicate",
-]
-__all__ += ["MAX_SIZE", "REQUIREMENTS", "matches", "predicate_of", "requirements", "wording"]
 
 MAX_SIZE = 131072
 REQUIREMENTS = frozenset({"olm.gvk.required", "olm.package.required", "olm.label.required", "olm.constraint"})

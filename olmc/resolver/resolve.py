@@ -24,7 +24,19 @@ from olmc.resolver.variables import (
 )
 from olmc.semver import RangeError, parse_range
 
-__all__ = ["absent_hint", "absent_place", "unmet_hint"]
+__all__ = [
+    "NOT_SATISFIABLE",
+    "PREVENTED",
+    "absent_hint",
+    "absent_place",
+    "answer",
+    "drafted",
+    "failure",
+    "remarks",
+    "surviving",
+    "unmet_hint",
+]
+
 
 _MOST = 5
 
@@ -99,9 +111,6 @@ def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
             return did_you_mean(closest(label, view.by_label, POSSIBLE), inside=True)
         case _:
             return ""
-
-
-__all__ = ["failure", "remarks"]
 
 
 def failure(
@@ -183,8 +192,6 @@ def _other_providers(
             others=", ".join(packages),
         )
 
-
-__all__ = ["NOT_SATISFIABLE", "PREVENTED", "answer", "drafted", "surviving"]
 
 # The reasons of the Subscription condition ResolutionFailed (R-CAT-653).
 NOT_SATISFIABLE = "ConstraintsNotSatisfiable"

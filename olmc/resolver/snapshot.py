@@ -16,6 +16,18 @@ from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
 from olmc.semver import Version, parse_tolerant, tolerant_or_none
 
+__all__ = [
+    "EXISTING",
+    "ChannelKey",
+    "Entry",
+    "Snapshot",
+    "item_of_candidate",
+    "item_of_present",
+    "needed_catalogs",
+    "view_of",
+    "visible_catalogs",
+]
+
 EXCLUDE_GLOBAL = "olm.operatorframework.io/exclude-global-namespace-resolution"
 
 
@@ -40,8 +52,6 @@ def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = F
     seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
     return tuple(source for _, source in sorted(seen.items()))
 
-
-__all__ = ["EXISTING", "ChannelKey", "Entry", "Snapshot", "item_of_candidate", "item_of_present", "view_of"]
 
 EXISTING = "@existing"
 K = TypeVar("K")

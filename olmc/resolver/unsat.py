@@ -11,7 +11,8 @@ from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 from olmc.resolver.variables import AppliedConstraint, ConstraintKind
 
-__all__ = ["Encoding", "Oracle", "indispensable"]
+__all__ = ["Encoding", "Oracle", "Trail", "conflict", "indispensable"]
+
 
 # Small formulas, asked thousands of times: what counts is a cheap incremental call, not preprocessing.
 _ENGINE = "minisat22"
@@ -117,9 +118,6 @@ def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
                 core = frozenset(solver.get_core() or ())
             del kept[text]
     return tuple(kept)
-
-
-__all__ = ["conflict"]
 
 
 def conflict(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:

@@ -20,9 +20,30 @@ from olmc.semver import Comparator, Range, Version, range_or_none
 from olmc.strconv import quoted
 
 __all__ = [
-    "EDGE_KINDS", "EdgeKind", "Precedence", "Scale", "UpgradeEdges", "as_set", "edge_kind", "members",
-    "precedence", "replaces_or_skips", "scale_of", "skips_over", "sources", "union", "upgrade_path", "upgrades",
-]  # fmt: skip
+    "EDGE_KINDS",
+    "ChannelError",
+    "ChannelOffer",
+    "EdgeKind",
+    "InstalledVersion",
+    "Precedence",
+    "Scale",
+    "UpgradeEdges",
+    "UpgradeStep",
+    "as_set",
+    "edge_kind",
+    "members",
+    "offer",
+    "ordered",
+    "precedence",
+    "replaces_or_skips",
+    "scale_of",
+    "skips_over",
+    "sources",
+    "union",
+    "upgrade_path",
+    "upgrades",
+]
+
 
 EdgeKind = Literal["replaces", "skips", "skipRange"]
 EDGE_KINDS: tuple[EdgeKind, ...] = ("replaces", "skips", "skipRange")
@@ -199,9 +220,6 @@ def union(sets: Iterable[int]) -> int:
     for numbers in sets:
         result |= numbers
     return result
-
-
-__all__ = ["ChannelError", "ChannelOffer", "offer", "ordered"]
 
 
 class ChannelError(ValueError):

@@ -26,6 +26,20 @@ from olmc.resolver.snapshot import ChannelKey, Entry, Snapshot
 from olmc.resolver.upgrade_path import ChannelError, offer, ordered
 from olmc.yaml import locate
 
+__all__ = [
+    "AppliedConstraint",
+    "ConstraintKind",
+    "ConstraintProblem",
+    "ResolveError",
+    "VariableSet",
+    "add_existing",
+    "add_subscription",
+    "applied",
+    "installed_item",
+    "problem_of",
+    "subscription_variable",
+]
+
 
 class ConstraintKind(Enum):
     """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
@@ -69,17 +83,6 @@ def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConst
         kind = ConstraintKind.PROHIBITED if one.kind is ConstraintKind.DEPENDS and not one.others else one.kind
         found[kind, one.others] = one
     return found.values()
-
-
-__all__ = [
-    "ResolveError",
-    "VariableSet",
-    "add_existing",
-    "add_subscription",
-    "installed_item",
-    "problem_of",
-    "subscription_variable",
-]
 
 
 class ResolveError(NamedTuple):

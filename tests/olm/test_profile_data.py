@@ -89,9 +89,9 @@ def bare_uses(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def test_nothing_else_branches_on_a_version(project: Path) -> None:
-    """Outside of olmc/profiles a version of OLM is handed on and shown: neither compared, looked up nor taken apart."""
+    """Outside of olmc/olm/profiles a version of OLM is handed on and shown: neither compared, looked up nor taken apart."""
     for path, tree in source_files(project):
-        if not path.startswith("olmc/profiles/"):
+        if not path.startswith("olmc/olm/profiles/"):
             assert [f"{path}: {ast.unparse(node)}" for node in bare_uses(tree)] == []
 
 
@@ -112,7 +112,7 @@ def test_what_counts_as_branching(code: str) -> None:
 
 
 def test_nothing_else_has_the_formats_of_a_version(project: Path) -> None:
-    """What a newer OLM calls something is no text outside of olmc/profiles: other versions call it otherwise."""
+    """What a newer OLM calls something is no text outside of olmc/olm/profiles: other versions call it otherwise."""
     held = [
         f"{path}:{node.lineno}: {node.value}"
         for path, tree in source_files(project)

@@ -25,7 +25,9 @@ from olmc.rbac_report.permissions import Grant, permissions
 from olmc.rbac_report.subjects import finder, gainers, holders
 from olmc.rbac_report.text import as_text
 
-RULE_CASES = [case for folder in ("settle", "generate") for case in cases(Path(__file__).parents[1] / folder / "cases")]
+RULE_CASES = [
+    case for folder in ("reconcile", "render") for case in cases(Path(__file__).parents[1] / folder / "cases")
+]
 
 
 def wanted(member: CsvState) -> Iterator[tuple[Subject, str, PolicyRule]]:
