@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.gojson import decode, encode_plain
-from olmc.kube.crd import CRD_KIND, V1, V1BETA1, Crd
+from olmc.kube.restmapper import CRD_KIND, V1, V1BETA1, Crd
 from olmc.model.catalog import Property
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND, CRDDescription, Csv

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
-from olmc.check.lints import LintSubject, bundles, objects, olm_objects
+from olmc.check.lints import LintSubject, objects, olm_objects
+from olmc.check.lints import objects as bundles
 from olmc.check.lints import olm_objects as subscriptions
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate

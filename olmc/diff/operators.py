@@ -10,7 +10,7 @@ from olmc.gojson import unmarshal
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, mapping, mappings, object_key, text, texts
 from olmc.model.operators import OLM_GROUP
-from olmc.olm.ownership import COPIED_FROM
+from olmc.olm.naming import COPIED_FROM
 
 __all__ = ["CSV", "DiffOperator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
 

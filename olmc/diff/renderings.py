@@ -24,7 +24,7 @@ from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
-from olmc.olm.ownership import COPIED_FROM
+from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
 from olmc.yaml.events import Head, documents_in, head_of
 

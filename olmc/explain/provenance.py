@@ -19,8 +19,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.options import Profile
-from olmc.olm.naming import binding_name, cluster_role_name, role_name
-from olmc.olm.ownership import ALONGSIDE, COPIED_FROM
+from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places

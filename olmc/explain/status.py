@@ -11,7 +11,7 @@ from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
 from olmc.model.operators import Csv
-from olmc.olm.ownership import PROPERTIES
+from olmc.olm.naming import PROPERTIES
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import ExplanationLine

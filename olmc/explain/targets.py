@@ -16,7 +16,7 @@ from olmc.model.diagnostics import Diagnostic, did_you_mean
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Bundle, LeftObject, LeftOut, Manifest
-from olmc.olm.ownership import COPIED_FROM
+from olmc.olm.naming import COPIED_FROM
 from olmc.output.messages import QueryError, not_found
 from olmc.reconcile.loop import SettledCluster
 

@@ -16,7 +16,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, close
 from olmc.model.objects import as_text, split_api_version
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
-from olmc.olm.ownership import CORE_KINDS
+from olmc.olm.naming import CORE_KINDS
 from olmc.strconv import number_text
 from olmc.yaml import Document, locate, read
 

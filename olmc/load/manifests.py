@@ -19,7 +19,7 @@ from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, 
 from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.workspace import Manifest
-from olmc.olm.ownership import CORE_KINDS
+from olmc.olm.naming import CORE_KINDS
 from olmc.yaml import Document, locate
 
 _LABELS = frozenset({("", "Namespace"), ("", "Service")})

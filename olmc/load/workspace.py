@@ -296,7 +296,7 @@ def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict
         for other in manifests:
             wanted = (spec.get("configMap"), namespace)
             if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == wanted:
-                from olmc.catalogs.configmaps import catalog_from_configmap
+                from olmc.catalogs.bundle_lists import catalog_from_configmap
 
                 found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
     return found

@@ -35,8 +35,7 @@ from olmc.model.objects import (
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.naming import random_suffix
-from olmc.olm.ownership import (
+from olmc.olm.naming import (
     CORE_KINDS,
     CSV_API,
     TYPED_KINDS,
@@ -44,6 +43,7 @@ from olmc.olm.ownership import (
     managed_labels,
     owner_labels,
     prune_unsupported,
+    random_suffix,
     with_labels,
 )
 from olmc.reconcile.crds import CRDError, updated_crd

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
-from olmc.kube.crd import Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.objects import (
     KubernetesObject,
@@ -20,8 +20,7 @@ from olmc.model.objects import (
     spec_of,
     split_api_version,
 )
-from olmc.olm.naming import fnv64a_hex
-from olmc.olm.ownership import ALONGSIDE, managed_labels, with_labels
+from olmc.olm.naming import ALONGSIDE, fnv64a_hex, managed_labels, with_labels
 
 
 class CRDError(Exception):

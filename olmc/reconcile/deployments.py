@@ -13,7 +13,7 @@ from olmc.model.cluster import Cluster, CsvState, Subscription
 from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, mapping, mappings, metadata_of, spec_of
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
-from olmc.olm.ownership import csv_reference, group_annotations, managed_labels, owner_labels
+from olmc.olm.naming import csv_reference, group_annotations, managed_labels, owner_labels
 from olmc.reconcile.requirements import predecessors
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates
 

@@ -9,7 +9,7 @@ from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
-from olmc.olm.ownership import COPIED_FROM, owner_labels
+from olmc.olm.naming import COPIED_FROM, owner_labels
 from olmc.reconcile.crds import without_installers
 from olmc.reconcile.operator_groups import NOT_PROVIDING
 

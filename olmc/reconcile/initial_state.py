@@ -43,9 +43,9 @@ from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.ownership import COPIED_FROM, prune_unsupported, with_known_config
+from olmc.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
-from olmc.reconcile.existing_install_plans import WAITING, is_approved, plan_of, with_steps
+from olmc.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.reconcile.operator_groups import parse_apis, pruned, stored_group, with_targets
 from olmc.yaml import locate
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.kube.api_validation.field import invalid_text
-from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
 from olmc.model.objects import (
     ACCOUNT,
@@ -24,7 +24,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, OperatorGroup, WebhookDescription
 from olmc.model.options import Options, Profile, minor_of
-from olmc.olm.ownership import group_annotations
+from olmc.olm.naming import group_annotations
 from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.reconcile.operator_groups import Failure, account_exists
 from olmc.reconcile.requirements import APIEXTENSIONS, owned_by_others, predecessors

@@ -15,13 +15,11 @@ from olmc.model.objects import CatalogKey, ObjectKey, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
-from olmc.olm.naming import component_label_key
-from olmc.olm.ownership import COMPONENT_PREFIX
+from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.reconcile.apply_step import StepError, StepTarget, apply_step
-from olmc.reconcile.existing_install_plans import INSTALLING, written_steps
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
-from olmc.reconcile.install_plans import resumed, with_plan
+from olmc.reconcile.install_plans import INSTALLING, resumed, with_plan, written_steps
 from olmc.reconcile.operator_groups import with_global_groups
 from olmc.reconcile.phases import evaluate_phases
 from olmc.resolver.steps import bundle_content, bundle_steps, strategy_steps

@@ -22,7 +22,7 @@ from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, object_
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
-from olmc.olm.ownership import unknown_config
+from olmc.olm.naming import unknown_config
 from olmc.olm.profiles.data import profile_of
 from olmc.resources import schema
 from olmc.yaml import locate

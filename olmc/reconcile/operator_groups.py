@@ -14,7 +14,7 @@ from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mappi
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest
-from olmc.olm.ownership import managed_labels
+from olmc.olm.naming import managed_labels
 from olmc.yaml import locate
 
 

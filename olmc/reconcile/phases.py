@@ -10,7 +10,7 @@ from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_nam
 from olmc.model.objects import GVK, ObjectKey, labels_of, mapping, mappings
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
-from olmc.olm.ownership import owner_labels
+from olmc.olm.naming import owner_labels
 from olmc.reconcile.install_strategy import (
     READY,
     InstallOutcome,

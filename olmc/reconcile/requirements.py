@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import encode
-from olmc.kube.crd import Crd
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
-from olmc.kube.restmapper import rest_mapper
+from olmc.kube.restmapper import Crd, rest_mapper
 from olmc.model.cluster import InstallPlan, NamespacedName, Step
 from olmc.model.objects import (
     ACCOUNT,
@@ -31,8 +30,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.options import Profile
-from olmc.olm.naming import role_name
-from olmc.olm.ownership import ALONGSIDE, PERMISSIONS_HASH
+from olmc.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.reconcile.operator_groups import account_exists
 
 _CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"

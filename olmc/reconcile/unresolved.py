@@ -11,7 +11,7 @@ from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.model.objects import spec_of
 from olmc.model.workspace import Bundle
-from olmc.olm.ownership import PROPERTIES
+from olmc.olm.naming import PROPERTIES
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import derivation
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties

@@ -9,7 +9,7 @@ from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.lints import TOO_LARGE_TO_APPLY
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import applied_size, is_applied_by_server, is_surely_small
-from olmc.kube.crd import CRD_KIND, Crd
+from olmc.kube.restmapper import CRD_KIND, Crd
 from olmc.model.diagnostics import Location, OversizedAnnotations, Report, join_limited
 from olmc.model.objects import (
     KubernetesObject,
@@ -25,7 +25,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.olm.ownership import ALONGSIDE, COMPONENT_PREFIX
+from olmc.olm.naming import ALONGSIDE, COMPONENT_PREFIX
 from olmc.reconcile.deployments import CONDITION_NAME
 from olmc.render.apply_phases import (
     CONFIGURATIONS,

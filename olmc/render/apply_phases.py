@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
-from olmc.kube.crd import CRD_KIND, Crd
+from olmc.kube.restmapper import CRD_KIND, Crd
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
     GroupKind,

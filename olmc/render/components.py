@@ -24,8 +24,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
-from olmc.olm.naming import component_label_key
-from olmc.olm.ownership import COMPONENT_PREFIX, COPIED_FROM, MANAGED, managed_labels, with_labels
+from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, MANAGED, component_label_key, managed_labels, with_labels
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import OLMCONFIG, homes_of_copies

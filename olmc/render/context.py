@@ -11,8 +11,7 @@ from olmc.model.diagnostics import Place, Source
 from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
-from olmc.olm.naming import gvk_hash, stable_group_uid
-from olmc.olm.ownership import cleanup_status, group_annotations
+from olmc.olm.naming import cleanup_status, group_annotations, gvk_hash, stable_group_uid
 from olmc.reconcile.requirements import RequirementContext, predecessors
 
 

@@ -22,7 +22,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
-from olmc.olm.ownership import COMPONENT_PREFIX, COPIED_FROM, managed_labels, owner_labels, owner_reference
+from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, managed_labels, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.loop import may_be_copied
 from olmc.render.context import RenderContext, rendered

@@ -21,8 +21,15 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import DEFAULT_PORT, OLM_GROUP, Csv, StrategyDeployment
 from olmc.model.options import Profile
-from olmc.olm.naming import deployment_spec_hash
-from olmc.olm.ownership import COPIED_FROM, csv_reference, managed_labels, owner_labels, owner_reference, with_labels
+from olmc.olm.naming import (
+    COPIED_FROM,
+    csv_reference,
+    deployment_spec_hash,
+    managed_labels,
+    owner_labels,
+    owner_reference,
+    with_labels,
+)
 from olmc.reconcile.deployments import written_deployment
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, Serving, serving_deployments, servings

@@ -11,8 +11,8 @@ from olmc.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, S
 from olmc.model.diagnostics import PlanFault
 from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of
 from olmc.model.options import Profile
-from olmc.olm.ownership import CSV_API, cleanup_status, owner_reference
-from olmc.reconcile.existing_install_plans import installed_condition
+from olmc.olm.naming import CSV_API, cleanup_status, owner_reference
+from olmc.reconcile.install_plans import installed_condition
 from olmc.render.context import RenderContext, rendered
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from olmc.model.cluster import namespaced_name
 from olmc.model.objects import GVK, RBAC_V1, KubernetesObject, ObjectKey, Origin, Rendered, labels_of
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Profile
-from olmc.olm.naming import gvk_hash, operator_group_role_name
-from olmc.olm.ownership import with_labels
+from olmc.olm.naming import gvk_hash, operator_group_role_name, with_labels
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.initial_state import NAME_LABEL
 from olmc.reconcile.operator_groups import format_apis, gets_roles, parse_apis

@@ -20,8 +20,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Profile
-from olmc.olm.naming import gvk_hash
-from olmc.olm.ownership import COPIED_FROM, csv_reference, owner_labels, owner_reference
+from olmc.olm.naming import COPIED_FROM, csv_reference, gvk_hash, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.operator_groups import binds_itself, is_no_group
 from olmc.reconcile.requirements import permission_entries_satisfied

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.kube.crd import CRD_KIND, Crd
+from olmc.kube.restmapper import CRD_KIND, Crd
 from olmc.model.cluster import CsvState
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, mapping, spec_of, texts
 from olmc.model.operators import CONVERSION, APIServiceDescription, OperatorGroup, WebhookDescription
 from olmc.model.options import Profile
-from olmc.olm.naming import deep_hash, random_suffix
-from olmc.olm.ownership import managed_labels, owner_labels
+from olmc.olm.naming import deep_hash, managed_labels, owner_labels, random_suffix
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.deployments import subscription_config
 from olmc.reconcile.initial_state import NAME_LABEL

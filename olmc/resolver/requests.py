@@ -10,7 +10,7 @@ from olmc.model.cluster import CatalogSource, Cluster, NamespacedName, Subscript
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options
-from olmc.olm.ownership import PROPERTIES
+from olmc.olm.naming import PROPERTIES
 from olmc.resolver.predicates import REQUIREMENTS
 from olmc.resolver.snapshot import EXISTING
 

@@ -11,8 +11,7 @@ from olmc.model.cluster import BundleLookup, Cluster, InstallPlan, NamespacedNam
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
-from olmc.olm.naming import random_suffix
-from olmc.olm.ownership import CSV_API
+from olmc.olm.naming import CSV_API, random_suffix
 from olmc.resolver.requests import fails_forward, question_of, unreadable_duration
 from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import visible_catalogs

@@ -25,8 +25,17 @@ from olmc.model.objects import (
 from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.options import Profile
 from olmc.model.workspace import Bundle, Manifest, Workspace
-from olmc.olm.naming import binding_hash, binding_name, cluster_role_name, content_hash_rules, role_name
-from olmc.olm.ownership import PERMISSIONS_HASH, csv_reference, owner_labels, with_labels
+from olmc.olm.naming import (
+    PERMISSIONS_HASH,
+    binding_hash,
+    binding_name,
+    cluster_role_name,
+    content_hash_rules,
+    csv_reference,
+    owner_labels,
+    role_name,
+    with_labels,
+)
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Property

@@ -32,9 +32,8 @@ from olmc.model.options import Options
 from olmc.output.directory import put
 from olmc.output.messages import as_text
 from olmc.proposed.installed.view import viewing
-from olmc.serve.app import application
+from olmc.serve.app import RequestLimits, Say, application, guarded
 from olmc.serve.encoders import encoded, status
-from olmc.serve.middleware import RequestLimits, Say, guarded
 from olmc.serve.store import Store, feed_of
 from olmc.serve.workspace import compiled, follow, state_of
 from olmc.yaml import dump_one

@@ -18,7 +18,7 @@ from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
 from olmc.output.messages import as_text, printable
 from olmc.proposed.installed.view import InstalledView, view_of, viewing
-from olmc.serve.middleware import Say
+from olmc.serve.app import Say
 from olmc.serve.store import InstalledSnapshot, Store, changes, updated
 
 LOOK_AGAIN_SECONDS = 5

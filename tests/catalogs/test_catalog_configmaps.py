@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from catalog_workshop import value
 
-from olmc.catalogs.configmaps import catalog_from_configmap
+from olmc.catalogs.bundle_lists import catalog_from_configmap
 from olmc.catalogs.content import inline_objects, served_candidates
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Report, Severity, Source

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from olmc.gojson import canonical_base64, decode, encode, encode_plain
-from olmc.gojson.time import canonical_time
+from olmc.gojson.scalars import canonical_time
 from olmc.strconv import number_text, quoted
 
 

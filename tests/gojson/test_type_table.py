@@ -9,13 +9,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-import olmc.gojson.types
+import olmc.gojson
 from olmc.gojson import decode, encode
 from olmc.gojson.decoder import reader
+from olmc.gojson.generate import compact, merged, render
 from olmc.gojson.type_table import field_of, fields, full_type, printed, struct_name, underlying
-from olmc.gojson.types.generate import compact, merged, render
 
-TYPES = Path(olmc.gojson.types.__file__).parent
+TYPES = Path(olmc.gojson.__file__).parent / "types"
 
 
 def all_types() -> dict[str, Any]:

@@ -89,7 +89,7 @@ def bare_uses(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def test_nothing_else_branches_on_a_version(project: Path) -> None:
-    """Outside of olmc/olm/profiles a version of OLM is handed on and shown: neither compared, looked up nor taken apart."""
+    """Outside of olmc/olm/profiles a version of OLM is handed on and shown, not compared or looked up."""
     for path, tree in source_files(project):
         if not path.startswith("olmc/olm/profiles/"):
             assert [f"{path}: {ast.unparse(node)}" for node in bare_uses(tree)] == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.crd import Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Subscription
 from olmc.model.objects import (
     annotations_of,

@@ -14,8 +14,7 @@ from serve_states import feed, operator, view
 from starlette.types import ASGIApp
 
 from olmc.proposed.installed.resources import RESOURCES
-from olmc.serve.app import application
-from olmc.serve.middleware import RequestLimits, guarded
+from olmc.serve.app import RequestLimits, application, guarded
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 

@@ -1,4 +1,7 @@
-"""Objects of manifests and bundles: their size, their kind, and texts that Flux takes for variables."""
+"""Objects of manifests and bundles: their size, their kind, texts that Flux takes for variables.
+
+Of bundles also upgrades that can't be, what nobody asked for, and permissions that deserve a look.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from olmc.check.lints import LintSubject
+from olmc.check.lints import LintSubject, of_kind
 from olmc.check.validators.manifests import SUPPORTED
 from olmc.diagnostics.rules import lints as rules
+from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source
-from olmc.model.objects import KubernetesObject, object_key
+from olmc.kube.rbac import decode_rules, normalized
+from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
+from olmc.model.objects import KubernetesObject, labels_of, mapping, mappings, object_key, spec_of
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.workspace import Bundle, Manifest
+from olmc.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.olm.profiles.data import profile_of
+from olmc.rbac_report.risks import Level, Risk, risks_of
+from olmc.reconcile.misspelling import DroppedField, dropped_fields
+from olmc.reconcile.operator_groups import account_exists
 from olmc.yaml import at, locate
 from olmc.yaml.events import LINE_BREAK
 
@@ -148,3 +158,151 @@ def _is_exempt(obj: KubernetesObject) -> bool:
     metadata = obj.get("metadata")
     marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
     return any(isinstance(mark, dict) and mark.get(f"{_FLUX}substitute") == "disabled" for mark in marks)
+
+
+# Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.
+_HOLDS_IN = {"clusterPermissions": "", "permissions": None}
+
+
+def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
+    """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
+    profile = profile_of(subject.options.olm_version)
+    for name, bundle in sorted(subject.workspace.bundles.items()):
+        alike: dict[str, list[DroppedField]] = {}
+        for field in dropped_fields({**bundle.csv.object, "kind": CSV_KIND}, profile, exact=False):
+            alike.setdefault(_pattern(field), []).append(field)
+        for pattern, (first, *more) in alike.items():
+            rule = rules.MISSPELT_IN_BUNDLE if first.meant else rules.UNKNOWN_IN_BUNDLE
+            times = f" ({len(more) + 1} times)" if more else ""
+            yield rule.finding(
+                locate(bundle.csv.source, first.keys, of_key=True),
+                csv=name, where=f"{pattern if more else first.where}{times}", effect=first.consequence, hint=first.hint,
+                owner=f"OLM {profile.name}" if first.version else "OLM",
+            )  # fmt: skip
+
+
+class _Lost(NamedTuple):
+    """A key that is lost: the keys that lead to it, and the fields that could stand there."""
+
+    keys: Path
+    others: tuple[str, ...]
+
+
+def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
+    """Keys of a bundle's other objects that are lost when OLM or the API server decodes them (R-JSON-11).
+
+    One that is lost at several places of an object is told once.
+    """
+    for name, bundle in sorted(subject.workspace.bundles.items()):
+        for manifest in (file.manifest for file in bundle.files):
+            alike: dict[str, list[_Lost]] = {}
+            for lost in _lost(manifest.object):
+                alike.setdefault(str(lost.keys[-1]), []).append(lost)
+            for key, (first, *more) in alike.items():
+                where = ".".join(map(str, first.keys))
+                yield rules.LOST_KEY.finding(
+                    locate(manifest.source, first.keys, of_key=True),
+                    csv=name, identity=object_key(manifest.object),
+                    where=f"{where} (and {len(more)} more {key})" if more else where,
+                    hint=did_you_mean(closest(key, first.others)) or "Remove it.",
+                )  # fmt: skip
+
+
+def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
+    kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
+    go_type = TYPED_KINDS.get((api_version, kind)) or (kind if kind in CORE_KINDS else None)
+    found = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
+    yield from (_Lost(keys, others) for keys, others in found if keys[0] != "status")
+
+
+def _pattern(field: DroppedField) -> str:
+    """Where a field is, whatever the numbers of list items: a slip in one of them is mostly in all."""
+    return ".".join("*" if isinstance(key, int) else str(key) for key in field.keys)
+
+
+class _Pods(NamedTuple):
+    """A Deployment of a CSV, the ServiceAccount that its pods run as, and the keys that lead to that."""
+
+    deployment: str
+    account: str
+    keys: tuple[str | int, ...]
+
+
+def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
+    """Deployments of operators that would succeed, if only their ServiceAccount were there."""
+    cluster = subject.settled.cluster if subject.settled is not None else None
+    for name, member in sorted(cluster.members.items()) if cluster is not None else ():
+        for pods in _pods(member.csv) if member.succeeded else ():
+            if cluster is None or account_exists(cluster.objects, name.namespace, pods.account):
+                continue
+            yield rules.NO_ACCOUNT.finding(
+                _place(subject, name.name, pods.keys),
+                csv=name.name, deployment=pods.deployment, account=pods.account, namespace=name.namespace,
+                hint=_hint(member.csv),
+            )  # fmt: skip
+
+
+def _pods(csv: Csv) -> Iterator[_Pods]:
+    for index, deployment in enumerate(csv.deployments):
+        for key in ("serviceAccountName", "serviceAccount"):
+            if deployment.pod.get(key):
+                above = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", key)
+                yield _Pods(deployment.name, str(deployment.pod[key]), above)
+                break
+
+
+def _place(subject: LintSubject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
+    """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
+    bundle = subject.workspace.bundles.get(csv)
+    found = [bundle.csv] if bundle is not None else []
+    found += [each for each in of_kind(subject, CSV_KIND) if each.object["metadata"]["name"] == csv]
+    return locate(found[0].source, keys) if found else None
+
+
+def _hint(csv: Csv) -> str:
+    named = dict.fromkeys(account or "default" for account in csv.service_account_names)
+    made = f"Its permissions are for {', '.join(named)}. " if named else ""
+    return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
+
+
+class _Danger(NamedTuple):
+    """A rule of a CSV with a risk, and the keys that lead to the rule."""
+
+    level: Level
+    risk: Risk
+    keys: tuple[str | int, ...]
+
+
+def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
+    """What each operator could do with its permissions: ways to the whole cluster, and what is less grave."""
+    for obj, source in _csvs(subject):
+        found = list(_dangers(obj))
+        name = obj["metadata"].get("name")
+        for rule, grave in ((rules.WHOLE_CLUSTER, True), (rules.POWERFUL, False)):
+            mine = [each for each in found if (each.level is Level.CRITICAL) is grave]
+            if not mine:
+                continue
+            mine.sort(key=lambda each: -each.level)
+            names = ", ".join(dict.fromkeys(each.risk.name for each in mine))
+            why = "\n".join(dict.fromkeys(f"{each.risk.name}: {each.risk.why}" for each in mine)) if grave else ""
+            yield rule.finding(at(source, *mine[0].keys), csv=name, names=names, why=why)
+
+
+def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source]]:
+    """The CSVs of bundles and manifests, copies left out."""
+    for _, bundle in sorted(subject.workspace.bundles.items()):
+        yield bundle.csv.object, bundle.csv.source
+    for manifest in of_kind(subject, "ClusterServiceVersion"):
+        if "olm.copiedFrom" not in labels_of(manifest.object):
+            yield manifest.object, manifest.source
+
+
+def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
+    install: Any = mapping(mapping(spec_of(csv).get("install")).get("spec"))
+    for field, namespace in _HOLDS_IN.items():
+        for number, permission in enumerate(mappings(install.get(field))):
+            for index, rule in enumerate(decode_rules(permission.get("rules"))):
+                keys = ("spec", "install", "spec", field, number, "rules", index)
+                for part in normalized(rule):
+                    for risk in risks_of(part, namespace):
+                        yield _Danger(risk.namespaced if namespace is None else risk.cluster, risk, keys)

@@ -15,7 +15,7 @@ from olmc.check.validators.folders import MAX_SIZE, BundleFolder, FolderFile, an
 from olmc.check.validators.manifests import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
-from olmc.kube.crd import Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Cause, Location, Place, Report, Severity, Source
 from olmc.model.objects import GVK, mapping, mappings, metadata_of, text
 from olmc.model.operators import Csv

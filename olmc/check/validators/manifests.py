@@ -18,7 +18,7 @@ from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode_error, decode_failure, decode_hint
 from olmc.kube.api_validation.field import aggregated
 from olmc.kube.api_validation.metadata import metadata_errors
-from olmc.kube.crd import Crd
+from olmc.kube.restmapper import Crd
 from olmc.load.bundles import is_almost_csv
 from olmc.model.diagnostics import Location, Missing, Place, Source, did_you_mean
 from olmc.model.objects import KubernetesObject, metadata_of, text

@@ -9,8 +9,7 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import Rendered, status_of
-from olmc.olm.naming import component_label_key
-from olmc.olm.ownership import COMPONENT_PREFIX
+from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.render.context import RenderContext
 from olmc.yaml import locate
 

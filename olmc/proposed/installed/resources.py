@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND
-from olmc.olm.ownership import CSV_API
+from olmc.olm.naming import CSV_API
 
 GROUP = "packages.operators.coreos.com"
 

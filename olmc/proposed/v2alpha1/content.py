@@ -14,7 +14,7 @@ from olmc.model.objects import CatalogKey, KubernetesObject, metadata_of
 from olmc.model.operators import CSV_KIND, Install
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle, Workspace
-from olmc.olm.ownership import CORE_KINDS
+from olmc.olm.naming import CORE_KINDS
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.single_bundle import SUGGESTED
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object, inline_content

@@ -21,7 +21,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Operator
 from olmc.model.options import Options
-from olmc.olm.ownership import COPIED_FROM, owner_reference
+from olmc.olm.naming import COPIED_FROM, owner_reference
 from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, OperatorResult, as_json
 from olmc.proposed.v2alpha1.components import Labels, diverging, labelled, projected
 from olmc.proposed.v2alpha1.installs import InitialInstalls, component_key

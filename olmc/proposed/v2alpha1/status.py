@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.kube.crd import Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.catalog import InstalledEntry
 from olmc.model.cluster import Cluster
 from olmc.model.objects import GVK, CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
