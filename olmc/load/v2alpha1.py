@@ -94,7 +94,7 @@ def _operator(manifest: Manifest) -> Operator:
     catalog = None
     if given:
         catalog = CatalogUpdates(
-            CatalogKey(given["ref"]["name"], given["ref"]["namespace"]),
+            CatalogKey(given["ref"]["namespace"], given["ref"]["name"]),
             text(given.get("package")),
             text(given.get("channel")),
             text(given.get("entrypoint")),

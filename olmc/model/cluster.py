@@ -181,7 +181,7 @@ class Subscription(NamedTuple):
 
     @property
     def catalog(self) -> CatalogKey:
-        return CatalogKey(as_text(self.spec.get("source")), as_text(self.spec.get("sourceNamespace")))
+        return CatalogKey(as_text(self.spec.get("sourceNamespace")), as_text(self.spec.get("source")))
 
 
 class StrategyProgress(NamedTuple):

@@ -99,10 +99,10 @@ class ObjectKey(NamedTuple):
 
 
 class CatalogKey(NamedTuple):
-    """The name and the namespace of a CatalogSource."""
+    """The namespace and the name of a CatalogSource."""
 
-    name: str
     namespace: str
+    name: str
 
 
 class Origin(Enum):

@@ -294,7 +294,7 @@ def _catalogs(
     served: set[str] = set()
     for manifest in manifests:
         obj = manifest.object
-        key = CatalogKey(obj["metadata"]["name"], namespace_of(obj))
+        key = CatalogKey(namespace_of(obj), obj["metadata"]["name"])
         spec = spec_of(obj)
         address = as_text(spec.get("address"))
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
@@ -308,7 +308,7 @@ def _catalogs(
         if name not in served:
             homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}
             for namespace in homes or {options.global_catalog_namespace}:
-                key = CatalogKey(name, namespace)
+                key = CatalogKey(namespace, name)
                 found[key] = _source(key, catalog, "")
     return found
 

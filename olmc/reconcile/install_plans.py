@@ -318,7 +318,7 @@ def _unpacked(
 ) -> tuple[Step, ...]:
     from olmc.resolver.steps import UndecodableCSVError, bundle_steps, csv_object  # few workspaces have such plans
 
-    key = CatalogKey(str(reference["catalogSourceName"]), as_text(reference.get("catalogSourceNamespace")))
+    key = CatalogKey(as_text(reference.get("catalogSourceNamespace")), str(reference["catalogSourceName"]))
     content = _content(plan, csv, key, workspace, cluster)
     if content is None:
         raise _MissingContentError
@@ -355,5 +355,5 @@ def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any
         obj.pop("status", None)
     if derived and not BUILTIN.mapping(api.group_kind).namespaced:
         obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
-    key = CatalogKey(as_text(resource.get("sourceName")), as_text(resource.get("sourceNamespace")))
+    key = CatalogKey(as_text(resource.get("sourceNamespace")), as_text(resource.get("sourceName")))
     return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

@@ -61,7 +61,7 @@ def cluster_question(
         try:
             present.setdefault(name.name, present_of(csv, cluster, subscriptions))
         except UnreadablePropertiesError as error:
-            catalogs.append(VisibleCatalog(CatalogKey(EXISTING, name.namespace), problem=str(error)))
+            catalogs.append(VisibleCatalog(CatalogKey(name.namespace, EXISTING), problem=str(error)))
     shared = _shared(workspace, cluster, options)
     return ResolveRequest(
         CLUSTER, tuple(catalogs), tuple(wishes), tuple(present.values()), shared=shared, whole_cluster=True

@@ -85,7 +85,7 @@ def question_of(
         try:
             present.append(present_of(csv, cluster, mine))
         except UnreadablePropertiesError as error:
-            catalogs.append(VisibleCatalog(CatalogKey(EXISTING, namespace), problem=str(error)))
+            catalogs.append(VisibleCatalog(CatalogKey(namespace, EXISTING), problem=str(error)))
     wishes = tuple(wish_of(s) for s in mine.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = fails_forward(cluster, namespace)

@@ -276,7 +276,7 @@ def _catalog_errors(question: ResolveRequest, failure: str) -> list[ResolveError
     """One text for each catalog that can't be used, ordered by namespace and name (R-CAT-511, R-CAT-512)."""
     problems = {catalog.key: catalog.problem for catalog in question.catalogs if catalog.problem}
     if failure:
-        problems[CatalogKey(EXISTING, question.namespace)] = failure
+        problems[CatalogKey(question.namespace, EXISTING)] = failure
     return [
         ResolveError(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
         for key in sorted(problems, key=lambda each: (each.namespace, each.name))

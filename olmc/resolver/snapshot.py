@@ -137,7 +137,7 @@ def item_of_present(present: InstalledEntry, namespace: str) -> Entry:
     packages = [each["packageName"] for each in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
     identifier = f"{EXISTING}/{namespace}//{present.name}"
-    return Entry(identifier, present.name, package, "", CatalogKey(EXISTING, namespace), present)
+    return Entry(identifier, present.name, package, "", CatalogKey(namespace, EXISTING), present)
 
 
 def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, str]]:
@@ -174,7 +174,7 @@ class Snapshot:
 
     @property
     def existing(self) -> tuple[Entry, ...]:
-        return self.catalogs[CatalogKey(EXISTING, self.namespace)]
+        return self.catalogs[CatalogKey(self.namespace, EXISTING)]
 
     def items(self) -> Iterable[Entry]:
         return (item for items in self.catalogs.values() for item in items)
@@ -215,7 +215,7 @@ class Snapshot:
 def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
     """The view of a question whose existing CSVs are `present` (what R-CAT-504 leaves of them), all in fixed order."""
     catalogs = {
-        CatalogKey(EXISTING, question.namespace): tuple(
+        CatalogKey(question.namespace, EXISTING): tuple(
             item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name)
         )
     }

@@ -357,7 +357,7 @@ def _elsewhere(view: Snapshot, wish: SubscriptionRequest, installed: Entry) -> I
     and 4).
     """
     others = [
-        key for key in view.order(wish.catalog) if key not in (wish.catalog, CatalogKey(EXISTING, view.namespace))
+        key for key in view.order(wish.catalog) if key not in (wish.catalog, CatalogKey(view.namespace, EXISTING))
     ]
     chains: list[tuple[Entry, ...]] = []
     for key in others:

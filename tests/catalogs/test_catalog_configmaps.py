@@ -74,7 +74,7 @@ def test_a_crd_with_one_version_gets_a_list_of_it() -> None:
 def test_its_requirements_are_derived_once() -> None:
     """R-CAT-303."""
     found, _ = catalog()
-    (pot,) = served_candidates(CatalogKey("cat", "olm"), found)
+    (pot,) = served_candidates(CatalogKey("olm", "cat"), found)
     assert [(each.type, list(each.value.values())) for each in pot.properties] == [
         ("olm.gvk", ["acme.example", "Lid", "v1"]),
         ("olm.gvk", ["acme.example", "Lid", "v2"]),

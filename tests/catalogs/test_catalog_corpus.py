@@ -44,6 +44,6 @@ def test_a_real_catalog_is_served_whole(files: dict[str, str]) -> None:
     assert sum(len(package.channels) for package in packages) == 85
     assert sum(len(package.bundles) for package in packages) == 803
     entries = sum(len(channel.entries) for package in packages for channel in package.channels.values())
-    candidates = served_candidates(CatalogKey("v4.20", "olm"), catalog)
+    candidates = served_candidates(CatalogKey("olm", "v4.20"), catalog)
     assert len(candidates) == entries == 929
     assert seconds < CPU_SECONDS

@@ -96,7 +96,7 @@ def test_a_bundle_is_what_lies_beside_its_csv() -> None:
 def test_requirements_are_served_beside_the_properties() -> None:
     """R-CAT-129, R-CAT-303: the old database knows no properties `.required`; the resolver derives them once."""
     found, _ = catalog()
-    candidates = served_candidates(CatalogKey("cat", "olm"), found)
+    candidates = served_candidates(CatalogKey("olm", "cat"), found)
     (pot,) = [each for each in candidates if each.name == "pot.v3"]
     assert [(each.type, list(each.value.values())) for each in pot.properties] == [
         ("olm.gvk", ["acme.example", "Pot", "v1"]),

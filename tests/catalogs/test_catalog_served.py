@@ -16,7 +16,7 @@ from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Property
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 
-KEY = CatalogKey("cat", "olm")
+KEY = CatalogKey("olm", "cat")
 
 CATALOG = """\
 {schema: olm.package, name: pot, defaultChannel: beta}
@@ -164,7 +164,7 @@ def _predicted(case: Path) -> dict[str, set[str]]:
             if path.is_file()
         }
         catalog = load_catalog(f"catalogs/{folder.name}", files, Report())
-        for candidate in served_candidates(CatalogKey(folder.name, "olm"), catalog):
+        for candidate in served_candidates(CatalogKey("olm", folder.name), catalog):
             bundle = catalog.packages[candidate.package].bundles[candidate.name]
             inline = not bundle.image and has_inline_content(bundle)
             properties = served_properties(bundle) if inline else candidate.properties

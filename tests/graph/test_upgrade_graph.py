@@ -29,7 +29,7 @@ from olmc.resolver.snapshot import item_of_present, view_of
 from olmc.resolver.upgrade_path import ChannelError, offer
 from olmc.resources import schema
 
-KEY = CatalogKey("cat", "ns")
+KEY = CatalogKey("ns", "cat")
 
 
 def lane(graph: UpgradeGraph, name: str) -> ChannelView:

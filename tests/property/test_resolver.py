@@ -17,7 +17,7 @@ from olmc.resolver.resolve import answer
 T = TypeVar("T")
 KINDS = st.sampled_from("ABCD")
 PACKAGES = ("p", "q", "r")
-CATALOGS = (CatalogKey("cat", "ns"), CatalogKey("aux", "ns"), CatalogKey("glob", "olm"))
+CATALOGS = (CatalogKey("ns", "cat"), CatalogKey("ns", "aux"), CatalogKey("olm", "glob"))
 
 
 def api(kind: str) -> dict[str, str]:
@@ -112,7 +112,7 @@ def test_an_unrelated_package_never_changes_an_answer(question: ResolveRequest, 
     if own and key in known:
         known[key] = known[key]._replace(entries=(stranger, *known[key].entries))
     else:
-        other = CatalogKey("others", "olm")
+        other = CatalogKey("olm", "others")
         known[other] = VisibleCatalog(other, 9, (stranger._replace(catalog=other),))
     assert answer(question._replace(catalogs=tuple(known.values()))) == answer(question)
 

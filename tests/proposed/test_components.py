@@ -9,7 +9,7 @@ from olmc.model.catalog import Candidate, Property, ResolveRequest, Subscription
 from olmc.model.objects import CatalogKey
 from olmc.resolver.cluster_wide import components
 
-CATALOG = CatalogKey("cat", "olm")
+CATALOG = CatalogKey("olm", "cat")
 
 
 def gvk(kind: str, required: bool = False) -> Property:

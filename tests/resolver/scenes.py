@@ -83,7 +83,7 @@ def properties(package: str, entry: Mapping[str, Any]) -> tuple[Property, ...]:
 
 
 def _catalog(catalog: Mapping[str, Any], name: str) -> VisibleCatalog:
-    key = CatalogKey(catalog["name"], catalog.get("namespace", "ns"))
+    key = CatalogKey(catalog.get("namespace", "ns"), catalog["name"])
     bundles = catalog.get("bundles", ())
     defaults: dict[str, str] = {}
     for bundle in bundles:
@@ -127,7 +127,7 @@ def _wish(wish: Mapping[str, Any], name: str) -> SubscriptionRequest:
     package, _, channel = wish["wants"].partition("/")
     source, _, namespace = wish.get("from", "cat/ns").partition("/")
     installed = wish.get("installed", "")
-    key = CatalogKey(source, namespace)
+    key = CatalogKey(namespace, source)
     place = Location(f"{name}/{wish['name']}")
     return SubscriptionRequest(
         wish["name"], package, channel, key, wish.get("starting", ""), installed, installed, place

@@ -108,7 +108,7 @@ def test_values_are_printed_as_go_does(value: Any, text: str) -> None:
 
 
 def question() -> ResolveRequest:
-    key = CatalogKey("cat", "ns")
+    key = CatalogKey("ns", "cat")
     rule = {"cel": {"rule": "properties.exists(p, p.type == 'certified')"}, "failureMessage": "m"}
     entries = (
         Candidate("p.v1", "p", "s", key, "1.0.0", (Property("olm.constraint", rule),)),

@@ -85,8 +85,8 @@ def test_errors_with_their_places() -> None:
 @pytest.mark.parametrize(
     ("changes", "hint"),
     [
-        ({"catalog": CatalogKey("cats", "ns")}, "no catalog cats in ns is visible; did you mean cat in ns?"),
-        ({"catalog": CatalogKey("zzz", "ns")}, "no catalog zzz in ns is visible; there is cat in ns"),
+        ({"catalog": CatalogKey("ns", "cats")}, "no catalog cats in ns is visible; did you mean cat in ns?"),
+        ({"catalog": CatalogKey("ns", "zzz")}, "no catalog zzz in ns is visible; there is cat in ns"),
         ({"package": "prometheuss"}, "the catalog cat has no package prometheuss; did you mean prometheus?"),
         ({"package": "zzz"}, "the catalog cat has no package zzz; there is kafka, prometheus"),
         ({"channel": "stabel"}, "the package prometheus has no channel stabel; did you mean stable?"),

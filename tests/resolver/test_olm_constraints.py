@@ -16,7 +16,7 @@ GVK = {"group": "g", "version": "v1", "kind": "K"}
 
 def item(*properties: tuple[str, Any], package: str = "p", version: str = "1.0.0") -> Entry:
     found = tuple(Property(name, value) for name, value in properties)
-    return item_of_candidate(Candidate("p.v1", package, "s", CatalogKey("cat", "ns"), version, found))
+    return item_of_candidate(Candidate("p.v1", package, "s", CatalogKey("ns", "cat"), version, found))
 
 
 def required(kind: str, value: Any) -> Any:

@@ -68,7 +68,7 @@ def test_nothing_is_said_of_what_is_in_order(scene_id: str) -> None:
 
 
 def test_without_subscriptions_nothing_happens_r_cat_500() -> None:
-    broken = VisibleCatalog(CatalogKey("cat", "ns"), problem="failed to list bundles: x")
+    broken = VisibleCatalog(CatalogKey("ns", "cat"), problem="failed to list bundles: x")
     report = Report()
     given = answer(ResolveRequest("ns", (broken,), ()), report)
     assert (given.picks, given.message, list(report)) == ((), "", [])
@@ -77,7 +77,7 @@ def test_without_subscriptions_nothing_happens_r_cat_500() -> None:
 def test_a_csv_whose_properties_cannot_be_read_is_a_problem_of_the_existing_ones_r_cat_310() -> None:
     scene = SCENES["T-CAT-56"]
     problem = 'failed to retrieve properties of csv "p.v1": failed to unmarshal properties annotation: unexpected EOF'
-    broken = VisibleCatalog(CatalogKey("@existing", "ns"), problem=problem)
+    broken = VisibleCatalog(CatalogKey("ns", "@existing"), problem=problem)
     given = answer(scene.question._replace(catalogs=(*scene.question.catalogs, broken)))
     assert given.message == f"error using catalogsource ns/@existing: {problem}"
 
@@ -95,11 +95,11 @@ FIELDS = {field: Location("sub.yaml", line) for line, field in enumerate(("name"
     ],
 )
 def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, starting: str, field: str) -> None:
-    key = CatalogKey("cat", "ns")
+    key = CatalogKey("ns", "cat")
     package, _, channel = wants.partition("/")
     entry = Candidate("p.v1", "p", "c", key, "1.0.0", ())
     wish = SubscriptionRequest(
-        "s", package, channel, CatalogKey(source, "ns"), starting, location=Location("sub.yaml", 9)
+        "s", package, channel, CatalogKey("ns", source), starting, location=Location("sub.yaml", 9)
     )
     report = Report()
     asked = ResolveRequest("ns", (VisibleCatalog(key, 0, (entry,)),), (wish._replace(fields=tuple(FIELDS.items())),))
@@ -110,7 +110,7 @@ def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, s
 
 
 def test_a_catalog_that_can_not_be_read_is_pointed_to_by_the_source() -> None:
-    key = CatalogKey("cat", "ns")
+    key = CatalogKey("ns", "cat")
     wish = SubscriptionRequest("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
     report = Report()
     answer(ResolveRequest("ns", (VisibleCatalog(key, 0, (), "no"),), (wish,)), report)

@@ -35,7 +35,7 @@ def question(case: dict[str, Any]) -> ResolveRequest:
     """The question that a vector asks; a Subscription's catalog is visible even when it serves nothing."""
     catalogs: dict[CatalogKey, list[Candidate]] = defaultdict(list)
     for bundle in case["catalogs_bundles"]:
-        key = CatalogKey(*bundle["cat"])
+        key = CatalogKey(*reversed(bundle["cat"]))
         catalogs[key].append(
             Candidate(
                 name=bundle["name"],
@@ -53,7 +53,7 @@ def question(case: dict[str, Any]) -> ResolveRequest:
     wishes = []
     for sub in case["subscriptions"]:
         installed = sub["installed"] or ""
-        key = CatalogKey(*sub["cat"])
+        key = CatalogKey(*reversed(sub["cat"]))
         wishes.append(
             SubscriptionRequest(sub["name"], sub["pkg"], sub["ch"], key, sub["starting"] or "", installed, installed)
         )
