@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +125,8 @@ def duration_problem(text: str) -> str:
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return ""
+    from fractions import Fraction  # few schemas have durations, and imports take their time
+
     total, at = Fraction(0), 0
     while at < len(rest):
         part = _DURATION_PART.match(rest, at)

@@ -16,8 +16,6 @@ from olmc.model.workspace import Bundle
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
-from olmc.resolver.requests import unreadable_duration
-from olmc.resolver.snapshot import needed_catalogs
 from olmc.yaml import at
 
 
@@ -76,15 +74,22 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
                 place = at(group.source, "spec", "targetNamespaces")
                 yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
-        key, problem = unreadable_duration(groups[0])
-        if problem and len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
-            place = at(groups[0].source, "metadata", "annotations", key)
-            yield rules.BAD_DURATION.finding(place, namespace=namespace, problem=problem)
+        if len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
+            yield from _bad_duration(groups[0])
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
             names = ", ".join(g.name for g in groups)
             first = places[0][1] if places else None
             yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+
+
+def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
+    from olmc.resolver.requests import unreadable_duration  # without Subscriptions nothing asks the resolver
+
+    key, problem = unreadable_duration(group)
+    if problem:
+        place = at(group.source, "metadata", "annotations", key)
+        yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
 
 
 def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
@@ -120,7 +125,11 @@ def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnosti
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
-    return without_content(needed_catalogs(cluster, options) if cluster.subscriptions else (), options)
+    if not cluster.subscriptions:
+        return iter(())
+    from olmc.resolver.snapshot import needed_catalogs  # without Subscriptions nothing asks the resolver
+
+    return without_content(needed_catalogs(cluster, options), options)
 
 
 def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iterator[Diagnostic]:
