@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,10 +12,14 @@ import yaml
 from building import write_workspace
 
 import olmc
+from olmc.explain.status import operators
+from olmc.explain.targets import ExplainContext
+from olmc.explain.why import as_text, why
 from olmc.model.options import Proxy
+from olmc.resolver.explain import ExplanationLine
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-EXPECTATIONS = {"phases", "messages", "objects", "absent", "exactly", "diagnostics", "says"}
+EXPECTATIONS = {"phases", "messages", "objects", "absent", "exactly", "diagnostics", "says", "hints", "status", "whys"}
 KEYS = {"rule", "name", "why", "namespaces", "groups", "operators", "manifests", "files", "olmc", "expect"}
 
 
@@ -87,6 +91,41 @@ def differences(expected: Mapping[str, Any], made: olmc.Compilation) -> Iterator
     for text in expected.get("says", ()):
         if not any(text in d.message for d in made.diagnostics):
             yield f"no diagnostic says {text!r}"
+    for code, hints in expected.get("hints", {}).items():
+        yield from unequal(f"hints of {code}", hints, [d.hint for d in made.diagnostics if d.code == code])
+    yield from explanation_differences(expected, made)
+
+
+def explanation_differences(expected: Mapping[str, Any], made: olmc.Compilation) -> Iterator[str]:
+    """How what `olmc status` and `olmc why` say differs from an expectation."""
+    if not expected.keys() & {"status", "whys"}:
+        return
+    if made.settled is None or made.workspace is None:
+        yield "nothing was compiled"
+        return
+    rows = [{**each._asdict(), "missing": as_lines(each.missing)} for each in operators(made.settled, made.operators)]
+    for wanted in expected.get("status", ()):
+        mine = [
+            row for row in rows if all(row[key] == wanted[key] for key in wanted if key in ("namespace", "package"))
+        ]
+        if len(mine) != 1:
+            yield f"{len(mine)} rows are {wanted}"
+        for key, value in wanted.items():
+            yield from unequal(f"{key} of {wanted['package']}", [value], [row[key] for row in mine])
+    bundles, manifests = made.workspace.bundles, made.workspace.manifests
+    scene = ExplainContext(made.objects, made.settled, bundles, manifests, made.diagnostics, operators=made.operators)
+    for target, texts in expected.get("whys", {}).items():
+        said = " ".join(as_text(why(target, scene)).split())
+        for text in texts:
+            absent = text.removeprefix("not: ")
+            if (text in said) if absent == text else (absent not in said):
+                continue
+            yield f"why {target} should say {text!r}, and says\n    {said}"
+
+
+def as_lines(lines: Sequence[ExplanationLine]) -> list[str]:
+    """The texts of an explanation, one a line."""
+    return [line.text for line in lines]
 
 
 def object_differences(wanted: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

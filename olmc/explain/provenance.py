@@ -28,6 +28,7 @@ from olmc.yaml import at, locate
 
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.resolver.rounds import ResolutionRound
 
 APPROVAL = "RequiresApproval"
 
@@ -70,10 +71,31 @@ def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
 
 def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
-    yield from of_namespace(name.namespace, settled)
+    yield from of_resolution(name, settled)
     plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
     if plan is not None:
         yield from of_plan(plan)
+
+
+def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """What keeps OLM from installing anything new for a Subscription.
+
+    Where descoped operators are about, each is resolved with those that it is connected with, and needs no group; else
+    it is what `of_namespace` says (R-DESCOPE-11).
+    """
+    cluster, done = settled.cluster, settled.rounds.get(name.namespace)
+    groups = len(cluster.groups_in(name.namespace))
+    if done is None or not done.descoped or groups > 1 or (not groups and name not in done.descoped):
+        yield from of_namespace(name.namespace, settled)
+        return
+    subscription = cluster.subscriptions[name]
+    wishes = done.question.wishes if done.question is not None else ()
+    if {str(name), name.name}.isdisjoint(wish.name for wish in wishes):
+        if subscription.failure:
+            yield ExplanationLine(0, subscription.failure[1], at(subscription.source, "spec"))
+        return
+    yield from _of_group(name.namespace, cluster)
+    yield from _of_round(done, cluster)
 
 
 def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
@@ -86,14 +108,24 @@ def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[Explanatio
         for group in groups:
             yield ExplanationLine(1, f"OperatorGroup {group.name}", at(group.source))
         return
-    if groups[0].problem:
-        place = at(groups[0].source, "spec")
-        yield ExplanationLine(0, f"OperatorGroup {groups[0].name} can't be processed: {groups[0].problem}", place)
+    yield from _of_group(namespace, cluster)
     done = settled.rounds.get(namespace)
-    if done is None:
-        return
+    if done is not None:
+        yield from _of_round(done, cluster)
+
+
+def _of_group(namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """That a group of a namespace can't be processed."""
+    for group in cluster.groups_in(namespace):
+        if group.problem:
+            place = at(group.source, "spec")
+            yield ExplanationLine(0, f"OperatorGroup {group.name} can't be processed: {group.problem}", place)
+
+
+def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """What kept a round from installing anything: no choice of versions, or content that can't be had."""
     if done.question is not None and done.answer is not None and done.answer.message:
-        question = with_places(done.question, settled.cluster, of_fields=True)
+        question = with_places(done.question, cluster, of_fields=True)
         yield from derivation(question, done.answer)
     for candidate in done.missing:
         place = candidate.location

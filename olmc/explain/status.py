@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_operator, of_plan, place_data, plan_of
+from olmc.explain.provenance import (
+    APPROVAL,
+    of_csv,
+    of_namespace,
+    of_operator,
+    of_plan,
+    of_resolution,
+    place_data,
+    plan_of,
+)
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
@@ -54,9 +63,8 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
     `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
     """
     cluster = settled.cluster
-    namespaces = sorted({name.namespace for name in cluster.subscriptions})
-    hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
-    found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
+    hindered = _hindered(settled)
+    found = [_subscribed(each, hindered[name], settled) for name, each in cluster.subscriptions.items()]
     found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
@@ -64,6 +72,22 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
             found.append(_applied(member, cluster))
     return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
+
+
+def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[ExplanationLine, ...]]:
+    """What keeps OLM from installing anything new for each Subscription.
+
+    But for namespaces with descoped operators that is the same for all of a namespace, and is looked into once.
+    """
+    names = sorted(settled.cluster.subscriptions)
+    apart = {namespace for namespace, done in settled.rounds.items() if done.descoped}
+    alike = {
+        namespace: tuple(of_namespace(namespace, settled)) for namespace in {name.namespace for name in names} - apart
+    }
+    return {
+        name: alike[name.namespace] if name.namespace in alike else tuple(of_resolution(name, settled))
+        for name in names
+    }
 
 
 def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
@@ -102,7 +126,7 @@ def _subscribed(
         version=_version(member),
         channel=subscription.channel,
         phase=member.phase if member is not None else "",
-        reason=member.reason if member is not None else _reason(subscription, cluster),
+        reason=member.reason if member is not None else _reason(subscription, settled),
         upgrade=upgrade,
         waits=waits,
         missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
@@ -183,10 +207,12 @@ def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, 
     return subscription.current, plan.phase
 
 
-def _reason(subscription: Subscription, cluster: Cluster) -> str:
+def _reason(subscription: Subscription, settled: SettledCluster) -> str:
     """Why nothing is installed, as the Subscription's conditions name it."""
+    cluster, done = settled.cluster, settled.rounds.get(subscription.name.namespace)
     groups = cluster.groups_in(subscription.name.namespace)
-    if len(groups) != 1:
+    needs_none = done is not None and subscription.name in done.descoped
+    if len(groups) > 1 or not (groups or needs_none):
         return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
     if subscription.failure:
         return subscription.failure[0]

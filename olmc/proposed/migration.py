@@ -214,13 +214,9 @@ class _DescopePlan(NamedTuple):
 
 def migrate_to_descoped(cluster: Cluster) -> Migration:
     """The changes that descope the operators of a settled cluster, as far as that can be done without deciding."""
-    by_package: dict[str, list[InstalledCsv]] = {}
-    for each in installs(cluster):
-        if each.warnings:
-            by_package.setdefault(each.subscription.package, []).append(each)
     edits: list[Edit] = []
     remarks: list[Diagnostic] = []
-    for package, found in by_package.items():
+    for package, found in _scoped_packages(cluster).items():
         plan = _plan(found)
         why = _blocked(cluster, plan) if plan is not None else _why_not(found)
         if plan is not None and not why:
@@ -233,6 +229,21 @@ def migrate_to_descoped(cluster: Cluster) -> Migration:
                 why = str(error)
         remarks.append(_operator_left_alone(package, found[0], why))
     return Migration(carried_out(edits), tuple(remarks))
+
+
+def descopable(cluster: Cluster) -> frozenset[str]:
+    """The packages of a settled cluster that can be descoped without deciding anything."""
+    plans = {package: _plan(found) for package, found in _scoped_packages(cluster).items()}
+    return frozenset(name for name, plan in plans.items() if plan is not None and not _blocked(cluster, plan))
+
+
+def _scoped_packages(cluster: Cluster) -> dict[str, list[InstalledCsv]]:
+    """The instances of each package that is still scoped."""
+    by_package: dict[str, list[InstalledCsv]] = {}
+    for each in installs(cluster):
+        if each.warnings:
+            by_package.setdefault(each.subscription.package, []).append(each)
+    return by_package
 
 
 def _plan(found: Sequence[InstalledCsv]) -> _DescopePlan | None:

@@ -9,9 +9,11 @@ from olmc.model.diagnostics import Report
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Workspace
+from olmc.proposed.descoped import install_topology
 from olmc.proposed.descoped import rbac as descoped_findings
 from olmc.proposed.descoped.install_topology import with_operators_renamed
 from olmc.proposed.descoped.rbac import descoped_rbac
+from olmc.proposed.migration import descopable
 from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.controller import followed, rewriting
 from olmc.proposed.v2alpha1.installs import InitialInstalls, begin
@@ -60,7 +62,11 @@ def proposed(
     rewrites: list[Rewrite] = []
     operators: tuple[OperatorResult, ...] = ()
     if options.descoped:
-        for finding in descoped_findings.findings(settled.cluster, bundles, options):
+        cluster = settled.cluster
+        for finding in (
+            *descoped_findings.findings(cluster, bundles, options),
+            *install_topology.findings(cluster, descopable(cluster)),
+        ):
             report.add(finding)
         further = (descoped_rbac,)
         rewrites.append(with_operators_renamed)

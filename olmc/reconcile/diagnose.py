@@ -27,7 +27,7 @@ def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Op
     cluster = settled.cluster
     for diagnostic in (
         *_groups(cluster),
-        *_out_of_sight(cluster, options),
+        *_out_of_sight(settled, options),
         *_missing_catalogs(cluster, options),
         *_unresolved(settled, bundles),
         *_plans(cluster),
@@ -92,8 +92,9 @@ def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
         yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
 
 
-def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnostic]:
     """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
+    cluster = settled.cluster
     for name, subscription in sorted(cluster.subscriptions.items()):
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
@@ -105,7 +106,8 @@ def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
                 home=home,
                 glob=options.global_catalog_namespace,
             )
-        free = options.descoped and (subscription.current or subscription.failure)
+        done = settled.rounds.get(name.namespace)
+        free = done is not None and name in done.descoped
         if not name.namespace and not free:
             yield _without_namespace("Subscription", name.name, subscription.source)
         elif not cluster.groups_in(name.namespace) and not free:

@@ -33,8 +33,11 @@ def binds_itself(member: CsvState, options: Options) -> bool:
 
 
 def needs_no_group(csv: Csv, cluster: Cluster, options: Options) -> bool:
-    """Whether a CSV is installed without an OperatorGroup: it has no install modes, or an Install brought it."""
-    return (options.descoped and csv.scope == "plain") or namespaced_name(csv) in cluster.installed
+    """Whether no OperatorGroup judges a CSV: it is descoped (R-DESCOPE-3, R-DESCOPE-8), or an Install brought it.
+
+    A group that there is says where a descoped operator may work, whatever install modes it has.
+    """
+    return is_descoped(csv, options) or namespaced_name(csv) in cluster.installed
 
 
 def no_group(namespace: str) -> OperatorGroup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from olmc.gojson import DecodeError, decode
@@ -20,7 +20,7 @@ from olmc.model.catalog import (
     VisibleCatalog,
 )
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.model.objects import CatalogKey
+from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
@@ -69,16 +69,31 @@ def cluster_question(
 
 
 def _shared(workspace: Workspace, cluster: Cluster, options: Options) -> frozenset[tuple[str, str]]:
-    """The group and kind of the APIs that may have several providers (R-DESCOPE-9)."""
+    """The group and kind of the APIs that may have several providers (R-DESCOPE-9).
+
+    They are named by their plurals, which CSVs alone know: those of the cluster, of bundles, and inside of catalogs.
+    """
     if not options.shared_apis:
         return frozenset()
+    objects = [bundle.csv.object for bundle in workspace.bundles.values()]
+    objects += _csvs_of_catalogs(workspace, cluster, {name.partition(".")[2] for name in options.shared_apis})
     csvs = [*cluster.csvs.values()]
-    for bundle in workspace.bundles.values():
+    for obj in objects:
         with contextlib.suppress(DecodeError):
-            csvs.append(Csv(decode(CSV_KIND, bundle.csv.object)))
+            csvs.append(Csv(decode(CSV_KIND, obj)))
     apis = {api for csv in csvs for api in csv.owned_apis}
     named = (api for api in apis if f"{api.plural}.{api.key.group}" in options.shared_apis)
     return frozenset((api.key.group, api.key.kind) for api in named)
+
+
+def _csvs_of_catalogs(workspace: Workspace, cluster: Cluster, groups: Set[str]) -> Iterator[KubernetesObject]:
+    """The CSVs, not decoded yet, of what catalogs serve and the workspace has, by an API of one of these groups."""
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            if any(api.group in groups for api in item_of_candidate(entry).apis):
+                content = content_of(workspace, cluster, entry)
+                if content is not None:
+                    yield content.csv.object
 
 
 def components(question: ResolveRequest) -> tuple[ResolveRequest, ...]:
@@ -208,6 +223,19 @@ def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, optio
     """
     every = {name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items())}
     descoped = {name: s for name, s in every.items() if _is_descoped(workspace, cluster, s)}
+    done = _apart(workspace, cluster, namespace, every, descoped, options)
+    return done._replace(descoped=frozenset(name for name in descoped if name.namespace == namespace))
+
+
+def _apart(
+    workspace: Workspace,
+    cluster: Cluster,
+    namespace: str,
+    every: Mapping[NamespacedName, Subscription],
+    descoped: Mapping[NamespacedName, Subscription],
+    options: Options,
+) -> ResolutionRound:
+    """The round of a namespace, of whose Subscriptions, and all others, `descoped` need no group."""
     mine = {name: s for name, s in every.items() if name.namespace == namespace}
     groups = cluster.groups_in(namespace)
     if len(groups) > 1 or all(s.plan and s.state == "UpgradePending" for s in mine.values()):

@@ -32,7 +32,8 @@ class ResolutionRound(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
     `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
-    `unreadable` those whose CSV OLM can't decode.
+    `unreadable` those whose CSV OLM can't decode. `descoped` are those of the namespace's Subscriptions that need no
+    OperatorGroup to be resolved (R-DESCOPE-11).
     """
 
     subscriptions: Mapping[NamespacedName, Subscription]
@@ -41,6 +42,7 @@ class ResolutionRound(NamedTuple):
     answer: Resolution | None = None
     missing: tuple[Candidate, ...] = ()
     unreadable: tuple[UndecodableCSV, ...] = ()
+    descoped: frozenset[NamespacedName] = frozenset()
 
 
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:

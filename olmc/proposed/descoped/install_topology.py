@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Literal, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
@@ -21,12 +21,15 @@ _RULES = {
     "same-version": rules.SAME_VERSION,
     "different-versions": rules.DIFFERENT_VERSIONS,
 }
-_MIGRATE = "`olmc migrate --to descoped --dry-run` shows how."
 _WAIT = "An update may descope it; otherwise move to a descoped alternative."
+_MIGRATE = {
+    "single": "Let its OperatorGroup target all namespaces, which it supports.",
+    "same-version": "Keep one instance and let its OperatorGroup target the namespaces of all.",
+}
 _ADVICE = {
-    ("single", True): f"Let this one instance watch all namespaces that need it. {_MIGRATE} {_WAIT}",
+    ("single", True): f"Let its OperatorGroup target all namespaces that need it. {_WAIT}",
     ("single", False): _WAIT,
-    ("same-version", True): f"Keep one instance and let its OperatorGroup target the namespaces of all. {_MIGRATE}",
+    ("same-version", True): "Keep one instance and let its OperatorGroup target the namespaces of all.",
     ("same-version", False): "Remove all instances but one, or move to a descoped alternative.",
     ("different-versions", True): "Choose one version, or a descoped alternative, and remove the other instances.",
     ("different-versions", False): "Choose one version, or a descoped alternative, and remove the other instances.",
@@ -89,9 +92,10 @@ def installs(cluster: Cluster) -> tuple[InstalledCsv, ...]:
 
 
 def _situation(member: CsvState, all_of_package: Sequence[CsvState]) -> Situation:
-    if member.csv.scope == "plain":
-        return "descoped"
-    if member.group is not None and member.group.is_global and supports(member, "AllNamespaces"):
+    everywhere = member.group is not None and member.group.is_global and supports(member, "AllNamespaces")
+    if member.csv.scope != "scoped":
+        return "all-namespaces" if everywhere and member.csv.scope == "global" else "descoped"
+    if everywhere:
         return "all-namespaces"
     if len(all_of_package) == 1:
         return "single"
@@ -107,8 +111,9 @@ def _suffixed(subscription: Subscription) -> str:
     return component_label_key(subscription.package, subscription.name.namespace).removeprefix(COMPONENT_PREFIX)
 
 
-def findings(cluster: Cluster) -> Iterator[Diagnostic]:
-    """What the situations give reason to say, at the Subscriptions."""
+def findings(cluster: Cluster, migrated: Set[str]) -> Iterator[Diagnostic]:
+    """What the situations give reason to say, at the Subscriptions; `migrated` are the packages that `olmc migrate`
+    would change."""
     for each in installs(cluster):
         if each.situation == "descoped":
             continue
@@ -116,10 +121,16 @@ def findings(cluster: Cluster) -> Iterator[Diagnostic]:
         yield _RULES[each.situation].finding(
             locate(source, ("spec",)) if source is not None else None,
             warnings="; ".join(each.warnings),
-            hint=_ADVICE.get((each.situation, each.supports_multi), ""),
+            hint=_advice(each, migrates=each.subscription.package in migrated),
             package=each.subscription.package,
             namespace=each.namespace,
         )
+
+
+def _advice(installed: InstalledCsv, *, migrates: bool) -> str:
+    if migrates:
+        return f"{_MIGRATE[installed.situation]} `olmc migrate --to descoped --dry-run` shows how."
+    return _ADVICE.get((installed.situation, installed.supports_multi), "")
 
 
 def with_operators_renamed(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:

@@ -30,7 +30,6 @@ from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import managed_labels, owner_labels
-from olmc.proposed.descoped import install_topology as situations
 from olmc.proposed.v2alpha1.approval import named
 from olmc.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.reconcile.requirements import APIEXTENSIONS
@@ -105,7 +104,6 @@ def findings(cluster: Cluster, bundles: Mapping[str, Bundle], options: Options) 
         yield from _status_rights(csv, cluster)
     yield from _uncontrolled(cluster)
     yield from _shared_apis(descoped, options)
-    yield from situations.findings(cluster)
 
 
 def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Iterator[_Shipped]:
