@@ -161,7 +161,7 @@ def compile(
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
-        report_config(path, config, given, made.settled.cluster, report)
+        report_config(path, config, given, made.settled.cluster, made.workspace, report)
     return _without_suppressed(made, path, report, config)
 
 

@@ -135,6 +135,7 @@ def diff(
     from olmc.diff.compare import compare
     from olmc.diff.sides import Kinds, read_sides, read_versions
     from olmc.explain.left_out import note
+    from olmc.reconcile.misspelling import possible_objects
 
     kinds = Kinds(include, exclude) if include or exclude else None
     made: list[Compilation] = []
@@ -151,6 +152,12 @@ def diff(
             doing(f"compiling {old} for two versions of OLM")
             versions = [(version, partial(compiled, version=version)) for version in olm_version]
             reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty, kinds=kinds)
+        # What both renderings have just so was never read, and may be of any kind.
+        if kinds is not None and reading.sides is not None and not any(side.shared for side in reading.sides):
+            there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]
+            settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
+            there += [obj for each in settled for obj in possible_objects(*each)]
+            values.check_kinds(include, exclude, there)
         doing("comparing")
         difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
         text = write(difference, output, color=True) if difference is not None else ""

@@ -14,6 +14,7 @@ from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT
 from olmc.kube.names import is_dns1123_label
 from olmc.model.diagnostics import Severity
+from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options, full_kube_version
 from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
@@ -49,6 +50,15 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[s
 
     known = sorted({kind for _, kind in builtin_kinds()})
     return [kind for kind in known if kind.lower().startswith(incomplete.lower())]
+
+
+def check_kinds(include: Sequence[str], exclude: Sequence[str], objects: Iterable[KubernetesObject]) -> None:
+    """Raise BadParameter for a kind that nothing can be of among objects."""
+    from olmc.reconcile.misspelling import unknown_kinds
+
+    for kind, hint in unknown_kinds((*include, *exclude), objects):
+        option = "--include" if kind in include else "--exclude"
+        raise click.BadParameter(f"nothing is of kind {kind}. {hint}", param_hint=option)
 
 
 def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001

@@ -16,6 +16,7 @@ from olmc.cli.options import (
     RENDERED,
     GivenPath,
     certs_option,
+    check_kinds,
     compile_options,
     given_fields,
     given_of,
@@ -28,7 +29,7 @@ from olmc.cli.options import (
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.diagnostics.rules import output as rules
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Severity, did_you_mean
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
 from olmc.output.text import as_json, as_names, as_yaml
@@ -76,7 +77,11 @@ _FIELDS = {
     help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.",
 )
 @click.option(
-    "--include", multiple=True, metavar="KIND", shell_complete=kinds, help="Only these kinds (may be repeated)."
+    "--include",
+    multiple=True,
+    metavar="KIND",
+    shell_complete=kinds,
+    help="Only these kinds, by any name that kubectl takes (may be repeated).",
 )
 @click.option(
     "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Not these kinds (may be repeated)."
@@ -182,7 +187,11 @@ def render(
         _tell_left_out(path, one)
     tell_idle(ctx, given_of(done), RENDERED)
     tell_approvals(approve, _clusters(done))
-    _check_kinds(done, include, exclude)
+    if include or exclude:
+        from olmc.reconcile.misspelling import possible_objects
+
+        settled = ((one.settled.cluster, one.workspace) for one in done if one.settled is not None)
+        check_kinds(include, exclude, (obj for each in settled for obj in possible_objects(*each)))
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
@@ -243,16 +252,6 @@ def _is_typed(ctx: click.Context, name: str) -> bool:
 
 def _clusters(done: list[Compilation]) -> list[Cluster]:
     return [one.settled.cluster for one in done if one.settled is not None]
-
-
-def _check_kinds(done: list[Compilation], include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
-    if not include and not exclude:
-        return
-    from olmc.reconcile.misspelling import misspelt_kinds
-
-    for kind, meant in misspelt_kinds((*include, *exclude), _clusters(done)):
-        option = "--include" if kind in include else "--exclude"
-        raise click.BadParameter(f"nothing is of kind {kind}. {did_you_mean(meant)}", param_hint=option)
 
 
 def _check_complete(done: list[Compilation], doing: str) -> None:

@@ -15,15 +15,15 @@ from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
 from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import SettledCompilation, left_out_of
+from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, written
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import KubernetesObject, text
+from olmc.model.objects import KubernetesObject, gvk_of
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Inputs, LeftOut
-from olmc.render.passes import is_wanted
 
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
@@ -219,7 +219,8 @@ def _of_kinds(side: Side, kinds: Kinds) -> Side:
     """A side whose objects are of kinds that are compared."""
     if kinds == Kinds():
         return side
-    wanted = [is_wanted(text(obj.get("kind")), *kinds) for obj in side.objects]
+    chosen = chosen_kinds(side.objects, *kinds)
+    wanted = [gvk_of(obj).group_kind in chosen for obj in side.objects]
     kept, excluded = (tuple(compress(side.objects, each)) for each in (wanted, map(not_, wanted)))
     return side._replace(objects=kept, excluded=excluded)
 

@@ -129,6 +129,7 @@ SHORT_NAMES = {
     "CatalogSource": "catsrc",
     "CertificateSigningRequest": "csr",
     "ClusterServiceVersion": "csv csvs",
+    "ComponentStatus": "cs",
     "ConfigMap": "cm",
     "CronJob": "cj",
     "CustomResourceDefinition": "crd crds",
@@ -158,6 +159,7 @@ SHORT_NAMES = {
     "StatefulSet": "sts",
     "StorageClass": "sc",
     "Subscription": "sub subs",
+    "VolumeAttributesClass": "vac",
 }
 """The names that kubectl knows kinds by besides kind and plural."""
 

@@ -174,6 +174,17 @@ def called(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
     return tuple(kind for kind in kinds if kind.is_called(name))
 
 
+def chosen_kinds(
+    objects: Iterable[KubernetesObject], include: Iterable[str], exclude: Iterable[str]
+) -> frozenset[GroupKind]:
+    """The kinds of objects, and all others that are known, that go by a name to include, if there is any, and by none
+    to exclude."""
+    kinds = known_kinds(objects)
+    included = [kind for name in include for kind in called(name, kinds)] if include else kinds
+    excluded = {kind.group_kind for name in exclude for kind in called(name, kinds)}
+    return frozenset(kind.group_kind for kind in included) - excluded
+
+
 def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
     """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
     names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}

@@ -82,15 +82,15 @@ def problems_in(settings: Mapping[str, Any]) -> list[SettingProblem]:
 
 
 def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[SettingProblem]:
-    """Kinds in settings that nothing is of, but that look much like others."""
+    """Kinds in settings that nothing is of."""
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or made.settled is None:
         return
-    from olmc.reconcile.misspelling import misspelt_kinds
+    from olmc.reconcile.misspelling import possible_objects, unknown_kinds
 
     names = dict(kinds)
-    for kind, meant in misspelt_kinds(tuple(names), [made.settled.cluster]):
-        yield SettingProblem(names[kind], f"nothing is of kind {kind}", did_you_mean(meant))
+    for kind, hint in unknown_kinds(tuple(names), possible_objects(made.settled.cluster, made.workspace)):
+        yield SettingProblem(names[kind], f"nothing is of kind {kind}", hint)
 
 
 def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:

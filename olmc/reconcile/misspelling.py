@@ -11,14 +11,14 @@ from olmc.diagnostics.rules import workspace as load_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import unknown_keys
 from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
-from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.kube.restmapper import BUILTIN, RestMapper, called, closest_kind, known_kinds, rest_mapper
 from olmc.kube.selectors import is_empty
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean
-from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, object_key, spec_of
+from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, mapping, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
@@ -36,6 +36,7 @@ _CONFIG = ("spec", "config")
 _DEPLOYMENTS = ("spec", "install", "spec", "deployments")
 
 _MOST = 12
+_WRITE_KIND = "Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes."
 
 # What becomes of an object without the field.
 _WITHOUT = {
@@ -189,8 +190,17 @@ _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
 _KINDS_ALIKE = 0.88
 _ALIKE = 0.75
-# What no cluster serves yet (docs/install-api.md).
-_PROPOSED = ("Install",)
+# What OLM's API server does not have, but output may: of the proposed APIs, what bundles bring, and certificates.
+_FURTHER = (
+    GroupKind(OLM_GROUP, "Install"),
+    *(GroupKind("cert-manager.io", kind) for kind in ("Certificate", "Issuer")),
+    *(GroupKind("monitoring.coreos.com", kind) for kind in ("PrometheusRule", "ServiceMonitor")),
+    GroupKind("autoscaling.k8s.io", "VerticalPodAutoscaler"),
+    *(
+        GroupKind("console.openshift.io", f"Console{kind}")
+        for kind in ("CLIDownload", "Link", "Plugin", "QuickStart", "YAMLSample")
+    ),
+)
 
 
 def check_spelling(workspace: Workspace, options: Options, report: Report) -> None:
@@ -320,17 +330,30 @@ def _newest(group: str, kind: str) -> str:
     return GVK(group, versions_of(GroupKind(group, kind))[-1], kind).api_version
 
 
-def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
-    """Those of `kinds`, whatever their case, that nothing can be of, each with the kind that was probably meant.
+def unknown_kinds(names: Iterable[str], objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
+    """Those of `names` that no kind goes by that there could be among objects, each with what to write in its place.
 
-    A kind that is like no other may be one that just is not here, and is left out.
+    Names are those that kubectl takes: kinds, plurals and short names, in any case.
     """
-    served = (kind for _, kind in builtin_kinds())
-    known = {kind.lower(): kind for kind in (*served, *_PROPOSED, *_kinds_of(clusters))}
-    for kind in kinds:
-        meant = closest(kind, known.values(), _ALIKE, parts=False) if kind.lower() not in known else ""
-        if meant:
-            yield kind, meant
+    kinds = (*known_kinds(objects), *(BUILTIN.mapping(kind) for kind in _FURTHER))
+    for name in names:
+        if not called(name, kinds):
+            yield name, did_you_mean(closest_kind(name, kinds)) or _WRITE_KIND
+
+
+def possible_objects(cluster: Cluster, workspace: Workspace | None) -> Iterator[KubernetesObject]:
+    """The objects of a cluster at rest and of bundles that may yet be installed, and the kinds that catalogs speak of.
+
+    `workspace` is None for a bundle by itself, which is installed.
+    """
+    yield from (rendered.object for rendered in cluster.objects.values())
+    if workspace is not None:
+        for bundle in (*workspace.bundles.values(), *workspace.vendored.values()):
+            yield from bundle.objects
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            for api in (mapping(each.value) for each in entry.properties if each.type == "olm.gvk"):
+                yield {"apiVersion": f"{api.get('group')}/{api.get('version')}", "kind": api.get("kind")}
 
 
 def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
@@ -342,7 +365,12 @@ def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> It
 
 
 def report_config(
-    root: Path, config: Mapping[str, Any], given: frozenset[str], cluster: Cluster, report: Report
+    root: Path,
+    config: Mapping[str, Any],
+    given: frozenset[str],
+    cluster: Cluster,
+    workspace: Workspace | None,
+    report: Report,
 ) -> None:
     """Report the kinds and the approvals in a workspace's olmc.yaml, whose `spec` is `config`, that mean nothing there.
 
@@ -353,20 +381,10 @@ def report_config(
         return
     source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
     for name in ("include", "exclude"):
-        for kind, meant in misspelt_kinds(lists.get(name, ()), [cluster]):
+        for kind, hint in unknown_kinds(lists.get(name, ()), possible_objects(cluster, workspace)):
             place = locate(source, ("spec", name, lists[name].index(kind)))
-            report.add(load_rules.MISSPELT_KIND.finding(place, name=name, kind=kind, meant=meant))
+            report.add(load_rules.MISSPELT_KIND.finding(place, name=name, kind=kind, hint=hint))
     for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
         place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
         hint = did_you_mean(meant) or "Plans are named by namespace and CSV; olmc resolve lists them."
         report.add(load_rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))
-
-
-def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:
-    """The kinds of a cluster's objects, and those that its CRDs define."""
-    for cluster in clusters:
-        for key, rendered in cluster.objects.items():
-            yield key.kind
-            if key.kind == "CustomResourceDefinition":
-                names = spec_of(rendered.object).get("names") or {}
-                yield str(names.get("kind") or key.kind)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
-from olmc.model.objects import ObjectKey, Rendered
+from olmc.model.objects import ObjectKey, Rendered, gvk_of
 from olmc.model.options import Options
 from olmc.render.components import catalog_sources, label_components, report_unserved, stored_objects
 from olmc.render.context import Pass, RenderContext, render_context
@@ -95,15 +95,13 @@ def render(
 
 def _wanted(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
     """The objects of the kinds that the options choose, in apply order."""
-    chosen = (o for o in objects if is_wanted(o.object["kind"], options.include, options.exclude))
-    return tuple(sorted(chosen, key=apply_order))
+    if options.include or options.exclude:
+        from olmc.kube.restmapper import chosen_kinds  # most runs choose no kinds
 
-
-def is_wanted(kind: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether objects of a kind are among those to include, if any are named, and not among those to exclude."""
-    if include and kind.lower() not in {one.lower() for one in include}:
-        return False
-    return kind.lower() not in {one.lower() for one in exclude}
+        objects = tuple(objects)
+        kinds = chosen_kinds((found.object for found in objects), options.include, options.exclude)
+        objects = (found for found in objects if gvk_of(found.object).group_kind in kinds)
+    return tuple(sorted(objects, key=apply_order))
 
 
 def apply_order(found: Rendered) -> tuple[int, str, str, str, str]:

@@ -160,17 +160,70 @@ def test_an_approval_that_was_probably_meant() -> None:
         assert "--approve" not in olmc(name, "manual-approval", "--approve", "harbour/beacon.v1.0.0").stderr
 
 
+def test_a_kind_like_no_other() -> None:
+    """It would let nothing in and leave nothing out, in silence."""
+    for name, *paths in (("render", "own-namespace"), ("diff", "own-namespace", "single-namespace")):
+        result = olmc(name, *paths, "--exclude", "Zebra")
+        assert (result.exit_code, result.stdout) == (2, "")
+        told = " ".join(result.stderr.split())
+        assert "--exclude: nothing is of kind Zebra. Write a kind of Kubernetes, of OLM, or of a CRD here" in told
+
+
 def test_kinds_of_the_workspace_are_known() -> None:
-    """A CRD's kind is no misspelling, nor is a kind in another case, nor one that is like no other."""
-    for kind in ("Beacon", "deployment", "Zebra"):
+    """A CRD's kind is no misspelling, nor is a kind in another case, nor what another workspace may well have."""
+    for kind in ("Beacon", "deployment", "PrometheusRule", "Certificate", "CronJob"):
         assert olmc("render", "own-namespace", "--exclude", kind, "-o", "name").exit_code == 0
+
+
+def test_kinds_of_what_is_not_installed_yet_are_known(project: Path, tmp_path: Path) -> None:
+    """A pipeline says the same before and after somebody approves; of a bundle a catalog may be all that there is."""
+    assert olmc("render", "manual-approval", "--exclude", "Beacon", "-o", "name").exit_code == 0
+    given = project / "fixtures" / "manual-approval"
+    shutil.copytree(given, tmp_path / "files", ignore=shutil.ignore_patterns("bundles"))
+    shutil.move(tmp_path / "files" / "catalogs", tmp_path / "catalogs")
+    told = olmc("render", tmp_path, "--exclude", "Beacon", "--exclude", "Bacon").stderr
+    assert "--exclude: nothing is of kind Bacon. Did you mean Beacon?" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("csv", "ClusterServiceVersion"),
+        ("sub", "Subscription"),
+        ("ip", "InstallPlan"),
+        ("og", "OperatorGroup"),
+        ("catsrc", "CatalogSource"),
+        ("deploy", "Deployment"),
+        ("sa", "ServiceAccount"),
+        ("crd", "CustomResourceDefinition"),
+        ("NS", "Namespace"),
+        ("rolebindings", "RoleBinding"),
+        ("roles.rbac.authorization.k8s.io", "Role"),
+    ],
+)
+def test_kinds_by_the_names_that_kubectl_takes(name: str, kind: str) -> None:
+    """They let in and leave out what the kind itself would."""
+    everything = olmc("render", "own-namespace", "-o", "name").stdout.splitlines()
+    mine = [line for line in everything if line.startswith(f"{kind}/")]
+    assert mine
+    assert olmc("render", "own-namespace", "-o", "name", "--include", name).stdout.splitlines() == mine
+    others = olmc("render", "own-namespace", "-o", "name", "--exclude", name).stdout.splitlines()
+    assert others == [line for line in everything if line not in mine]
+
+
+def test_kinds_in_a_comparison_by_their_short_names() -> None:
+    """Two workspaces are compared by Deployments alone, however these are called."""
+    told = [
+        olmc("diff", "own-namespace", "single-namespace", "--include", name).stdout for name in ("deploy", "Deployment")
+    ]
+    assert told[0] == told[1] != ""
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--include", "Zebra"], "include leaves none of the 25 that there are"),
-        (["--include", "Secret", "--exclude", "Zebra"], "include and exclude leave none of the 25 that there are"),
+        (["--include", "CronJob"], "include leaves none of the 25 that there are"),
+        (["--include", "Secret", "--exclude", "CronJob"], "include and exclude leave none of the 25 that there are"),
     ],
 )
 def test_kinds_that_leave_nothing(options: list[str], problem: str) -> None:
@@ -188,6 +241,8 @@ def test_kinds_and_approvals_of_olmc_yaml(project: Path, tmp_path: Path) -> None
     write(tmp_path, {"olmc.yaml": f"apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n{spec}"})
     shutil.copytree(project / "fixtures" / "manual-approval", tmp_path / "files")
     assert olmc("render", tmp_path).stderr == (
+        "olmc.yaml:4:13: warning: exclude in olmc.yaml: nothing is of kind Zebra [OLMC152]\n"
+        "  Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes.\n"
         "olmc.yaml:4:20: warning: exclude in olmc.yaml: nothing is of kind Deploymnet [OLMC152]\n"
         "  Did you mean Deployment?\n"
         "olmc.yaml:7:5: warning: approve in olmc.yaml: there is no InstallPlan harbour/becon.v1.0.0 [OLMC153]\n"

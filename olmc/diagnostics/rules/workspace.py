@@ -229,10 +229,11 @@ NO_API_VERSION = Rule(
 MISSPELT_KIND = Rule(
     "OLMC152",
     Severity.WARNING,
-    "A misspelt kind in olmc.yaml",
+    "An unknown kind in olmc.yaml",
     "{name} in olmc.yaml: nothing is of kind {kind}",
-    "Did you mean {meant}?",
-    "A misspelt kind neither lets anything in nor leaves anything out. On the command line it is wrong usage.",
+    "{hint}",
+    "A kind that there is not neither lets anything in nor leaves anything out. Kinds go by the names that kubectl "
+    "takes: Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
 )
 NO_SUCH_PLAN = Rule(
     "OLMC153",
