@@ -123,7 +123,7 @@ def get(
 )
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
 @approve_option
-@click.option("--print-csv", is_flag=True, help="Print what packageserver's CSV says about the APIs, and end.")
+@click.option("--print-csv", is_flag=True, help="Print packageserver's CSV with both APIs, and end.")
 @kube_version_option
 @olm_version_option
 @proposed_options
@@ -166,10 +166,11 @@ def serve(
     if http and host not in ("127.0.0.1", "::1", "localhost"):
         raise click.UsageError("--http is only for the local machine (--host 127.0.0.1).")
     if print_csv:
-        from olmc.proposed.installed.resources import fragment
+        from olmc.olm.profiles.data import profile_of
+        from olmc.proposed.installed.resources import packageserver_csv
         from olmc.yaml import dump_one
 
-        click.echo(dump_one(fragment()), nl=False)
+        click.echo(dump_one(packageserver_csv(profile_of(olm_version))), nl=False)
         return
     from olmc.cli.console import tell
     from olmc.cli.options import GivenInput, tell_idle

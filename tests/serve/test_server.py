@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serve_processes import PATIENCE, Served, serving, until
 
+import olmc
 from olmc.cli.main import main
 from olmc.serve.server import MARK, Protocol, self_signed
 
@@ -266,9 +267,25 @@ def test_wrong_usage(workspace: Path, tmp_path: Path) -> None:
     assert refused(workspace, "--port", "65536").exit_code == 2
 
 
+@pytest.mark.parametrize("version", ["docs", "0.14.2", "0.46.0", "ocp-4.14"])
+def test_packageservers_csv_is_one_that_works(version: str, tmp_path: Path) -> None:
+    """It is installed where OLM is; the document has dots in the names of Deployments, which OLM took until 0.15."""
+    text = CliRunner().invoke(main, ["serve", "--print-csv", "--olm-version", version]).stdout
+    metadata = "metadata: {name: olm-operators, namespace: olm}"
+    group = f"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\n{metadata}\nspec: {{targetNamespaces: [olm]}}\n"
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: olm-operator-serviceaccount, namespace: olm}\n"
+    (tmp_path / "cluster.yaml").write_text("---\n".join((text, group, account)), encoding="utf-8")
+    made = olmc.compile(tmp_path, olmc.Options(olm_version=version))
+    assert [each.message for each in made.diagnostics if each.severity >= olmc.Severity.WARNING] == []
+    assert list(made.phases.values()) == [("Succeeded", "InstallSucceeded")]
+    mark = "." if version in ("docs", "0.14.2") else "-"
+    deployments = [each.identity.name for each in made.objects if each.identity.kind == "Deployment"]
+    assert deployments == [f"packageserver{mark}v1", f"packageserver{mark}v2alpha1"]
+
+
 def test_the_part_of_packageservers_csv_r_inst_10() -> None:
     """Two owned API services, and one Deployment for each version."""
-    result = CliRunner().invoke(main, ["serve", "--print-csv"])
+    result = CliRunner().invoke(main, ["serve", "--print-csv", "--olm-version", "docs"])
     spec = yaml.safe_load(result.stdout)["spec"]
     group = "packages.operators.coreos.com"
     described = spec["apiservicedefinitions"]["owned"]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND
+from olmc.model.options import Profile
 from olmc.olm.naming import CSV_API
 
 GROUP = "packages.operators.coreos.com"
@@ -125,30 +126,37 @@ def as_list(resource: Resource, items: Iterable[KubernetesObject], version: str)
 
 
 PORT = 5443
-_IMAGE = "quay.io/operator-framework/olm:v0.46.0"
+_VERSION = "0.46.0"
+_IMAGE = f"quay.io/operator-framework/olm:v{_VERSION}"
+_MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
-def fragment() -> KubernetesObject:
-    """The part of the CSV that differs from that of today: owned API services, and a Deployment for each."""
+def packageserver_csv(profile: Profile) -> KubernetesObject:
+    """packageserver's CSV with both versions of the API: owned API services, and a Deployment for each (R-INST-10)."""
+    # The proposal has dots in these names. Since OLM names the Services of Deployments after them, none may be there.
+    mark = "-" if profile.cert_naming["per"] == "deployment" else "."
+    names = {resource: f"packageserver{mark}{resource.version}" for resource in RESOURCES}
     return {
         "apiVersion": CSV_API,
         "kind": CSV_KIND,
-        "metadata": {"name": "packageserver"},
+        "metadata": {"name": "packageserver", "namespace": "olm"},
         "spec": {
-            "apiservicedefinitions": {"owned": [_described(resource) for resource in RESOURCES]},
+            "displayName": "Package Server",
+            "description": "Shows the packages of the catalogs, and the operators that are installed",
+            "version": _VERSION,
+            "minKubeVersion": "1.11.0",
+            "provider": {"name": "Operator Framework"},
+            "installModes": [{"type": mode, "supported": True} for mode in _MODES],
+            "apiservicedefinitions": {"owned": [_described(*each) for each in names.items()]},
             "install": {
                 "strategy": "deployment",
-                "spec": {"deployments": [_deployment(resource) for resource in RESOURCES]},
+                "spec": {"deployments": [_deployment(name) for name in names.values()]},
             },
         },
     }
 
 
-def deployment_name(resource: Resource) -> str:
-    return f"packageserver.{resource.version}"
-
-
-def _described(resource: Resource) -> dict[str, Any]:
+def _described(resource: Resource, deployment: str) -> dict[str, Any]:
     return {
         "group": GROUP,
         "version": resource.version,
@@ -156,13 +164,12 @@ def _described(resource: Resource) -> dict[str, Any]:
         "name": resource.plural,
         "displayName": resource.kind,
         "description": resource.description,
-        "deploymentName": deployment_name(resource),
+        "deploymentName": deployment,
         "containerPort": PORT,
     }
 
 
-def _deployment(resource: Resource) -> dict[str, Any]:
-    name = deployment_name(resource)
+def _deployment(name: str) -> dict[str, Any]:
     container = {
         "name": "packageserver",
         "image": _IMAGE,
