@@ -80,7 +80,9 @@ def get(
 
     given, options = given_fields(ctx, proposed), Options(kube_version=proposed["kube_version"])
     done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
-    view = view_of(settled, done.objects, done.workspace, viewing(workspace, options, given), icons=icons)
+    view = view_of(
+        settled, done.objects, done.workspace, viewing(workspace, options, given), operators=done.operators, icons=icons
+    )
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings)

@@ -42,7 +42,8 @@ def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> 
     done = compile(root, options, given=frozenset(Options._fields))
     if done.failed or done.settled is None:
         return ServedWorkspace(None, done.diagnostics)
-    return ServedWorkspace(view_of(done.settled, done.objects, done.workspace, options), done.diagnostics)
+    view = view_of(done.settled, done.objects, done.workspace, options, operators=done.operators)
+    return ServedWorkspace(view, done.diagnostics)
 
 
 def state_of(root: Path) -> State:

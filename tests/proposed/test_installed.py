@@ -33,7 +33,7 @@ def view(root: Path, case: Mapping[str, Any]) -> InstalledView:
     chosen = options(case.get("olmc", {}))
     done = olmc.compile(root, chosen)
     assert done.settled is not None, done.diagnostics
-    return view_of(done.settled, done.objects, done.workspace, chosen)
+    return view_of(done.settled, done.objects, done.workspace, chosen, operators=done.operators)
 
 
 def asked(shown: InstalledView, namespace: str | None) -> QueryResult:

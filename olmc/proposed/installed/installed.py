@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.model.catalog import Package
-from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
+from olmc.proposed.installed.origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
 from olmc.proposed.installed.resources import INSTALLED, Listed
 from olmc.reconcile.loop import SettledCluster
 
-NONE, UNKNOWN = "<none>", "<unknown>"
+if TYPE_CHECKING:
+    from olmc.proposed.v2alpha1.approval import OperatorResult
+
+NONE = "<none>"
 TRACKED = ("clusterserviceversions", "subscriptions")
 """The lists that Installed is made of, in the order of an aggregate resourceVersion (R-INST-9)."""
 
@@ -63,16 +66,22 @@ class Hidden(NamedTuple):
     home: str
 
 
-def installations(settled: SettledCluster, objects: Sequence[Rendered], workspace: Workspace | None) -> Installations:
+def installations(
+    settled: SettledCluster,
+    objects: Sequence[Rendered],
+    workspace: Workspace | None,
+    operators: Sequence[OperatorResult] = (),
+) -> Installations:
     """The operators of a settled cluster that are configured to watch a namespace (R-INST-2).
 
-    `objects` is everything rendered for review, `workspace` what was read (None for a bundle by itself).
+    `objects` is everything rendered for review, `workspace` what was read (None for a bundle by itself), `operators`
+    what became of the Operators of v2alpha1.
     """
     cluster = settled.cluster
     finals = {each.identity: each.object for each in objects}
-    channels = _channels(settled)
+    known = origins(settled, operators)
     found = [
-        _installation(member, cluster, finals, channels)
+        _installation(member, cluster, finals, known)
         for _, member in sorted(cluster.members.items())
         if _is_shown(member)
     ]
@@ -90,77 +99,27 @@ def _installation(
     member: CsvState,
     cluster: Cluster,
     finals: Mapping[ObjectKey, KubernetesObject],
-    channels: Mapping[NamespacedName, str],
+    known: Mapping[NamespacedName, CsvOrigin],
 ) -> InstalledOperator:
     csv = member.csv
-    subscription = _subscription_of(member, cluster)
+    subscription = subscription_of(csv, cluster)
     tracked = None
     if subscription is not None:
         identity = ObjectKey(OLM_GROUP, "Subscription", csv.namespace, subscription.name.name)
         tracked = _without_managed_fields(finals.get(identity, subscription.object))
     final = finals.get(ObjectKey(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), csv.object)
     targets = member.group.targets if member.group is not None else ()
-    return InstalledOperator(
-        csv.namespace, csv.name, targets, _sanitised(final), tracked, _cells(member, subscription, cluster, channels)
-    )
+    cells = _cells(member, subscription, known.get(namespaced_name(csv), NO_ORIGIN))
+    return InstalledOperator(csv.namespace, csv.name, targets, _sanitised(final), tracked, cells)
 
 
-def _subscription_of(member: CsvState, cluster: Cluster) -> Subscription | None:
-    """The Subscription that a CSV is installed by, of several the one with the lowest name (R-INST-5)."""
-    mine = [
-        each
-        for name, each in sorted(cluster.subscriptions.items())
-        if name.namespace == member.csv.namespace and each.installed == member.csv.name
-    ]
-    return mine[0] if mine else None
-
-
-def _cells(
-    member: CsvState, subscription: Subscription | None, cluster: Cluster, channels: Mapping[NamespacedName, str]
-) -> tuple[str, ...]:
+def _cells(member: CsvState, subscription: Subscription | None, origin: CsvOrigin) -> tuple[str, ...]:
     """The cells of INSTALLED.columns (R-INST-7)."""
     csv = member.csv
-    version = csv.version
-    channel, target, source = NONE, version, NONE
-    if subscription is not None:
-        channel = _channel(subscription, cluster, channels)
-        target = _target(subscription, cluster) if subscription.current not in ("", csv.name) else version
-        source = f"{subscription.catalog.namespace}/{subscription.catalog.name}"
     by = subscription.name.name if subscription is not None else NONE
-    return (csv.name, csv.namespace, channel, version, target, member.phase, member.reason, by, source)
-
-
-def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[NamespacedName, str]) -> str:
-    """What the Subscription asks for, else where the resolver found the bundle, else the package's default channel."""
-    asked = subscription.channel
-    resolved = channels.get(NamespacedName(subscription.name.namespace, subscription.installed), "")
-    package = _package(subscription, cluster)
-    return asked or resolved or (package.default_channel if package else "") or NONE
-
-
-def _package(subscription: Subscription, cluster: Cluster) -> Package | None:
-    source = cluster.catalogs.get(subscription.catalog)
-    return source.catalog.packages.get(subscription.package) if source and source.catalog else None
-
-
-def _channels(settled: SettledCluster) -> dict[NamespacedName, str]:
-    """The channel that each CSV was resolved from, by all InstallPlans in order."""
-    found: dict[NamespacedName, str] = {}
-    for done in settled.history:
-        if done.plan is not None and done.answer is not None:
-            for pick in done.answer.picks:
-                found[NamespacedName(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
-    return found
-
-
-def _target(subscription: Subscription, cluster: Cluster) -> str:
-    """The version of the CSV that the Subscription is going to install."""
-    csv = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.current))
-    if csv is not None:
-        return csv.version
-    package = _package(subscription, cluster)
-    bundle = package.bundles.get(subscription.current) if package else None
-    return bundle.version if bundle is not None and bundle.version else UNKNOWN
+    target = origin.target or csv.version
+    channel, catalog = origin.channel or NONE, origin.catalog or NONE
+    return (csv.name, csv.namespace, channel, csv.version, target, member.phase, member.reason, by, catalog)
 
 
 def _sanitised(csv: KubernetesObject) -> KubernetesObject:

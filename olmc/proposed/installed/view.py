@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.load.config import options_from, read_config
@@ -27,6 +27,9 @@ from olmc.proposed.installed.package_manifests import PackageOffer, first_called
 from olmc.proposed.installed.resources import INSTALLED, Listed, PrintedColumn, Resource, as_list
 from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import dump_one
+
+if TYPE_CHECKING:
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
 class InstalledView(NamedTuple):
@@ -54,13 +57,17 @@ def view_of(
     workspace: Workspace | None,
     options: Options,
     *,
+    operators: Sequence[OperatorResult] = (),
     icons: bool = False,
 ) -> InstalledView:
-    """The view of a compilation with the options of `viewing`; `icons`: whether PackageManifests have theirs."""
+    """The view of a compilation with the options of `viewing`.
+
+    `operators` is what became of the Operators of v2alpha1; `icons`: whether PackageManifests have theirs.
+    """
     report = Report()
     found = offers(settled.cluster, report)
     shown = tuple(with_icons(offer) for offer in found) if icons else found
-    installed = installations(settled, objects, workspace)
+    installed = installations(settled, objects, workspace, operators)
     return InstalledView(installed, shown, tuple(report), options.global_catalog_namespace)
 
 
