@@ -65,7 +65,7 @@ def get(
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage,
     3 input that can't be compiled.
     """
-    from olmc.proposed.installed.resources import RESOURCES, resource_called
+    from olmc.proposed.installed.resources import INSTALLED, RESOURCES, resource_called
 
     found = resource_called(resource)
     if found is None:
@@ -76,7 +76,16 @@ def get(
     from olmc.cli.options import compiled
     from olmc.model.diagnostics import Severity
     from olmc.model.options import Options
-    from olmc.proposed.installed.view import ObjectQuery, answer, as_text, elsewhere, list_version, view_of, viewing
+    from olmc.proposed.installed.view import (
+        ObjectQuery,
+        answer,
+        as_text,
+        elsewhere,
+        list_version,
+        view_of,
+        viewing,
+        waiting_plans,
+    )
 
     given, options = given_fields(ctx, proposed), Options(kube_version=proposed["kube_version"])
     done, settled = compiled(ctx, workspace, olm_version, proposed, approve=approve, least=Severity.WARNING)
@@ -87,6 +96,8 @@ def get(
     got = answer(view, asked)
     tell(got.findings)
     click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
+    if found is INSTALLED:
+        tell(waiting_plans(settled.cluster, asked), least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""
     if others:
         click.echo(f"olmc: there are some in {others}; choose with -n, or take all with -A", err=True)

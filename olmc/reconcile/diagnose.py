@@ -167,8 +167,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             continue
         csvs = ", ".join(plan.csvs)
         if plan.phase == "RequiresApproval" and plan.condition is None:
-            first = plan.csvs[0] if plan.csvs else "all"
-            yield rules.NEEDS_APPROVAL.finding(None, csvs=csvs, csv=first, namespace=plan.namespace)
+            yield waiting(plan)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
         place, hint = failed_step(plan), rules.FAILED_STEP_HINT
@@ -184,6 +183,12 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
         )
         yield failed.caused_by(plan.cause)
+
+
+def waiting(plan: InstallPlan) -> Diagnostic:
+    """That a plan waits for approval."""
+    first = plan.csvs[0] if plan.csvs else "all"
+    return rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
 
 
 def _lacks_token(group: OperatorGroup, cluster: Cluster, options: Options) -> str:

@@ -37,6 +37,19 @@ def test_a_namespace_that_nobody_watches_r_inst_7() -> None:
     assert "there are some" not in with_nothing.stderr
 
 
+@pytest.mark.parametrize("options", [("-A",), ("-n", "harbour")])
+def test_a_plan_that_waits_is_mentioned(options: tuple[str, ...]) -> None:
+    """Nothing is installed, and what would be is said on stderr, where it is about the namespace."""
+    result = olmc("get", "installed", "-C", "manual-approval", *options)
+    assert (result.stdout, result.exit_code) == ("No resources found.\n", 0)
+    assert result.stderr == (
+        "info: the InstallPlan for beacon.v1.0.0 in namespace harbour waits for approval and is not carried out "
+        "[OLMC312]\n  Use --approve harbour/beacon.v1.0.0 to see what approving it would do.\n"
+    )
+    assert "waits" not in olmc("get", "installed", "-C", "manual-approval", "-n", "default").stderr
+    assert "waits" not in olmc("get", "packagemanifests", "-C", "manual-approval", *options).stderr
+
+
 def test_all_namespaces_are_in_front() -> None:
     lines = olmc("get", "installed", "-C", "all-namespaces", "-A").stdout.splitlines()
     assert lines[0].split() == ["NAMESPACE", *TABLE.splitlines()[0].split()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.load.config import options_from, read_config
-from olmc.model.cluster import NamespacedName
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, close_matches
 from olmc.model.objects import Rendered
 from olmc.model.options import Options
@@ -25,6 +25,7 @@ from olmc.proposed.installed.installed import (
 )
 from olmc.proposed.installed.package_manifests import PackageOffer, first_called, offers, offers_in, with_icons
 from olmc.proposed.installed.resources import INSTALLED, Listed, PrintedColumn, Resource, as_list
+from olmc.reconcile.diagnose import waiting
 from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import dump_one
 
@@ -153,6 +154,16 @@ def _elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def waiting_plans(cluster: Cluster, asked: ObjectQuery) -> Iterator[Diagnostic]:
+    """The InstallPlans that wait for approval and bring what would watch the namespace, or any if all are asked for."""
+    namespace = asked.namespace
+    for plan in cluster.plans:
+        watched = {target for group in cluster.groups_in(plan.namespace) for target in group.targets}
+        is_near = namespace is None or not watched.isdisjoint({"", namespace}) or plan.namespace == namespace
+        if plan.phase == "RequiresApproval" and plan.condition is None and is_near:
+            yield waiting(plan)
 
 
 def elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
