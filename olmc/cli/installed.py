@@ -50,10 +50,11 @@ def get(
 ) -> None:  # fmt: skip
     """Show the operators or packages of a namespace.
 
-    That is which operators watch it, or which packages it can install.
+    That is which operators watch it, which packages it can install, and what OLM has there.
 
-    RESOURCE is `installed` (the operators that are installed and configured to watch the namespace) or
-    `packagemanifests` (the packages of the catalogs). NAME shows one of them.
+    RESOURCE is `installed` (the operators that are installed and configured to watch the namespace),
+    `packagemanifests` (the packages of the catalogs), or a kind of OLM: `operators`, `installs`, `csv`, `sub`, `ip`,
+    `og`, `catsrc`. NAME shows one of them.
 
     \b
     Examples:
@@ -61,20 +62,26 @@ def get(
       olmc get installed -A                            and those of all namespaces
       olmc get installed beacon.v1.0.0 -n harbour -o yaml
       olmc get packagemanifests -o wide -C fixtures/upgrade
+      olmc get csv -A                                  ClusterServiceVersions, as kubectl prints them
 
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage,
     3 input that can't be compiled.
     """
+    from olmc.model.diagnostics import POSSIBLE, Severity, closest, did_you_mean
+    from olmc.proposed.installed.olm_resources import OLM_RESOURCES
     from olmc.proposed.installed.resources import INSTALLED, RESOURCES, resource_called
 
-    found = resource_called(resource)
+    resources = (*RESOURCES, *OLM_RESOURCES)
+    found = resource_called(resource, resources)
     if found is None:
-        raise click.BadParameter(f"choose one of {', '.join(each.plural for each in RESOURCES)}", param_hint="RESOURCE")
+        known = {name: each.plural for each in resources for name in (each.plural, each.singular, *each.short_names)}
+        meant = did_you_mean(known.get(closest(resource.lower(), known, POSSIBLE), ""))
+        hint = meant or f"Choose one of {', '.join(each.plural for each in resources)}."
+        raise click.BadParameter(f"there is no resource {resource}. {hint}", param_hint="RESOURCE")
     if name and all_namespaces:
         raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
     from olmc.cli.console import tell
     from olmc.cli.options import compiled
-    from olmc.model.diagnostics import Severity
     from olmc.model.options import Options
     from olmc.proposed.installed.view import (
         ObjectQuery,

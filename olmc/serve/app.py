@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject
 from olmc.output.messages import printable
-from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
+from olmc.proposed.installed.resources import RESOURCES, Resource
 from olmc.serve import discovery, openapi
 from olmc.serve import openapi as protobuf
 from olmc.serve.encoders import (
@@ -52,7 +53,7 @@ def application(feed: Store, kube_version: str, *, pause: float = BOOKMARK_SECON
         _route("/livez", lambda _: Response("ok", media_type="text/plain")),
         _route("/readyz", lambda _: _readiness(feed)),
     ]
-    for resource in RESOURCES:
+    for resource in discovery.SERVED:
         routes += _resource_routes(feed, resource, pause)
     app = Starlette(routes=routes, exception_handlers={StatusError: _failed, HTTPException: _refused})
     app.router.redirect_slashes = False
@@ -74,25 +75,19 @@ def _route(path: str, answer: Answer, resource: Resource | None = None) -> Route
 
 def _plain_routes(kube_version: str) -> list[Route]:
     """Discovery and OpenAPI."""
-    documents: Mapping[str, Callable[[], Any]] = {
+    documents: dict[str, Callable[[], Any]] = {
         "/": discovery.root_paths,
         "/version": lambda: discovery.version_info(kube_version),
-        f"/apis/{GROUP}": discovery.group,
         "/openapi/v3": openapi.index_v3,
     }
+    documents |= {f"/apis/{name}": partial(discovery.group, name) for name in discovery.GROUPS}
+    documents |= {f"/apis/{version}": partial(discovery.resource_list, version) for version in discovery.API_VERSIONS}
+    documents |= {f"/openapi/v3/apis/{each.api_version}": partial(openapi.document_v3, each) for each in RESOURCES}
     routes = [_route(path, _document(make)) for path, make in documents.items()]
     routes += [_route("/api", _discovery(discovery.api_versions, groups=False))]
     routes += [_route("/apis", _discovery(discovery.group_list, groups=True))]
     routes += [_route("/openapi/v2", _openapi_v2)]
-    for resource in RESOURCES:
-        base = f"/apis/{resource.api_version}"
-        routes.append(_route(base, _document(_bound(discovery.resource_list, resource))))
-        routes.append(_route(f"/openapi/v3{base}", _document(_bound(openapi.document_v3, resource))))
     return routes
-
-
-def _bound(make: Callable[[Resource], Any], resource: Resource) -> Callable[[], Any]:
-    return lambda: make(resource)
 
 
 def _document(make: Callable[[], Any]) -> Answer:
@@ -121,24 +116,24 @@ def _openapi_v2(request: Request) -> Response:
 
 def _resource_routes(feed: Store, resource: Resource, pause: float) -> list[Route]:
     base = f"/apis/{resource.api_version}"
-    inside = f"{base}/namespaces/{{namespace}}/{resource.plural}"
+    inside = (
+        f"{base}/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"{base}/{resource.plural}"
+    )
 
     def listed(request: Request) -> Response:
         return _list(feed, resource, request, pause)
 
     def named(request: Request) -> Response:
         form = _form(resource, request)
-        item = item_for(feed, resource, NamespacedName(request.path_params["namespace"], request.path_params["name"]))
+        place = request.path_params
+        item = item_for(feed, resource, NamespacedName(place.get("namespace", ""), place["name"]))
         return _sent(request, one(form, item), form.accepted.media)
 
     def icon(request: Request) -> Response:
         return _icon(feed, request)
 
-    routes = [
-        _route(f"{base}/{resource.plural}", listed, resource),
-        _route(inside, listed, resource),
-        _route(f"{inside}/{{name}}", named, resource),
-    ]
+    lists = dict.fromkeys((f"{base}/{resource.plural}", inside))
+    routes = [*(_route(path, listed, resource) for path in lists), _route(f"{inside}/{{name}}", named, resource)]
     return [*routes, *(_route(f"{inside}/{{name}}/{part}", icon, resource) for part in resource.parts)]
 
 

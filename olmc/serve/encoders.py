@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from olmc.model.objects import KubernetesObject
-from olmc.proposed.installed.resources import GROUP, Listed, Resource, as_list
+from olmc.proposed.installed.resources import Listed, Resource, as_list
 from olmc.yaml import dump_one
 
 NOT_ALLOWED = "the server does not allow this method on the requested resource"
@@ -63,20 +63,20 @@ def no_such_path() -> StatusError:
 
 
 def not_found(resource: Resource, name: str) -> StatusError:
-    details = {"name": name, "group": GROUP, "kind": resource.plural}
+    details = {"name": name, "group": resource.group, "kind": resource.plural}
     return StatusError(status(404, f'{resource.qualified} "{name}" not found', details))
 
 
 def not_allowed(resource: Resource | None = None, name: str = "") -> StatusError:
     """For every write (R-INST-8)."""
-    details = {"name": name, "group": GROUP, "kind": resource.plural} if resource is not None else {}
+    details = {"name": name, "group": resource.group, "kind": resource.plural} if resource is not None else {}
     shown = {key: value for key, value in details.items() if value}
     return StatusError(status(405, NOT_ALLOWED, shown), {"Allow": "GET"})
 
 
 def not_watched(resource: Resource) -> StatusError:
     text = f'watch is not supported on resources of kind "{resource.qualified}"'
-    return StatusError(status(405, text, {"group": GROUP, "kind": resource.plural}), {"Allow": "GET"})
+    return StatusError(status(405, text, {"group": resource.group, "kind": resource.plural}), {"Allow": "GET"})
 
 
 def not_acceptable(known: tuple[str, ...]) -> StatusError:

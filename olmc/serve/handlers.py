@@ -12,8 +12,9 @@ from typing import NamedTuple
 from olmc.kube.selectors import FieldTerm, Requirement, SelectorError, parse_field_selector, parse_label_selector
 from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.installed import TRACKED
+from olmc.proposed.installed.olm_resources import stored_in
 from olmc.proposed.installed.package_manifests import PackageOffer, first_called, icon_of, offers_in
-from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed, Resource
+from olmc.proposed.installed.resources import GROUP, INSTALLED, PACKAGE_MANIFESTS, Listed, Resource
 from olmc.serve.encoders import ListPage, bad_request, expired, invalid, not_found, too_large_version
 from olmc.serve.store import InstalledSnapshot, Packages, Store
 
@@ -206,7 +207,7 @@ def page_for(feed: Store, resource: Resource, namespace: str | None, query: Quer
         version = f"packages:{feed.packages.generation}"
         if place is not None and place.version != version:
             raise expired(_CONTINUE)
-        items = [offer.listed for offer in packages_in(feed.packages, namespace)]
+        items = _items(feed.packages, resource, namespace)
     chosen = [item for item in items if query.selection.selects(item)]
     return page_of(chosen, version, place.offset if place else 0, query.limit)
 
@@ -235,13 +236,26 @@ def packages_in(packages: Packages, namespace: str | None) -> tuple[PackageOffer
     return offers_in(packages.offers, namespace, packages.global_namespace)
 
 
+def _item(packages: Packages, resource: Resource, name: NamespacedName) -> Listed | None:
+    if resource.group != GROUP:
+        return next((each for each in _items(packages, resource, name.namespace) if each.name == name.name), None)
+    offer = first_called(packages_in(packages, name.namespace), name.name)
+    return offer.listed if offer is not None else None
+
+
+def _items(packages: Packages, resource: Resource, namespace: str | None) -> Sequence[Listed]:
+    """The objects of a resource that has no history."""
+    if resource.group != GROUP:
+        return stored_in(packages.stored, resource, namespace)
+    return [offer.listed for offer in packages_in(packages, namespace)]
+
+
 def item_for(feed: Store, resource: Resource, name: NamespacedName) -> Listed:
     """The object with a namespace and name; StatusError (404)."""
     if resource is INSTALLED:
         found = feed.current.in_namespace(name.namespace).get(name)
     else:
-        offer = first_called(packages_in(feed.packages, name.namespace), name.name)
-        found = offer.listed if offer is not None else None
+        found = _item(feed.packages, resource, name)
     if found is None:
         raise not_found(resource, name.name)
     return found

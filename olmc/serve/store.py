@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from olmc.model.cluster import NamespacedName
@@ -60,11 +61,12 @@ class InstalledSnapshot(NamedTuple):
 
 
 class Packages(NamedTuple):
-    """The packages on offer; `generation` counts how often they changed."""
+    """The packages on offer, and OLM's own objects by their kind; `generation` counts how often they changed."""
 
     offers: tuple[PackageOffer, ...]
     global_namespace: str
     generation: int
+    stored: Mapping[str, tuple[Listed, ...]] = MappingProxyType({})
 
 
 class Event(NamedTuple):
@@ -235,11 +237,12 @@ class Store:
 
 def feed_of(view: InstalledView) -> Store:
     """A feed that begins with a view."""
-    return Store(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1))
+    return Store(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1, view.stored))
 
 
 def updated(snapshot: InstalledSnapshot, packages: Packages, view: InstalledView) -> tuple[InstalledSnapshot, Packages]:
     """The state that follows another one when the workspace shows a view; what is the same stays the same."""
-    if (packages.offers, packages.global_namespace) != (view.offers, view.global_namespace):
-        packages = Packages(view.offers, view.global_namespace, packages.generation + 1)
+    shown = (view.offers, view.global_namespace, view.stored)
+    if (packages.offers, packages.global_namespace, packages.stored) != shown:
+        packages = Packages(view.offers, view.global_namespace, packages.generation + 1, view.stored)
     return next_snapshot(snapshot, view), packages

@@ -50,6 +50,29 @@ def test_a_plan_that_waits_is_mentioned(options: tuple[str, ...]) -> None:
     assert "waits" not in olmc("get", "packagemanifests", "-C", "manual-approval", *options).stderr
 
 
+def test_olms_own_kinds() -> None:
+    """By any name that kubectl takes; what belongs to the cluster has no namespace."""
+    csvs = olmc("get", "csv", "-C", "installed", "-n", "operators").stdout
+    assert csvs == (
+        "NAME                        DISPLAY   VERSION   REPLACES   PHASE\n"
+        "beacon.v0.9.4-clusterwide   Beacon    0.9.4     <none>     Succeeded\n"
+    )
+    for name in ("ClusterServiceVersions", "csvs", "clusterserviceversion.v1alpha1.operators.coreos.com"):
+        assert olmc("get", name, "-C", "installed", "-n", "operators").stdout == csvs
+    operators = olmc("get", "operators", "-C", "operator-v2alpha1", "--approve-installs")
+    assert [line.split() for line in operators.stdout.splitlines()] == [
+        ["NAME", "PACKAGE", "CHANNEL", "VERSION", "CONDITIONS"], ["ferry", "ferry", "stable", "1.0.0", "<none>"],
+    ]  # fmt: skip
+    install = olmc("get", "install", "ferry.v1.0.0", "-C", "operator-v2alpha1", "-o", "name")
+    assert install.stdout == "install.operators.coreos.com/ferry.v1.0.0\n"
+
+
+def test_a_resource_that_there_is_not() -> None:
+    result = olmc("get", "subscrption", "-C", "installed")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no resource subscrption. Did you mean subscriptions?" in " ".join(result.stderr.split())
+
+
 def test_all_namespaces_are_in_front() -> None:
     lines = olmc("get", "installed", "-C", "all-namespaces", "-A").stdout.splitlines()
     assert lines[0].split() == ["NAMESPACE", *TABLE.splitlines()[0].split()]

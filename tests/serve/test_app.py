@@ -254,14 +254,43 @@ def test_packages_are_not_watched_r_cat_800(real: Store) -> None:
     )
 
 
+# What OLM itself stores
+
+
+def test_olms_own_kinds(real: Store) -> None:
+    """As kubectl shows them of a cluster: lists by namespace, single objects, tables; nobody can write or watch."""
+    base = "/apis/operators.coreos.com/v1alpha1"
+    everywhere = get(real, f"{base}/clusterserviceversions").data
+    assert (everywhere["kind"], everywhere["apiVersion"]) == ("ClusterServiceVersionList", base[6:])
+    names = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in everywhere["items"]]
+    assert names == [(home, name) for home, name in sorted(names)]
+    assert len(names) == 4
+    mine = get(real, f"{base}/namespaces/monitoring/subscriptions", headers=TABLE).data
+    assert [each["cells"] for each in mine["rows"]] == [
+        ["gauge", "gauge", "harbour", "beta", "gauge.v0.27.0", "AtLatestKnown"]
+    ]
+    one = get(real, f"{base}/namespaces/monitoring/subscriptions/gauge").data
+    assert (one["kind"], one["spec"]["name"]) == ("Subscription", "gauge")
+    missing = failed(get(real, f"{base}/namespaces/monitoring/subscriptions/beacon"), 404, "NotFound")
+    assert missing["details"] == {"name": "beacon", "group": "operators.coreos.com", "kind": "subscriptions"}
+    operators = get(real, "/apis/operators.coreos.com/v1/operators").data["items"]
+    assert [each["metadata"]["name"] for each in operators] == ["beacon.operators", "gauge.monitoring"]
+    assert get(real, "/apis/operators.coreos.com/v1/operators/gauge.monitoring").code == 200
+    failed(get(real, "/apis/operators.coreos.com/v1/namespaces/monitoring/operators"), 404, "NotFound")
+    failed(get(real, f"{base}/subscriptions?watch=true"), 405, "MethodNotAllowed")
+    failed(get(real, f"{base}/subscriptions", "POST"), 405, "MethodNotAllowed")
+
+
 # Discovery and OpenAPI
 
 
 def test_discovery_r_inst_1(real: Store) -> None:
     assert get(real, "/api").data["versions"] == []
-    (group,) = get(real, "/apis").data["groups"]
+    group, olms = get(real, "/apis").data["groups"]
     assert [each["groupVersion"] for each in group["versions"]] == [each.api_version for each in RESOURCES]
     assert get(real, "/apis/packages.operators.coreos.com").data == {"kind": "APIGroup", "apiVersion": "v1", **group}
+    assert olms["name"] == "operators.coreos.com"
+    assert [each["version"] for each in olms["versions"]] == ["v1", "v1alpha1", "v2alpha1"]
     (installed,) = get(real, V2).data["resources"]
     assert installed == {
         "name": "installed",
@@ -282,7 +311,10 @@ def test_aggregated_discovery_says_the_same(real: Store, version: str) -> None:
     wanted = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
     reply = get(real, "/apis", headers={"Accept": f"{wanted},application/json"})
     assert (reply.headers["content-type"], reply.data["apiVersion"]) == (wanted, f"apidiscovery.k8s.io/{version}")
-    (group,) = reply.data["items"]
+    group, olms = reply.data["items"]
+    assert [each["shortNames"] for each in olms["versions"][1]["resources"]] == [
+        ["catsrc"], ["csv", "csvs"], ["ip"], ["sub", "subs"],
+    ]  # fmt: skip
     shown = [(each["version"], *(found["resource"] for found in each["resources"])) for each in group["versions"]]
     assert shown == [("v1", "packagemanifests"), ("v2alpha1", "installed")]
     assert get(real, "/api", headers={"Accept": wanted}).data["items"] == []

@@ -87,13 +87,32 @@ def test_package_manifests_r_cat_809(served: Served) -> None:
 def test_discovery_r_inst_1(served: Served) -> None:
     lines = [line.split() for line in served.kubectl("api-resources").stdout.splitlines()]
     assert lines[1:] == [
+        ["catalogsources", "catsrc", "operators.coreos.com/v1alpha1", "true", "CatalogSource"],
+        ["clusterserviceversions", "csv,csvs", "operators.coreos.com/v1alpha1", "true", "ClusterServiceVersion"],
+        ["installplans", "ip", "operators.coreos.com/v1alpha1", "true", "InstallPlan"],
+        ["installs", "operators.coreos.com/v2alpha1", "false", "Install"],
+        ["operatorgroups", "og", "operators.coreos.com/v1", "true", "OperatorGroup"],
+        ["operators", "operators.coreos.com/v1", "false", "Operator"],
+        ["subscriptions", "sub,subs", "operators.coreos.com/v1alpha1", "true", "Subscription"],
         ["installed", "packages.operators.coreos.com/v2alpha1", "true", "Installed"],
         ["packagemanifests", "packages.operators.coreos.com/v1", "true", "PackageManifest"],
     ]
     versions = served.kubectl("api-versions").stdout.split()
-    assert versions == ["packages.operators.coreos.com/v1", "packages.operators.coreos.com/v2alpha1"]
+    assert versions == [
+        "operators.coreos.com/v1", "operators.coreos.com/v1alpha1", "operators.coreos.com/v2alpha1",
+        "packages.operators.coreos.com/v1", "packages.operators.coreos.com/v2alpha1",
+    ]  # fmt: skip
     assert json.loads(served.kubectl("version", "-o", "json").stdout)["serverVersion"]["minor"] == "36"
     assert served.kubectl("get", "--raw", "/readyz").stdout == "ok"
+
+
+@pytest.mark.parametrize("name", ["csv", "sub", "ip", "og", "catsrc", "operators", "installs"])
+def test_olms_own_kinds_as_olmc_prints_them(served: Served, name: str) -> None:
+    """By their short names, in all namespaces or those of the cluster."""
+    workspace = str(Path(__file__).resolve().parents[2] / "fixtures" / "installed")
+    mine = CliRunner().invoke(main, ["get", name, "-A", "-C", workspace]).stdout
+    theirs = served.kubectl("get", name, "-A")
+    assert (theirs.stdout or theirs.stderr) == mine.replace("found.", "found") if name == "installs" else mine
 
 
 def test_explain(served: Served) -> None:

@@ -22,7 +22,7 @@ class PrintedColumn(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """A namespaced, read-only resource: what discovery and clients call it, and how it is shown.
+    """A read-only resource: what discovery and clients call it, and how it is shown.
 
     `verbs` is what can be done with it, `fields` what field selectors may use, `parts` are its sub-resources.
     """
@@ -36,10 +36,13 @@ class Resource(NamedTuple):
     verbs: tuple[str, ...]
     fields: tuple[str, ...]
     parts: tuple[str, ...] = ()
+    group: str = GROUP
+    namespaced: bool = True
+    short_names: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
-        return f"{GROUP}/{self.version}"
+        return f"{self.group}/{self.version}"
 
     @property
     def list_kind(self) -> str:
@@ -48,7 +51,7 @@ class Resource(NamedTuple):
     @property
     def qualified(self) -> str:
         """The name that messages use: `installed.packages.operators.coreos.com`."""
-        return f"{self.plural}.{GROUP}"
+        return f"{self.plural}.{self.group}"
 
 
 class Listed(NamedTuple):
@@ -63,7 +66,7 @@ class Listed(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        return str(self.object["metadata"]["namespace"])
+        return str(self.object["metadata"].get("namespace") or "")
 
 
 INSTALLED = Resource(
@@ -106,11 +109,13 @@ PACKAGE_MANIFESTS = Resource(
 RESOURCES = (PACKAGE_MANIFESTS, INSTALLED)
 
 
-def resource_called(name: str) -> Resource | None:
-    """The resource that a user means as kubectl takes it: plural, singular, with or without group and version."""
-    for resource in RESOURCES:
-        for short in (resource.plural, resource.singular):
-            if name.lower() in (short, f"{short}.{GROUP}", f"{short}.{resource.version}.{GROUP}"):
+def resource_called(name: str, resources: Iterable[Resource]) -> Resource | None:
+    """The resource that a user means as kubectl takes it: plural, singular or short name, with or without group and
+    version."""
+    for resource in resources:
+        for short in (resource.plural, resource.singular, *resource.short_names):
+            end = f".{resource.group}"
+            if name.lower() in (short, f"{short}{end}", f"{short}.{resource.version}{end}"):
                 return resource
     return None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
@@ -23,8 +24,9 @@ from olmc.proposed.installed.installed import (
     installations,
     installed_in,
 )
+from olmc.proposed.installed.olm_resources import stored, stored_in
 from olmc.proposed.installed.package_manifests import PackageOffer, first_called, offers, offers_in, with_icons
-from olmc.proposed.installed.resources import INSTALLED, Listed, PrintedColumn, Resource, as_list
+from olmc.proposed.installed.resources import GROUP, INSTALLED, Listed, PrintedColumn, Resource, as_list
 from olmc.reconcile.diagnose import waiting
 from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import dump_one
@@ -34,12 +36,16 @@ if TYPE_CHECKING:
 
 
 class InstalledView(NamedTuple):
-    """The operators that are installed, the packages on offer, and the findings about those that are not."""
+    """The operators that are installed, the packages on offer, and the findings about those that are not.
+
+    `stored` are the objects of OLM's own kinds.
+    """
 
     installations: Installations
     offers: tuple[PackageOffer, ...]
     not_offered: tuple[Diagnostic, ...]
     global_namespace: str
+    stored: Mapping[str, tuple[Listed, ...]] = MappingProxyType({})
 
 
 def viewing(root: Path, base: Options, given: frozenset[str] = frozenset()) -> Options:
@@ -69,13 +75,15 @@ def view_of(
     found = offers(settled.cluster, report)
     shown = tuple(with_icons(offer) for offer in found) if icons else found
     installed = installations(settled, objects, workspace, operators)
-    return InstalledView(installed, shown, tuple(report), options.global_catalog_namespace)
+    return InstalledView(installed, shown, tuple(report), options.global_catalog_namespace, stored(objects))
 
 
 def items_in(view: InstalledView, resource: Resource, namespace: str | None) -> tuple[Listed, ...]:
     """The objects of a resource in a namespace, or in all of them (None), by namespace and name."""
     if resource is INSTALLED:
         return all_installed(view.installations) if namespace is None else installed_in(view.installations, namespace)
+    if resource.group != GROUP:
+        return stored_in(view.stored, resource, namespace)
     return tuple(offer.listed for offer in offers_in(view.offers, namespace, view.global_namespace))
 
 
@@ -83,6 +91,8 @@ def item_called(view: InstalledView, resource: Resource, name: NamespacedName) -
     """The object of a resource with this namespace and name, None when there is none."""
     if resource is INSTALLED:
         return next((each for each in installed_in(view.installations, name.namespace) if each.name == name.name), None)
+    if resource.group != GROUP:
+        return next((each for each in stored_in(view.stored, resource, name.namespace) if each.name == name.name), None)
     offer = first_called(offers_in(view.offers, name.namespace, view.global_namespace), name.name)
     return offer.listed if offer is not None else None
 
@@ -125,14 +135,14 @@ def answer(view: InstalledView, asked: ObjectQuery) -> QueryResult:
 
 def _findings(view: InstalledView, asked: ObjectQuery, items: tuple[Listed, ...]) -> Iterator[Diagnostic]:
     known = view.installations.namespaces
-    if asked.namespace is not None and asked.namespace not in known:
+    if asked.resource.namespaced and asked.namespace is not None and asked.namespace not in known:
         near = close_matches(asked.namespace, known, _SHOWN, POSSIBLE) or list(known[:_SHOWN])
         yield rules.NO_NAMESPACE.finding(None, namespace=asked.namespace, names=", ".join(near))
     if asked.resource is INSTALLED:
         for namespace in known if asked.namespace is None else (asked.namespace,):
             for hidden in hidden_in(view.installations, namespace):
                 yield rules.HIDDEN.finding(None, **hidden._asdict())
-    else:
+    elif asked.resource.group == GROUP:
         yield from view.not_offered
     if asked.name and not items:
         hint = _elsewhere(view, asked)
@@ -201,7 +211,7 @@ def _table(asked: ObjectQuery, found: QueryResult, *, wide: bool) -> str:
     shown = [index for index, column in enumerate(asked.resource.columns) if wide or not column.priority]
     header = [_title(asked.resource.columns[index]) for index in shown]
     rows = [[each.cells[index] for index in shown] for each in found.items]
-    if asked.namespace is None:
+    if asked.namespace is None and asked.resource.namespaced:
         header = ["NAMESPACE", *header]
         rows = [[each.namespace, *row] for each, row in zip(found.items, rows, strict=True)]
     return as_columns(header, rows)
