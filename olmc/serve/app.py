@@ -5,7 +5,7 @@ for whatever goes wrong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from olmc.output.messages import printable
 from olmc.proposed.installed.resources import RESOURCES, Resource
 from olmc.serve import discovery, openapi
 from olmc.serve import openapi as protobuf
+from olmc.serve.access_reviews import REVIEWS, review
 from olmc.serve.encoders import (
     JSON,
     Form,
@@ -53,6 +54,7 @@ def application(feed: Store, kube_version: str, *, pause: float = BOOKMARK_SECON
         _route("/livez", lambda _: Response("ok", media_type="text/plain")),
         _route("/readyz", lambda _: _readiness(feed)),
     ]
+    routes += [_review_route(path, kind) for path, kind in REVIEWS.items()]
     for resource in discovery.SERVED:
         routes += _resource_routes(feed, resource, pause)
     app = Starlette(routes=routes, exception_handlers={StatusError: _failed, HTTPException: _refused})
@@ -68,9 +70,25 @@ def _route(path: str, answer: Answer, resource: Resource | None = None) -> Route
             raise not_allowed(resource, request.path_params.get("name", ""))
         return answer(request)
 
+    return _any_method(path, endpoint)
+
+
+def _any_method(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
     route = Route(path, endpoint)
-    route.methods = None  # starlette would refuse the others by itself, and without a Status
+    route.methods = None  # starlette would refuse some by itself, and without a Status
     return route
+
+
+def _review_route(path: str, kind: str) -> Route:
+    """Where clients ask what they may do: nothing is stored, though it takes a POST."""
+
+    async def endpoint(request: Request) -> Response:
+        if request.method != "POST":
+            raise not_allowed()
+        made = review(kind, request.headers.get("content-type", ""), await request.body())
+        return Response(encoded(made, JSON), 201, media_type=JSON)
+
+    return _any_method(path, endpoint)
 
 
 def _plain_routes(kube_version: str) -> list[Route]:
@@ -223,9 +241,10 @@ def guarded(app: ASGIApp, feed: Store, limits: RequestLimits, say: Say) -> ASGIA
         try:
             _check(scope, feed, limits)
             async with asyncio.timeout(limits.seconds):
-                await _drained(scope, receive, limits)
+                body = await _drained(scope, receive, limits)
             async with asyncio.timeout(None if _is_watch(scope) else limits.seconds):
-                await app(scope, receive, answer.send)
+                again = _again(body, receive) if scope["path"] in REVIEWS else receive
+                await app(scope, again, answer.send)
         except StatusError as error:
             await answer.fail(error.status, error.headers)
         except TimeoutError:
@@ -285,23 +304,40 @@ def _host(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-async def _drained(scope: Scope, receive: Receive, limits: RequestLimits) -> None:
-    """Read the body and forget it: nothing that can be asked here needs one."""
+_KEPT = 64 * 1024
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """What receives a body that was read already, then whatever comes next."""
+    waiting = [body]
+
+    async def replayed() -> Message:
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False} if waiting else await receive()
+
+    return replayed
+
+
+async def _drained(scope: Scope, receive: Receive, limits: RequestLimits) -> bytes:
+    """Read the body and forget it, but for the questions of `kubectl auth can-i`: nothing else here needs one."""
+    kept = bytearray()
     too_large = StatusError(status(413, f"the body of the request is larger than {limits.body} bytes"))
     length = _header(scope, b"content-length")
     if not length and not _header(scope, b"transfer-encoding"):
-        return
+        return b""
     if length.isdigit() and int(length[:20]) > limits.body:
         raise too_large
     size, more = 0, True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return
+            break
         size += len(message.get("body", b""))
+        if scope["path"] in REVIEWS and size <= _KEPT:
+            kept += message.get("body", b"")
         more = bool(message.get("more_body"))
         if size > limits.body:
             raise too_large
+    return bytes(kept)
 
 
 def _is_watch(scope: Scope) -> bool:

@@ -20,6 +20,7 @@ _REASONS = {
     406: "NotAcceptable",
     410: "Expired",
     413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
     422: "Invalid",
     429: "TooManyRequests",
     500: "InternalError",
