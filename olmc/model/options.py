@@ -86,6 +86,7 @@ class Options(NamedTuple):
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
     `legacy_precedence`: upgrades may come from other catalogs where the Subscription's own has none (D17).
     `legacy_crd_rules`: which updates of CRDs are refused is decided as OLM's documents have it (D29).
+    None stands for what the OLM version does: of all, `docs` alone follows the documents.
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `namespaces`: namespaces that exist besides those of the workspace.
@@ -115,8 +116,8 @@ class Options(NamedTuple):
     kube_version: str = "v1.36.2"
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
-    legacy_precedence: bool = False
-    legacy_crd_rules: bool = False
+    legacy_precedence: bool | None = None
+    legacy_crd_rules: bool | None = None
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -213,3 +214,17 @@ class Profile(NamedTuple):
     resolver_engine: str
     resolver_constraints: Sequence[str]
     resolver_failforward: bool
+    resolver_precedence: str
+    crd_update: str
+
+
+def upgrades_from_any_catalog(options: Options, profile: Profile) -> bool:
+    """Whether an upgrade may come from another catalog where the Subscription's own has none (D17)."""
+    chosen = options.legacy_precedence
+    return profile.resolver_precedence == "any catalog" if chosen is None else chosen
+
+
+def asks_owners_of_crds(options: Options, profile: Profile) -> bool:
+    """Whether which updates of CRDs are refused depends on how many CSVs own them (D29)."""
+    chosen = options.legacy_crd_rules
+    return profile.crd_update == "owners" if chosen is None else chosen

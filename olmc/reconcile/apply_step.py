@@ -33,7 +33,7 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.operators import Csv
-from olmc.model.options import Options
+from olmc.model.options import Options, asks_owners_of_crds
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import (
     CORE_KINDS,
@@ -183,7 +183,7 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     existing = cluster.objects.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
     try:
         by = NamespacedName(target.namespace, step.resolving)
-        written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
+        written = updated_crd(obj, existing, cluster, by, legacy=asks_owners_of_crds(target.options, cluster.profile))
     except CRDError as error:
         raise StepError(str(error), error.keys) from error
     if existing is not None:

@@ -9,7 +9,7 @@ from olmc.model.catalog import InstalledEntry, Property, ResolveRequest, Subscri
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.operators import Csv, OperatorGroup
-from olmc.model.options import Options
+from olmc.model.options import Options, upgrades_from_any_catalog
 from olmc.olm.naming import PROPERTIES
 from olmc.resolver.predicates import REQUIREMENTS
 from olmc.resolver.snapshot import EXISTING
@@ -91,7 +91,7 @@ def question_of(
     fail_forward = fails_forward(cluster, namespace)
     return ResolveRequest(
         namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
-        unheeded=unheeded, legacy_precedence=options.legacy_precedence,
+        unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
     )  # fmt: skip
 
 

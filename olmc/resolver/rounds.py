@@ -9,7 +9,7 @@ from olmc.catalogs.properties import properties_text
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.cluster import BundleLookup, Cluster, InstallPlan, NamespacedName, Step, Subscription
 from olmc.model.objects import KubernetesObject
-from olmc.model.options import Options, Profile
+from olmc.model.options import Options, Profile, upgrades_from_any_catalog
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import CSV_API, random_suffix
 from olmc.resolver.requests import fails_forward, question_of, unreadable_duration
@@ -148,12 +148,13 @@ def _intent(
     picks: Sequence[Selection],
     options: Options,
 ) -> _Intent:
+    anywhere = upgrades_from_any_catalog(options, cluster.profile)
     wanted: list[Selection] = []
     moved: dict[NamespacedName, Subscription] = {}
     generated: dict[str, Step] = {}
     for pick in picks:
         name = pick.candidate.name
-        matching = [key for key, s in mine.items() if _follows(s, pick, options)]
+        matching = [key for key, s in mine.items() if _follows(s, pick, anywhere=anywhere)]
         behind = [key for key in matching if mine[key].current != name]
         if matching and not behind and NamespacedName(namespace, name) in cluster.csvs:
             continue
@@ -236,12 +237,12 @@ def _is_approved(namespace: str, wanted: Sequence[Selection], options: Options, 
     return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
 
 
-def _follows(s: Subscription, pick: Selection, options: Options) -> bool:
+def _follows(s: Subscription, pick: Selection, *, anywhere: bool) -> bool:
     """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
     has installed (D17)."""
     candidate = pick.candidate
     channel = s.channel or candidate.channel
-    from_elsewhere = options.legacy_precedence and bool(s.installed) and pick.replaces == s.installed
+    from_elsewhere = anywhere and bool(s.installed) and pick.replaces == s.installed
     return (
         s.package == candidate.package
         and channel == candidate.channel
