@@ -8,13 +8,15 @@ from typing import NamedTuple
 from olmc.catalogs.content import has_inline_content
 from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
+from olmc.load.manifests import is_copy_by_status
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
-from olmc.model.objects import CatalogKey, KubernetesObject, object_key
+from olmc.model.objects import CatalogKey, KubernetesObject, annotations_of, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
-from olmc.reconcile.loop import SettledCluster
+from olmc.olm.naming import COPIED_FROM
+from olmc.reconcile.loop import SettledCluster, may_be_copied
 from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at
@@ -28,6 +30,7 @@ def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLin
     kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
     yield from _refused(wanted.name, {kind.kind for kind in wanted.kinds}, scene)
     if (OLM_GROUP, CSV_KIND) in kinds:
+        yield from _deleted_copies(wanted, scene)
         yield from why_no_csv(wanted.namespace, wanted.name, "", scene)
         return
     if (OLM_GROUP, "Subscription") in kinds:
@@ -46,6 +49,38 @@ def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[Expl
         cause = found.cause
         if isinstance(cause, RefusedObject) and cause.kind in kinds and cause.name == name:
             yield ExplanationLine(0, found.message, found.location)
+
+
+def _deleted_copies(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
+    """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5)."""
+    for manifest in scene.manifests:
+        if not is_copy_by_status(manifest.object) or not wanted.is_met_by(object_key(manifest.object)):
+            continue
+        home = labels_of(manifest.object).get(COPIED_FROM)
+        home = home or annotations_of(manifest.object).get("olm.operatorNamespace", "")
+        original = NamespacedName(str(home), wanted.name)
+        namespace = object_key(manifest.object).namespace
+        text = f"it was the copy of {CSV_KIND} {original}, and OLM deletes it"
+        yield ExplanationLine(0, text, at(manifest.source, "metadata", "labels"))
+        yield from deeper(_why_no_copy(original, namespace, scene.settled.cluster))
+
+
+def _why_no_copy(original: NamespacedName, namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
+    member = cluster.members.get(original)
+    if member is None:
+        yield ExplanationLine(0, f"there is no {CSV_KIND} {original} any more")
+        return
+    place = at(member.csv.source)
+    if not may_be_copied(member) or member.group is None:
+        reason = f"it is {member.phase} ({member.reason})" if member.phase else "it has no phase"
+        yield ExplanationLine(0, f"{CSV_KIND} {original} gets no copies: {reason}", place)
+        yield from deeper(of_csv(member, cluster))
+    elif not member.group.is_global and namespace not in member.group.targets:
+        watched = ", ".join(member.group.targets) or "no namespace"
+        text = f"OperatorGroup {member.group.name} of namespace {original.namespace} targets {watched}"
+        yield ExplanationLine(0, text, at(member.group.source, "spec"))
+    else:
+        yield ExplanationLine(0, f"copies of {CSV_KIND} {original} are switched off", place)
 
 
 def _not_made(maker: Maker, wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
