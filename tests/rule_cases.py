@@ -12,7 +12,7 @@ import yaml
 from building import write_workspace
 
 import olmc
-from olmc.explain.status import operators
+from olmc.explain.status import in_short, operators
 from olmc.explain.targets import ExplainContext
 from olmc.explain.why import as_text, why
 from olmc.model.options import Proxy
@@ -103,7 +103,10 @@ def explanation_differences(expected: Mapping[str, Any], made: olmc.Compilation)
     if made.settled is None or made.workspace is None:
         yield "nothing was compiled"
         return
-    rows = [{**each._asdict(), "missing": as_lines(each.missing)} for each in operators(made.settled, made.operators)]
+    rows = [
+        {**each._asdict(), "missing": as_lines(each.missing), "first": in_short(each).partition(" (and ")[0]}
+        for each in operators(made.settled, made.operators)
+    ]
     for wanted in expected.get("status", ()):
         mine = [
             row for row in rows if all(row[key] == wanted[key] for key in wanted if key in ("namespace", "package"))

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from olmc.catalogs.content import has_inline_content
 from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_subscription
 from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
-from olmc.load.manifests import is_copy_by_status
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
-from olmc.model.objects import CatalogKey, KubernetesObject, annotations_of, labels_of, object_key
+from olmc.model.objects import CatalogKey, KubernetesObject, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
@@ -54,10 +53,9 @@ def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[Expl
 def _deleted_copies(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5)."""
     for manifest in scene.manifests:
-        if not is_copy_by_status(manifest.object) or not wanted.is_met_by(object_key(manifest.object)):
-            continue
         home = labels_of(manifest.object).get(COPIED_FROM)
-        home = home or annotations_of(manifest.object).get("olm.operatorNamespace", "")
+        if home is None or not wanted.is_met_by(object_key(manifest.object)):
+            continue
         original = NamespacedName(str(home), wanted.name)
         namespace = object_key(manifest.object).namespace
         text = f"it was the copy of {CSV_KIND} {original}, and OLM deletes it"

@@ -117,7 +117,11 @@ def _subscribed(
     upgrade, waits = _upgrade(subscription, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
-    hindered = (*hindered, *(of_plan(plan) if plan is not None else ()))
+    of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
+    if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
+        missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write
+    else:
+        hindered = (*hindered, *of_its_plan)
     return OperatorStatus(
         namespace=name.namespace,
         package=subscription.package,
@@ -130,7 +134,9 @@ def _subscribed(
         upgrade=upgrade,
         waits=waits,
         missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
-        fails=_is_broken(member) or (bool(hindered) and waits != APPROVAL) or (member is None and waits != APPROVAL),
+        fails=_is_broken(member)
+        or (bool(hindered or of_its_plan) and waits != APPROVAL)
+        or (member is None and waits != APPROVAL),
     )
 
 
@@ -245,16 +251,17 @@ def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str
     names = [each.csv, each.subscription] if wide else []
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
-    texts = [str(line) for line in each.missing] if wide else [_in_short(each)]
+    texts = [str(line) for line in each.missing] if wide else [in_short(each)]
     yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
     for text in texts[1:]:
         yield False, [*("" for _ in cells), text]
 
 
-def _in_short(each: OperatorStatus) -> str:
+def in_short(each: OperatorStatus) -> str:
     """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
     no versions go together what rules out the first candidate."""
-    depth, lines = 1 if each.phase == "Pending" else 0, each.missing
+    lines = each.missing
+    depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
     if each.reason == NOT_SATISFIABLE:
         lines = _own_part(each) or lines
         depth = max((line.depth for line in lines), default=0)

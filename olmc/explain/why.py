@@ -87,6 +87,9 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
         return
     if key.kind == CSV_KIND and name in cluster.members:
         yield from of_csv(cluster.members[name], cluster)
+        for plan in cluster.plans if not cluster.members[name].succeeded else ():
+            if plan.phase == "Failed" and plan.namespace == name.namespace and name.name in plan.csvs:
+                yield from of_plan(plan)
     elif key.kind == "Subscription" and name in cluster.subscriptions:
         subscription = cluster.subscriptions[name]
         yield from of_subscription(name, settled)
