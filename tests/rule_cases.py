@@ -19,7 +19,19 @@ from olmc.model.options import Proxy
 from olmc.resolver.explain import ExplanationLine
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-EXPECTATIONS = {"phases", "messages", "objects", "absent", "exactly", "diagnostics", "says", "hints", "status", "whys"}
+EXPECTATIONS = {
+    "phases",
+    "messages",
+    "objects",
+    "absent",
+    "exactly",
+    "diagnostics",
+    "says",
+    "hints",
+    "places",
+    "status",
+    "whys",
+}
 KEYS = {"rule", "name", "why", "namespaces", "groups", "operators", "manifests", "files", "olmc", "expect"}
 
 
@@ -93,6 +105,8 @@ def differences(expected: Mapping[str, Any], made: olmc.Compilation) -> Iterator
             yield f"no diagnostic says {text!r}"
     for code, hints in expected.get("hints", {}).items():
         yield from unequal(f"hints of {code}", hints, [d.hint for d in made.diagnostics if d.code == code])
+    for code, places in expected.get("places", {}).items():
+        yield from unequal(f"places of {code}", places, [str(d.location) for d in made.diagnostics if d.code == code])
     yield from explanation_differences(expected, made)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
-from olmc.check.lints import LintSubject, objects, olm_objects
+from olmc.check.lints import LintSubject, ineffective, objects, olm_objects
 from olmc.check.lints import objects as bundles
 from olmc.check.lints import olm_objects as subscriptions
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
@@ -45,6 +45,9 @@ Lint = Callable[[LintSubject], Iterator[Diagnostic]]
 LINTS: tuple[Lint, ...] = (
     olm_objects.empty_targets,
     olm_objects.kept_apis,
+    ineffective.selectors,
+    ineffective.static_groups,
+    ineffective.plans_without_status,
     olm_objects.without_namespace,
     subscriptions.pins,
     subscriptions.deprecated,

@@ -9,7 +9,7 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.cluster import CatalogSource, Cluster, CsvState, InstallPlan, namespaced_name
 from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
-from olmc.model.objects import Origin, mappings
+from olmc.model.objects import Origin, mappings, texts
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
@@ -71,8 +71,12 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
             )
         for name in group.targets:
             if name and name not in cluster.namespaces:
-                place = at(group.source, "spec", "targetNamespaces")
-                yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
+                listed = texts(group.spec.get("targetNamespaces"))
+                place = at(group.source, "spec", "targetNamespaces", *([listed.index(name)] if name in listed else []))
+                if name == "*":
+                    yield load_rules.STAR_TARGET.finding(place, group=group.name)
+                else:
+                    yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
         if len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
             yield from _bad_duration(groups[0])

@@ -57,9 +57,46 @@ def config_map(text: str, **metadata: Any) -> dict[str, Any]:
     ],
 )
 def test_empty_targets_r_og_1(spec: dict[str, Any], effect: str, tmp_path: Path) -> None:
-    (diagnostic,) = found(tmp_path, groups={"ns/og": spec})
+    (diagnostic,) = found(tmp_path, groups={"ns/og": spec}, namespaces={"b": {"a": "b"}})
     assert diagnostic.code == "OLMC401"
     assert diagnostic.message.endswith(effect)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"targetNamespaces": ["ns"], "selector": {"matchLabels": {"a": "b"}}}, ["OLMC426"]),
+        ({"targetNamespaces": ["ns"], "selector": {}}, []),
+        ({"selector": {"matchLabels": {"a": "c"}}}, ["OLMC427"]),
+        ({"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}, []),
+        ({"selector": {"matchExpressions": [{"key": "a", "operator": "x"}]}}, []),
+        ({"targetNamespaces": ["ns"], "staticProvidedAPIs": True}, ["OLMC428"]),
+        ({"targetNamespaces": ["ns"], "staticProvidedAPIs": True, "apis": "K.v1.tea.example.com"}, []),
+        ({"targetNamespaces": ["ns"], "staticProvidedAPIs": False}, []),
+    ],
+)
+def test_groups_that_say_something_in_vain_r_og_1(spec: dict[str, Any], expected: list[str], tmp_path: Path) -> None:
+    """A list beats a selector; a selector may match nothing; a static group without APIs lets nobody provide any."""
+    assert codes(tmp_path, groups={"ns/og": spec}, namespaces={"b": {"a": "b"}}) == expected
+
+
+def test_an_install_plan_that_somebody_wrote_r_cat_600(tmp_path: Path) -> None:
+    """OLM goes by its status, which it does not have; one that approves what a Manual Subscription waits for does."""
+    plan = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "InstallPlan",
+        "metadata": {"name": "mine", "namespace": "ns"},
+        "spec": {
+            "approval": "Manual",
+            "approved": True,
+            "generation": 1,
+            "clusterServiceVersionNames": ["kettle.v1.0.0"],
+        },
+    }
+    (diagnostic,) = found(tmp_path / "a", manifests=[plan])
+    assert (diagnostic.code, str(diagnostic.location)) == ("OLMC429", "cluster.json:1:140")
+    manual = {"name": "kettle.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
+    assert "OLMC429" not in codes(tmp_path / "b", manifests=[plan], groups={"ns/og": "own"}, operators=[manual])
 
 
 @pytest.mark.parametrize("group", ["all", "own", ["a", "b"], {"selector": {}}])

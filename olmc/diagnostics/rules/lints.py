@@ -241,3 +241,38 @@ REFUSED_SOURCE = Rule(
     "OLM looks at the spec of a CatalogSource first, and what it can't use it writes into the status (R-CAT-161). "
     "Such a catalog is never served, and a namespace that sees it resolves nothing.",
 )
+IDLE_SELECTOR = Rule(
+    "OLMC426",
+    Severity.WARNING,
+    "A selector beside targetNamespaces",
+    "OperatorGroup {name}: the selector counts for nothing, as targetNamespaces lists the namespaces",
+    "Remove the one or the other.",
+    "Of both, OLM takes the list (R-OG-1). A namespace that gets the labels of the selector is no target for that.",
+)
+SELECTS_NOTHING = Rule(
+    "OLMC427",
+    Severity.WARNING,
+    "A selector that matches no namespace",
+    "OperatorGroup {name}: no namespace of the workspace has the labels of its selector, so it has no targets",
+    "Give a namespace these labels; of one that is in the cluster alone, add the Namespace with its labels.",
+    "An operator in a group without targets fails with NoTargetNamespaces (R-CSV-6). olmc knows the labels of those "
+    "namespaces alone that the workspace has.",
+)
+STATIC_WITHOUT_APIS = Rule(
+    "OLMC428",
+    Severity.WARNING,
+    "A static group that names no APIs",
+    "OperatorGroup {name} is static and names no APIs, so no operator in it may provide any",
+    "List them in the annotation olm.providedAPIs, as Kind.version.group, or remove staticProvidedAPIs.",
+    "With staticProvidedAPIs OLM leaves the annotation olm.providedAPIs as it is. A CSV that provides an API that is "
+    "not among them fails with CannotModifyStaticOperatorGroupProvidedAPIs (R-CSV-13).",
+)
+PLAN_WITHOUT_STATUS = Rule(
+    "OLMC429",
+    Severity.WARNING,
+    "An InstallPlan that OLM leaves alone",
+    "InstallPlan {name} has no steps in its status, so OLM skips it and installs nothing of it",
+    "Write a Subscription, for which OLM makes the plan; --approve, or a Subscription without Manual, approves it.",
+    "What a plan does stands in its status, which OLM's resolver alone writes. A plan that somebody creates has none, "
+    "as the API server drops a status on creation, and OLM waits for it for ever.",
+)

@@ -244,6 +244,15 @@ NO_SUCH_PLAN = Rule(
     "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "
     "because of a typing error or because another version is installed by now.",
 )
+STAR_TARGET = Rule(
+    "OLMC155",
+    Severity.WARNING,
+    "A target namespace called *",
+    "OperatorGroup {group} targets a namespace called *, which there can't be: OLM does not take it for all namespaces",
+    "Leave out targetNamespaces and selector, and the group targets all namespaces.",
+    "The documents say that * stands for all namespaces. To OLM it is a name like any other, so the operators of the "
+    "group are set up to watch a namespace that does not exist.",
+)
 
 
 NO_KIND = Rule(
