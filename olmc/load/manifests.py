@@ -19,7 +19,7 @@ from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, 
 from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.workspace import Manifest
-from olmc.olm.naming import CORE_KINDS
+from olmc.olm.naming import CORE_KINDS, named
 from olmc.yaml import Document, locate
 
 _LABELS = frozenset({("", "Namespace"), ("", "Service")})
@@ -120,9 +120,23 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
             else:
                 report.add(rules.NOT_AN_OBJECT.finding(locate(below.source, ()), path=source.path))
         return
-    manifest = manifest._replace(object=_stored(obj))
+    manifest = _with_name(manifest._replace(object=_stored(obj)), report)
     if is_sound(manifest, report, judged=judged):
         yield manifest
+
+
+def _with_name(manifest: Manifest, report: Report) -> Manifest:
+    """A manifest with a name in the place of the one that the API server makes of its generateName (D3)."""
+    obj = manifest.object
+    metadata = obj.get("metadata")
+    prefix = metadata.get("generateName") if isinstance(metadata, dict) and not metadata.get("name") else None
+    if not isinstance(prefix, str) or not prefix or not isinstance(metadata, dict):
+        return manifest
+    others = {key: value for key, value in metadata.items() if key not in ("name", "generateName")}
+    made = named({**obj, "metadata": others}, prefix)
+    place, name = locate(manifest.source, ("metadata", "generateName")), made["metadata"]["name"]
+    report.add(rules.GENERATED_NAME.finding(place, kind=obj["kind"], prefix=prefix, name=name))
+    return manifest._replace(object=made)
 
 
 def is_copy_by_status(obj: KubernetesObject) -> bool:
@@ -174,7 +188,7 @@ def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:
         return rules.NO_NAME.finding(locate(source, ("metadata",)), kind=kind, problem=problem, hint=hint)
     name = (metadata or {}).get("name")
     if name is None or name == "":
-        hint = "Give it a name; generateName can't be compiled, since its outcome is random."
+        hint = "Give it a name."
         place = locate(source, ("metadata",))
         return rules.NO_NAME.finding(place, kind=kind, problem="has no metadata.name", hint=hint)
     what = {bool: "boolean", int: "number", float: "number"}.get(type(name))

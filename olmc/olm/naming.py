@@ -3,6 +3,7 @@ D3, D4)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha224, sha256
 from typing import Any
@@ -208,6 +209,14 @@ def random_suffix(discriminator: str) -> str:
     """Five characters in the place of those that the API server would pick (D3)."""
     digest = sha256(discriminator.encode("utf-8")).digest()
     return "".join(_SUFFIX_ALPHABET[octet % len(_SUFFIX_ALPHABET)] for octet in digest[:5])
+
+
+def named(obj: KubernetesObject, prefix: str) -> KubernetesObject:
+    """The object with `generateName: prefix` and the name that comes of it, at the front of its metadata (D3)."""
+    metadata = {"generateName": prefix, **obj["metadata"]}
+    text = json.dumps({**obj, "metadata": metadata}, sort_keys=True, separators=(",", ":"))
+    key = f"{obj['apiVersion']}|{obj['kind']}|{metadata.get('namespace', '')}|{prefix}|{text}"
+    return {**obj, "metadata": {"name": prefix + random_suffix(key), **metadata}}
 
 
 def safe_encoded(text: str) -> str:

@@ -65,14 +65,15 @@ def test_files_for_tools_are_no_manifests(tmp_path: Path) -> None:
     assert said == []
 
 
-RANDOM = "Give it a name; generateName can't be compiled, since its outcome is random."
+RANDOM = "Give it a name."
 
 
 @pytest.mark.parametrize(
     ("metadata", "column", "problem", "hint"),
     [
         ("{}", 11, "has no metadata.name", RANDOM),
-        ("{generateName: a-}", 11, "has no metadata.name", RANDOM),
+        ("{generateName: ''}", 11, "has no metadata.name", RANDOM),
+        ("{generateName: [a]}", 11, "has no metadata.name", RANDOM),
         ("null", 11, "has no metadata.name", RANDOM),
         ("{name: ''}", 11, "has no metadata.name", RANDOM),
         ("{name: 5}", 18, "has the number 5 as metadata.name, which must be a text", "Put the name in quotes."),

@@ -253,6 +253,15 @@ STAR_TARGET = Rule(
     "The documents say that * stands for all namespaces. To OLM it is a name like any other, so the operators of the "
     "group are set up to watch a namespace that does not exist.",
 )
+GENERATED_NAME = Rule(
+    "OLMC156",
+    Severity.WARNING,
+    "An object with a generated name",
+    "the API server makes a name for {kind} {prefix}… whenever it is created; olmc calls it {name}",
+    "Give it a name: with generateName, kubectl apply refuses it, and each creation makes another one.",
+    "Of generateName the API server makes a name with five characters by chance. olmc takes five that follow from the "
+    "object, so that the same input gives the same output.",
+)
 
 
 NO_KIND = Rule(

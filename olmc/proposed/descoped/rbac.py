@@ -29,8 +29,7 @@ from olmc.model.objects import (
 from olmc.model.operators import Csv, OwnedAPI
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle
-from olmc.olm.naming import managed_labels, owner_labels
-from olmc.proposed.v2alpha1.approval import named
+from olmc.olm.naming import managed_labels, named, owner_labels
 from olmc.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.reconcile.requirements import APIEXTENSIONS
 from olmc.render.context import RenderContext, rendered

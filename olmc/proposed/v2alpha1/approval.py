@@ -30,7 +30,7 @@ from olmc.model.objects import (
 from olmc.model.operators import CSV_KIND, Csv, Install, Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
-from olmc.olm.naming import random_suffix
+from olmc.olm.naming import named
 from olmc.proposed.v2alpha1.content import Resolved
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -120,14 +120,6 @@ def verb_order(verb: str) -> tuple[int, str]:
 def as_rules(entries: Iterable[Entry]) -> list[Entry]:
     """The entries as PolicyRules: without the namespaces that they count in."""
     return [{key: value for key, value in entry.items() if key != "namespaces"} for entry in entries]
-
-
-def named(obj: KubernetesObject, prefix: str) -> KubernetesObject:
-    """The object with `generateName: prefix` and the name that comes of it, at the front of its metadata."""
-    metadata = {"generateName": prefix, **obj["metadata"]}
-    text = json.dumps({**obj, "metadata": metadata}, sort_keys=True, separators=(",", ":"))
-    key = f"{obj['apiVersion']}|{obj['kind']}|{metadata.get('namespace', '')}|{prefix}|{text}"
-    return {**obj, "metadata": {"name": prefix + random_suffix(key), **metadata}}
 
 
 APPLYING = ("get", "list", "create", "update")
