@@ -48,7 +48,10 @@ def stored_objects(world: RenderContext) -> Iterator[Rendered]:
     """
     accounts = _group_accounts(world)
     others = _written_elsewhere(world)
-    csvs = {*world.cluster.csvs, *homes_of_copies(world)}
+    cluster = world.cluster
+    csvs = {*cluster.csvs, *homes_of_copies(world)}
+    # What copies owned whose original an Install brought goes on to its Operator (R-OPERATOR-19).
+    csvs |= {name for name, home in cluster.copies.items() if NamespacedName(home, name.name) in cluster.installed}
     for key, found in world.cluster.objects.items():
         if (
             key == OLMCONFIG

@@ -193,7 +193,7 @@ def rewriting(
         kept = [each for each in objects if not _is_v1_operator(each, names) and each.identity not in left_out]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         mine = labelled([*kept, *installs], found.labels, frozenset(keys))
-        mine = without_copies(mine, keys)
+        mine = without_copies(mine, keys, world.cluster.copies)
         operators = [_operator(outcome, mine, world.cluster, found.differing, options) for outcome in found.outcomes]
         return [*mine, *operators]
 
@@ -248,9 +248,14 @@ def install_object(judged: InstallDecision) -> KubernetesObject:
     return {"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
 
 
-def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) -> list[Rendered]:
+def without_copies(
+    objects: Sequence[Rendered], operators: Mapping[str, str], given: Mapping[NamespacedName, str]
+) -> list[Rendered]:
     """The objects without copies of CSVs that belong to Operators, which own instead what the copies owned
-    (R-OPERATOR-19). `operators` are the names of the Operators by component key.
+    (R-OPERATOR-19).
+
+    `operators` are the names of the Operators by component key, `given` the copies that the workspace has, with the
+    namespaces of the originals: without a group nothing else knows of them.
     """
     owners: dict[NamespacedName, str] = {}
     for found in objects:
@@ -259,6 +264,11 @@ def without_copies(objects: Sequence[Rendered], operators: Mapping[str, str]) ->
             if mine:
                 owners[NamespacedName(found.identity.namespace, found.identity.name)] = min(mine)
     copies = {
+        name: owners[NamespacedName(home, name.name)]
+        for name, home in given.items()
+        if NamespacedName(home, name.name) in owners
+    }
+    copies |= {
         NamespacedName(found.identity.namespace, found.identity.name): owners[home]
         for found in objects
         if (home := _original(found)) in owners
