@@ -133,10 +133,10 @@ def _with_name(manifest: Manifest, report: Report) -> Manifest:
     if not isinstance(prefix, str) or not prefix or not isinstance(metadata, dict):
         return manifest
     others = {key: value for key, value in metadata.items() if key not in ("name", "generateName")}
-    made = named({**obj, "metadata": others}, prefix)
-    place, name = locate(manifest.source, ("metadata", "generateName")), made["metadata"]["name"]
+    stored = named({**obj, "metadata": others}, prefix)
+    place, name = locate(manifest.source, ("metadata", "generateName")), stored["metadata"]["name"]
     report.add(rules.GENERATED_NAME.finding(place, kind=obj["kind"], prefix=prefix, name=name))
-    return manifest._replace(object=made)
+    return manifest._replace(object=stored)
 
 
 def is_copy_by_status(obj: KubernetesObject) -> bool:

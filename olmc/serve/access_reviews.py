@@ -100,14 +100,14 @@ def _of_protobuf(kind: str, body: bytes) -> dict[str, Any]:
 
 
 def _decoded(data: bytes, known: Mapping[int, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    decoded: dict[str, Any] = {}
     for number, value in _fields(data):
         field = known.get(number)
         if isinstance(field, tuple):
-            found[field[0]] = _decoded(value, field[1])
+            decoded[field[0]] = _decoded(value, field[1])
         elif field is not None and value:
-            found[field] = value.decode()
-    return found
+            decoded[field] = value.decode()
+    return decoded
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -85,8 +85,8 @@ def _review_route(path: str, kind: str) -> Route:
     async def endpoint(request: Request) -> Response:
         if request.method != "POST":
             raise not_allowed()
-        made = review(kind, request.headers.get("content-type", ""), await request.body())
-        return Response(encoded(made, JSON), 201, media_type=JSON)
+        answered = review(kind, request.headers.get("content-type", ""), await request.body())
+        return Response(encoded(answered, JSON), 201, media_type=JSON)
 
     return _any_method(path, endpoint)
 

@@ -10,7 +10,7 @@ from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, 
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Workspace
-from olmc.proposed.installed.origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
+from olmc.proposed.installed.csv_origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
 from olmc.proposed.installed.resources import INSTALLED, Listed
 from olmc.reconcile.loop import SettledCluster
 

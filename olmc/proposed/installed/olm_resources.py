@@ -18,7 +18,7 @@ _TRUE_CONDITIONS = "status.conditions"
 def _resource(
     version: str, kind: str, description: str, columns: Mapping[str, str], *, namespaced: bool = True
 ) -> Resource:
-    """A resource with a column for each field: `name → path of the field`, for `-o wide` alone with a `+` in front."""
+    """A resource with a column for one field: `name → path of the field`, for `-o wide` alone with a `+` in front."""
     printed = [
         PrintedColumn(name.lstrip("+"), f"The field {path}", int(name.startswith("+")))
         for name, path in columns.items()
@@ -91,11 +91,11 @@ OLM_RESOURCES = tuple(
 
 def stored(objects: Sequence[Rendered]) -> dict[str, tuple[Listed, ...]]:
     """The objects of each resource, by its kind, ordered by namespace and name; `objects` is all that was rendered."""
-    found: dict[str, list[Listed]] = {resource.kind: [] for resource in OLM_RESOURCES}
-    for rendered in sorted(objects, key=lambda each: (each.identity.namespace, each.identity.name)):
-        if rendered.identity.group == OLM_GROUP and rendered.identity.kind in found:
-            found[rendered.identity.kind].append(_listed(rendered.object))
-    return {kind: tuple(items) for kind, items in found.items()}
+    by_kind: dict[str, list[Listed]] = {resource.kind: [] for resource in OLM_RESOURCES}
+    for rendered in sorted(objects, key=lambda one: (one.identity.namespace, one.identity.name)):
+        if rendered.identity.group == OLM_GROUP and rendered.identity.kind in by_kind:
+            by_kind[rendered.identity.kind].append(_listed(rendered.object))
+    return {kind: tuple(items) for kind, items in by_kind.items()}
 
 
 def stored_in(
@@ -118,9 +118,9 @@ def _cell(obj: KubernetesObject, path: str) -> str:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     if path == _TRUE_CONDITIONS:
-        value = [each["type"] for each in mappings(value) if each.get("status") == "True" and each.get("type")]
+        value = [one["type"] for one in mappings(value) if one.get("status") == "True" and one.get("type")]
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return ",".join(str(each) or "*" for each in value) or _NONE
+        return ",".join(str(one) or "*" for one in value) or _NONE
     return str(value) if value not in (None, "") else _NONE

@@ -24,7 +24,7 @@ from olmc.model.objects import (
     text,
 )
 from olmc.model.operators import Csv
-from olmc.proposed.installed.origins import UNKNOWN
+from olmc.proposed.installed.csv_origins import UNKNOWN
 from olmc.proposed.installed.resources import PACKAGE_MANIFESTS, Listed
 from olmc.semver import Version, VersionError, parse_strict
 from olmc.yaml import locate

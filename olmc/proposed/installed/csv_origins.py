@@ -34,7 +34,7 @@ NO_ORIGIN = CsvOrigin()
 def origins(settled: SettledCluster, operators: Sequence[OperatorResult]) -> dict[NamespacedName, CsvOrigin]:
     """The origin of every CSV that a Subscription or an Operator of v2alpha1 has brought (R-INST-7)."""
     cluster = settled.cluster
-    found = {name: origin for outcome in operators for name, origin in _of_operator(outcome, cluster)}
+    by_csv = {name: origin for outcome in operators for name, origin in _of_operator(outcome, cluster)}
     channels = _channels(settled)
     for name, csv in cluster.csvs.items():
         subscription = subscription_of(csv, cluster)
@@ -42,16 +42,16 @@ def origins(settled: SettledCluster, operators: Sequence[OperatorResult]) -> dic
             moves = subscription.current not in ("", csv.name)
             target = _version_of(subscription.current, name.namespace, subscription.catalog, cluster) if moves else ""
             catalog = _shown(subscription.catalog)
-            found[name] = CsvOrigin(_channel(subscription, cluster, channels), catalog, target)
-    return found
+            by_csv[name] = CsvOrigin(_channel(subscription, cluster, channels), catalog, target)
+    return by_csv
 
 
 def subscription_of(csv: Csv, cluster: Cluster) -> Subscription | None:
     """The Subscription that a CSV is installed by, of several the one with the lowest name (R-INST-5)."""
     mine = [
-        each
-        for name, each in sorted(cluster.subscriptions.items())
-        if name.namespace == csv.namespace and each.installed == csv.name
+        one
+        for name, one in sorted(cluster.subscriptions.items())
+        if name.namespace == csv.namespace and one.installed == csv.name
     ]
     return mine[0] if mine else None
 
@@ -77,7 +77,7 @@ def _of_operator(outcome: OperatorResult, cluster: Cluster) -> Iterator[tuple[Na
 def _entry(csv: str, cluster: Cluster) -> Candidate | None:
     """An entry that a CSV can have been resolved from, that of a default channel before others."""
     entries = (entry for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv)
-    return min(entries, key=lambda each: (not each.default_channel, each.catalog, each.channel), default=None)
+    return min(entries, key=lambda one: (not one.default_channel, one.catalog, one.channel), default=None)
 
 
 def _shown(catalog: CatalogKey) -> str:
@@ -93,13 +93,13 @@ def _channel(subscription: Subscription, cluster: Cluster, channels: Mapping[Nam
 
 
 def _channels(settled: SettledCluster) -> dict[NamespacedName, str]:
-    """The channel that each CSV was resolved from, by all InstallPlans in order."""
-    found: dict[NamespacedName, str] = {}
+    """The channel that one CSV was resolved from, by all InstallPlans in order."""
+    by_csv: dict[NamespacedName, str] = {}
     for done in settled.history:
         if done.plan is not None and done.answer is not None:
             for pick in done.answer.picks:
-                found[NamespacedName(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
-    return found
+                by_csv[NamespacedName(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
+    return by_csv
 
 
 def _version_of(name: str, namespace: str, catalog: CatalogKey, cluster: Cluster) -> str:
