@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.model.objects import mapping
+from olmc.proposed.installed.resources import Resource
 from olmc.serve.discovery import PATHS, SERVED
 from olmc.serve.encoders import StatusError, bad_request, status
 
@@ -18,7 +19,6 @@ REVIEWS = {f"/apis/{API_VERSION}/{kind.lower()}s": kind for kind in (ACCESS, RUL
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _REASON = "olmc serve can only be read"
-_ANY = "*"
 
 # The fields of the messages by their numbers: a text, or a message of its own.
 _RESOURCE: dict[int, Any] = {
@@ -47,10 +47,10 @@ def _access(spec: Mapping[str, Any]) -> dict[str, Any]:
     asked = mapping(spec.get("resourceAttributes"))
     path = mapping(spec.get("nonResourceAttributes"))
     if asked:
-        parts = (asked.get("resource"), asked.get("subresource"))
+        part = f"/{asked['subresource']}" if asked.get("subresource") else ""
+        wanted = (asked.get("group"), f"{asked.get('resource')}{part}")
         allowed = any(
-            (resource.group, name) == (asked.get("group") or "", "/".join(filter(None, map(str, filter(None, parts)))))
-            and asked.get("verb") in verbs
+            (resource.group, name) == wanted and asked.get("verb") in verbs
             for resource in SERVED
             for name, verbs in _readable(resource)
         )
@@ -59,7 +59,7 @@ def _access(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"allowed": True} if allowed else {"allowed": False, "reason": _REASON}
 
 
-def _readable(resource: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _readable(resource: Resource) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield resource.plural, resource.verbs
     yield from ((f"{resource.plural}/{part}", ("get",)) for part in resource.parts)
 
