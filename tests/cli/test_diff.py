@@ -280,7 +280,7 @@ def test_no_object_of_a_rendering_is_dropped(tmp_path: Path) -> None:
 
 
 def test_an_object_without_a_name_is_an_error_of_a_rendering(tmp_path: Path) -> None:
-    (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: b}}\n", encoding="utf-8")
     result = olmc("diff", AFTER, tmp_path / "b.yaml")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "this Pod has no metadata.name" in result.stderr

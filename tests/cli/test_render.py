@@ -105,7 +105,7 @@ def test_no_objects_are_an_error_unless_they_are_allowed(tmp_path: Path) -> None
     assert (allowed.exit_code, allowed.stdout, allowed.stderr) == (0, "", "")
     as_json = olmc("render", tmp_path, "--allow-empty", "-o", "json")
     assert json.loads(as_json.stdout) == {"apiVersion": "v1", "kind": "List", "items": []}
-    assert olmc("render", "own-namespace", "--include", "Nothing").exit_code == 3
+    assert olmc("render", "own-namespace", "--include", "CronJob").exit_code == 3
 
 
 def test_a_path_that_is_not_there() -> None:
