@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from olmc.load.bundles import inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
@@ -20,7 +20,6 @@ from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, sel
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
-    from olmc.proposed.migration import Migration
     from olmc.proposed.v2alpha1.approval import OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
 
@@ -69,24 +68,6 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
     """The front end alone: read the workspace at `root`; problems go to `report`."""
     report = report if report is not None else Report()
     return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
-
-
-def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
-    """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
-
-    What stops the compilation is among the remarks, and there are no changes then.
-    """
-    from olmc.load.v2alpha1 import read_v2alpha1
-    from olmc.proposed.migration import Migration
-    from olmc.proposed.migration import migrate_to_descoped as to_descoped
-    from olmc.proposed.migration import migrate_to_v2alpha1 as to_v2alpha1
-
-    made = compile(root, Options(descoped=to == "descoped"), given=frozenset({"descoped", "v2alpha1"}))
-    if made.failed or made.settled is None:
-        return Migration((), tuple(d for d in made.diagnostics if d.severity is Severity.ERROR))
-    if to == "descoped" or made.workspace is None:
-        return to_descoped(made.settled.cluster)
-    return to_v2alpha1(made.settled.beginning, read_v2alpha1(made.workspace, Report()).operators)
 
 
 def _read_workspace(
@@ -171,7 +152,11 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    workspace = of_manifests(manifests, report)
+    return compile_workspace(of_manifests(manifests, report), options, report)
+
+
+def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
+    """Compile a workspace that was read already; what was found before is in `report`."""
     begun, settled = (None, None) if report.failed else _settle_workspace(workspace, options, report)
     return _compilation(workspace, workspace.bundles, begun, settled, options, report)
 

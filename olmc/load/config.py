@@ -39,6 +39,7 @@ FIELDS = {
     "descoped": "descoped",
     "allowSharedAPIs": "shared_apis",
     "enableV2alpha1": "v2alpha1",
+    "approvedInstalls": "approved_installs",
     "olmNamespace": "olm_namespace",
 }
 

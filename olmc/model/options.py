@@ -100,6 +100,8 @@ class Options(NamedTuple):
     `v2alpha1`: Operator and Install of operators.coreos.com/v2alpha1.
     `user`, `user_groups`: who creates the Operators and approves the Installs ("": nobody is asked for).
     `approve_installs`: every Install counts as approved, by `user` or, without one, by somebody who may do everything.
+    `approved_installs`: Installs that count as approved likewise: `OPERATOR` (all of its Installs), `OPERATOR/INSTALL`,
+    `INSTALL` for one that a user wrote, or `all`.
     `migrate_subscriptions`: Subscriptions become Operators.
     `component_label`: the label key of components, as OLM adopted it or as the proposal writes it.
     `olm_namespace`: where OLM runs. `images`: what bundle images hold.
@@ -131,6 +133,7 @@ class Options(NamedTuple):
     user: str = ""
     user_groups: tuple[str, ...] = ()
     approve_installs: bool = False
+    approved_installs: tuple[str, ...] = ()
     migrate_subscriptions: bool = False
     component_label: ComponentLabel = "adopted"
     olm_namespace: str = "olm"

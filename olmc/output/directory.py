@@ -42,11 +42,14 @@ def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> No
 def rewrite(texts: Mapping[Path, str]) -> None:
     """Give files of somebody else's a new text, all of them or, with OSError, none.
 
-    Permissions stay, and where a path is a link, the file that it leads to is changed.
+    Permissions stay, and where a path is a link, the file that it leads to is changed. What is not there is made.
     """
     partials: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
+            if not (path.exists() or path.is_symlink()):
+                partials.append((_beside(path, text, 0o644), path))
+                continue
             target = path.resolve(strict=True)
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))

@@ -178,12 +178,12 @@ def without_document(source: Source) -> str:
     return _checked(source, text, values)
 
 
-def with_document(source: Source, body: str, value: Any) -> str:
-    """The text of the file with a document's content replaced by `body`, which stands for `value`.
+def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
+    """The text of the file with a document's content replaced by `body`, which holds documents of these values.
 
     Comments before the document's first key stay. Raises EditError.
     """
-    values = _block_values(source.path, source.text)
+    expected = _block_values(source.path, source.text)
     lines, start, end = _extent(source)
     first = start
     while first < end and (_COMMENT.match(lines[first]) or _MARK.match(lines[first])):
@@ -194,8 +194,8 @@ def with_document(source: Source, body: str, value: Any) -> str:
     if "\r\n" in source.text:
         body = body.replace("\n", "\r\n")
     text = "".join((*lines[:first], body, *lines[tail:]))
-    values[source.document] = value
-    return _checked(source, text, values)
+    expected[source.document : source.document + 1] = values
+    return _checked(source, text, expected)
 
 
 def value_of(source: Source) -> Any:

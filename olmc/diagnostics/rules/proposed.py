@@ -290,6 +290,26 @@ CONFIG_LOST = Rule(
 )
 
 
+PERMISSION_GROWS = Rule(
+    "OLMC693",
+    Severity.INFO,
+    "A migration that gives an operator more permissions",
+    "{change}",
+    "Look at what is granted before you merge the changes; `olmc rbac` shows all of it.",
+    "An operator that watches more namespaces needs its permissions there as well: what was a Role in some namespaces "
+    "becomes a ClusterRole, which counts in all (R-DESCOPE-10).",
+    found_by=FoundBy.OTHERS,
+)
+INSTALL_ACCOUNT = Rule(
+    "OLMC694",
+    Severity.INFO,
+    "The account that an Install is applied by",
+    "Install {install} is applied by the ServiceAccount {account}, which is granted {count} permissions for it",
+    "Let an OperatorGroup of the install namespace name a service account, and that one is taken instead.",
+    "Subscriptions are carried out by OLM itself. An Install has an account of its own, which needs whatever the "
+    "content grants, since nobody may grant what he lacks (R-INSTALL-5, R-INSTALL-6).",
+    found_by=FoundBy.OTHERS,
+)
 LEFT_ALONE = Rule(
     "OLMC695",
     Severity.WARNING,

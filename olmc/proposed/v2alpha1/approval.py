@@ -185,8 +185,9 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
     lacking = not_held(required(content, setting.known), access(setting.objects, aggregated=True), subjects)
     pending = lacking - setting.inherited
     missing: frozenset[Atom] = frozenset()
-    asked = install.approved or options.approve_installs
-    somebody = bool(options.user) or options.approve_installs
+    trusted = options.approve_installs or _is_listed(install, options.approved_installs)
+    asked = install.approved or trusted
+    somebody = bool(options.user) or trusted
     if pending and asked and somebody:
         missing = _lacked_by_user(pending, setting)
         if not missing:
@@ -201,6 +202,11 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
         tuple(_made(install, by, lacking, setting)) if applied else tuple(_account(by, setting)),
         approvals, tuple(canonical(missing)),
     )  # fmt: skip
+
+
+def _is_listed(install: Install, approved: Sequence[str]) -> bool:
+    names = {"all", install.operator or install.name, f"{install.operator}/{install.name}"}
+    return not names.isdisjoint(approved)
 
 
 def service_account(install: Install, content: Resolved, setting: Setting) -> Account:

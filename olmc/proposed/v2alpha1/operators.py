@@ -211,7 +211,7 @@ def _installed(
             return cluster, outcome._replace(missing=pick.candidate.image or pick.candidate.name)
     there = [content for content in contents if content is not None]
     known = known_kinds(cluster, there)
-    home = _home(cluster, outcome) or suggested_namespace(there[0])
+    home = _home(cluster, outcome) or _recorded_home(scene, outcome.operator) or suggested_namespace(there[0])
     try:
         install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
     except UndecodableCSVError as error:
@@ -231,6 +231,13 @@ def _installed(
 def _home(cluster: Cluster, outcome: OperatorResult) -> str:
     """Where the CSV is that an update replaces."""
     return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
+
+
+def _recorded_home(scene: ApprovalContext, operator: Operator) -> str:
+    """Where the Operator's Installs of the workspace put it: an update stays where its predecessor was installed."""
+    key = component_key(operator.name, scene.options)
+    records = (install for install in scene.records.values() if key in labels_of(install.object) and install.namespaces)
+    return next((install.namespaces[0][1] for install in records), "")
 
 
 class Association(NamedTuple):
