@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
@@ -135,4 +136,15 @@ def _concerned(key: ObjectKey, obj: KubernetesObject, moves: Sequence[OperatorMo
 def _changed(key: ObjectKey, was: KubernetesObject | None, now: KubernetesObject | None) -> str:
     if now is None:
         return f"{key} would be gone"
-    return f"{key} would be added" if was is None else f"{key} would be another one"
+    return f"{key} would be added" if was is None else f"{key} would have another {_first_difference(was, now)}"
+
+
+def _first_difference(was: Any, now: Any, path: str = "") -> str:
+    """Where two values differ first, with both values as JSON."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in sorted({*was, *now}) if was.get(key) != now.get(key))
+        return _first_difference(was.get(key), now.get(key), f"{path}.{key}" if path else key)
+    if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        index = next(number for number, pair in enumerate(zip(was, now, strict=True)) if pair[0] != pair[1])
+        return _first_difference(was[index], now[index], f"{path}[{index}]")
+    return f"{path}: {json.dumps(now)} instead of {json.dumps(was)}"
