@@ -44,7 +44,7 @@ def _identity(operator: LockedOperator) -> tuple[str, ...]:
 
 
 def _identity_of(entry: Candidate) -> tuple[str, ...]:
-    return entry.name, entry.package, entry.channel, *entry.catalog
+    return entry.name, entry.package, entry.channel, entry.catalog.name, entry.catalog.namespace
 
 
 def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Selection]]) -> Lock:
@@ -72,7 +72,10 @@ def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, S
 
 def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
     digest = digest_of(workspace, cluster, entry)
-    return LockedOperator(entry.package, entry.name, entry.version, entry.channel, *entry.catalog, digest)
+    catalog = entry.catalog
+    return LockedOperator(
+        entry.package, entry.name, entry.version, entry.channel, catalog.name, catalog.namespace, digest
+    )
 
 
 def _entry_of(cluster: Cluster, name: NamespacedName) -> Candidate | None:
