@@ -62,7 +62,7 @@ def _descoped(before: Compilation, workspace: Workspace) -> Migration:
     after = compile_workspace(_changed(workspace, migration.changes), before.options, Report())
     grown = permission_changes(_access(before), _access(after))
     remarks = [
-        rules.PERMISSION_GROWS.finding(None, change=plain(change.message))
+        rules.PERMISSION_GROWS.finding(None, who=change.identity, change=plain(change.message))
         for change in grown
         if change.kind in (permission_gained, role_gained)
     ]
@@ -143,7 +143,8 @@ def _enabled(root: Path, migration: Migration, after: Compilation, approved: Seq
     try:
         change = FileChange(CONFIG_FILE, text or "", with_settings(text or "", approved))
     except EditError as error:
-        remark = left_alone("The workspace", Source(CONFIG_FILE, text or ""), str(error))
+        why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
+        remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
         return Migration((), (*migration.remarks, remark))
     accounts = [
         rules.INSTALL_ACCOUNT.finding(

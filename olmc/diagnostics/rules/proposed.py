@@ -294,7 +294,7 @@ PERMISSION_GROWS = Rule(
     "OLMC693",
     Severity.INFO,
     "A migration that gives an operator more permissions",
-    "{change}",
+    "{who} {change}",
     "Look at what is granted before you merge the changes; `olmc rbac` shows all of it.",
     "An operator that watches more namespaces needs its permissions there as well: what was a Role in some namespaces "
     "becomes a ClusterRole, which counts in all (R-DESCOPE-10).",
