@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.objects import CatalogKey
 from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 
@@ -103,9 +104,13 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
     """The digest of an entry and of its bundle's content, as `sha256:…`; where it stands doesn't count."""
     content = content_of(workspace, cluster, entry)
     manifests = [content.csv, *(manifest for _, manifest in content.others)] if content else []
+    fields = entry._replace(location=None, withheld=False)._asdict()
     what = {
-        # Without the place of the bundle at its end: the digests of locks that exist stay what they are.
-        "entry": entry._replace(location=None, withheld=False)[: Candidate._fields.index("bundle")],
+        # The digests of locks that exist stay what they are: fields in this order, without the place of the bundle.
+        "entry": [
+            [value.name, value.namespace] if isinstance(value, CatalogKey) else value
+            for value in list(fields.values())[: Candidate._fields.index("bundle")]
+        ],
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
