@@ -39,6 +39,8 @@ def losses(before: RunningState, after: RunningState, moves: Sequence[OperatorMo
     was, now = _running(before.objects), _running(after.objects)
     made = {object_key(obj) for result in after.operators for install in result.installs for obj in install.made}
     reasons: dict[NamespacedName, str] = {}
+    # An Install makes its namespace where no manifest does; the Subscription was in it all the same (R-OPERATOR-10).
+    made |= {key for key in now if key.kind == "Namespace"}
     differing = [key for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key) and key not in made]
     for key in differing:
         for move in _concerned(key, was.get(key) or now[key], moves):
