@@ -19,9 +19,17 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "statements.md"
 OWN_TEST = "tests/documents/test_statements.py::test_statement"
-ROW_KEYS = {
-    "id", "section", "says", "test", "differs", "fails", "workspace", "olmc", "expect", "steps", "run", "prints", "lacks",
+ROW_KEYS = {"id", "section", "says", "test", "differs", "fails"} | {
+    "workspace", "olmc", "expect", "steps", "run", "prints", "lacks",
 }  # fmt: skip
+HEAD = """\
+# The documents, statement by statement
+
+Every statement of the five documents that olmc implements, in our words, and the tests that show it, named below
+`tests/`. What differs on purpose has its reason; [Where olmc and the documents differ](differences.md) and
+[What the documents say](spec/documents.md) have more about it. What is open does not hold yet. The page is made of
+[tests/documents](../tests/documents/README.md).
+""".splitlines()
 
 
 class Statement(NamedTuple):
@@ -94,43 +102,26 @@ def counts_table(shown: Sequence[Document]) -> Iterator[str]:
     yield f"| all | {' | '.join(str(number) for number in everything)} |"
 
 
+def text_cell(text: str) -> str:
+    """A text in a cell of a table: lines and bars would end it, angle brackets would be HTML."""
+    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+
+
 def evidence(row: Statement) -> str:
     """What the last column says of a statement."""
-    tests = "<br>".join(f"`{name.removeprefix('tests/')}`" for name in row.shown_by)
-    if row.fails:
-        return f"**open**: {row.fails}"
-    if row.differs:
-        return f"*differs*: {row.differs}" + (f"<br>{tests}" if tests else "")
-    return tests
-
-
-def cell(text: str) -> str:
-    """A text in a cell of a table: lines and bars would end it, angle brackets would be HTML."""
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").replace("&lt;br>", "<br>").split())
+    tests = [f"`{name.removeprefix('tests/')}`" for name in row.shown_by]
+    reason = f"**open**: {text_cell(row.fails)}" if row.fails else f"*differs*: {text_cell(row.differs)}"
+    return "<br>".join([reason, *tests] if row.fails or row.differs else tests)
 
 
 def page() -> str:
     """The page docs/statements.md."""
     shown = list(documents())
-    lines = [
-        "# The documents, statement by statement",
-        "",
-        "Every statement of the five documents that olmc implements, in our words, and the test that shows it. What differs on",
-        "purpose has its reason; [Where olmc and the documents differ](differences.md) and [What the documents say]",
-        "(spec/documents.md) have more about it. The page is made of [tests/documents](../tests/documents/README.md).",
-        "",
-        *counts_table(shown),
-    ]
-    lines[3:5] = [
-        "purpose has its reason, of which [Where olmc and the documents differ](differences.md) and the rule book's [What the",
-        "documents say](spec/documents.md) have more. Made of [tests/documents](../tests/documents/README.md); tests are named",
-        "below `tests/`.",
-    ]
+    lines = [*HEAD, "", *counts_table(shown)]
     for document in shown:
         lines += ["", f"## {document.title}", "", "| id | section | statement | shown by |", "|---|---|---|---|"]
-        lines += [
-            f"| {row.id} | {cell(row.section)} | {cell(row.says)} | {cell(evidence(row))} |" for row in document.statements
-        ]
+        for row in document.statements:
+            lines.append(f"| {row.id} | {text_cell(row.section)} | {text_cell(row.says)} | {evidence(row)} |")
     return "\n".join(lines) + "\n"
 
 
