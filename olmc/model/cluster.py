@@ -125,8 +125,8 @@ class Subscription(NamedTuple):
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
     `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
-    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself. `told` are the
-    types of the conditions that it has in the workspace, whose order stays.
+    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
+    `condition_types` are those of the conditions that it has in the workspace, whose order stays.
     """
 
     object: KubernetesObject
@@ -140,7 +140,7 @@ class Subscription(NamedTuple):
     failure: tuple[str, str] | None = None
     unpacking: bool = False
     unpack_failure: tuple[str, str] | None = None
-    told: tuple[str, ...] = ()
+    condition_types: tuple[str, ...] = ()
 
     @property
     def name(self) -> NamespacedName:
@@ -150,8 +150,8 @@ class Subscription(NamedTuple):
     def resolved(self) -> Subscription:
         """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
         gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
-        told = tuple(kind for kind in self.told if kind not in gone)
-        return self._replace(failure=None, unpacking=False, unpack_failure=None, told=told)
+        types = tuple(kind for kind in self.condition_types if kind not in gone)
+        return self._replace(failure=None, unpacking=False, unpack_failure=None, condition_types=types)
 
     @property
     def labels(self) -> Mapping[str, str]:

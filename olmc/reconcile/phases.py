@@ -88,7 +88,7 @@ def _judge_all(
     cluster: Cluster, options: Options, granted: Access, served: Mapping[str, ServedAPI]
 ) -> tuple[dict[NamespacedName, CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
     provided = {namespaced_name(group): _kept_apis(cluster, group) for group in cluster.groups}
-    world = RequirementContext(
+    context = RequirementContext(
         cluster.profile,
         cluster.objects,
         granted,
@@ -103,7 +103,7 @@ def _judge_all(
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _forwarded(_judge(csv, cluster, options, world, provided, served, members), cluster)
+        member = _forwarded(_judge(csv, cluster, options, context, provided, served, members), cluster)
         members[name] = member
         before = NamespacedName(name.namespace, csv.replaces)
         if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
@@ -137,7 +137,7 @@ def _judge(
     csv: Csv,
     cluster: Cluster,
     options: Options,
-    world: RequirementContext,
+    context: RequirementContext,
     provided: dict[NamespacedName, frozenset[GVK] | None],
     served: Mapping[str, ServedAPI],
     members: Mapping[NamespacedName, CsvState],
@@ -152,7 +152,7 @@ def _judge(
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
     free = needs_no_group(csv, cluster, options)
     if free and not cluster.groups_in(csv.namespace):
-        return _through_phases(csv, no_group(csv.namespace), cluster, options, world, served, members)
+        return _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
     if not isinstance(group, OperatorGroup):
         return _failed(csv, None, group)
     # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
@@ -165,7 +165,7 @@ def _judge(
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
         return _failed(csv, group, verdict.failure)
-    return _through_phases(csv, group, cluster, options, world, served, members)
+    return _through_phases(csv, group, cluster, options, context, served, members)
 
 
 def _through_phases(
@@ -173,7 +173,7 @@ def _through_phases(
     group: OperatorGroup,
     cluster: Cluster,
     options: Options,
-    world: RequirementContext,
+    context: RequirementContext,
     served: Mapping[str, ServedAPI],
     members: Mapping[NamespacedName, CsvState],
 ) -> CsvState:
@@ -191,11 +191,11 @@ def _through_phases(
     failure = strategy_failure(csv, cluster.objects)
     if failure:
         return _failed_while_pending(csv, group, failure)
-    met, statuses = requirements(csv, world)
+    met, statuses = requirements(csv, context)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
         seen = initial_requirement_status(csv, cluster.objects, cluster.plans)
-        _, shown = requirements(csv, world._replace(objects=seen, access=access(seen)))
+        _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
@@ -214,13 +214,13 @@ def _through_phases(
         return CsvState(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
     mine = _adopted_from(csv, members)
     foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
-    extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
+    extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
     if missing_token(group, cluster.objects, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
         others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
-        outcome = install(csv, group, cluster, options, world.access, others, foreign)
+        outcome = install(csv, group, cluster, options, context.access, others, foreign)
     if outcome.failure:
         return _stopped(csv, group, outcome, statuses)
     ready, installing = ("InstallReady", *READY), ("Installing", *_WAITING)

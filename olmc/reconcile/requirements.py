@@ -113,16 +113,16 @@ class RequirementContext(NamedTuple):
     extra_apis: frozenset[str]
 
 
-def requirements(csv: Csv, world: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
+def requirements(csv: Csv, context: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
     """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
     # OLM goes through all of them even after a failure, so that the list is always whole (R-REQ-1).
     entries = [
-        *_min_kube_version(csv, world.kube_version),
-        *_crds(csv, world),
-        *_required_apiservices(csv, world),
+        *_min_kube_version(csv, context.kube_version),
+        *_crds(csv, context),
+        *_required_apiservices(csv, context),
         *_owned_apiservices(csv),
-        *_native_apis(csv, world),
-        *_service_accounts(csv, world),
+        *_native_apis(csv, context),
+        *_service_accounts(csv, context),
     ]
     met = all(ok for ok, _ in entries)
     return met, tuple(status for _, status in entries if status)
@@ -153,20 +153,20 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
         yield True, _status(*identity, "Present", f"CSV minKubeVersion ({wanted}) less than server version ({server})")
 
 
-def _crds(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-3; of several descriptions of one CRD the last decides, and owned ones win over required ones."""
     wanted = {item.name: item for item in csv.required_crds}
     owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**wanted, **owned}.items()):
         identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
-        found = world.objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        found = context.objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
         if found is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
         # A CRD that came with a predecessor alone may lack what the new version ships; its own plan adds its name when
         # it has written it (R-REQ-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L85-L166
-        others = _alongside(csv, found, world.csvs) if name in owned else ()
+        others = _alongside(csv, found, context.csvs) if name in owned else ()
         if others:
             text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
             yield False, _status(*identity, "PresentNotSatisfied", text)
@@ -205,12 +205,12 @@ def apiservices_by_name(descriptions: Iterable[APIServiceDescription]) -> dict[s
     return dict(sorted(found.items()))
 
 
-def _required_apiservices(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _required_apiservices(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-4."""
     owned = apiservices_by_name(csv.owned_apiservices)
     for name, item in apiservices_by_name(csv.required_apiservices).items():
         if name not in owned:
-            present = item.kind in world.apiservices.get(name, ()) or item.api.path in world.extra_apis
+            present = item.kind in context.apiservices.get(name, ()) or item.api.path in context.extra_apis
             status = "Present" if present else "NotPresent"
             yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
@@ -224,16 +224,16 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
         yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
-def _native_apis(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _native_apis(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    mapper = rest_mapper(found.object for found in world.objects.values() if csv.native_apis)
+    mapper = rest_mapper(found.object for found in context.objects.values() if csv.native_apis)
     for api in csv.native_apis:
-        known = mapper.serves_kind(api, world.extra_apis, world.kube_version)
+        known = mapper.serves_kind(api, context.extra_apis, context.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
 
 
-def _service_accounts(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _service_accounts(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b).
 
     Accounts in the order in which they are first recorded. OLM reads them from a map of Go, which begins a small one at
@@ -245,25 +245,25 @@ def _service_accounts(csv: Csv, world: RequirementContext) -> Iterator[tuple[boo
             # OLM searches with the hash of a binding to a Role, so what it made of clusterPermissions it never
             # recognises: these entries are always checked and listed (R-REQ-7b).
             # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L418-L464
-            if scope and _made_by_olm(csv, entry, world):
+            if scope and _made_by_olm(csv, entry, context):
                 continue
             known_ok, known = statuses.get(entry.account, (True, {}))
-            ok, status = _service_account(csv, entry, scope, world, known)
+            ok, status = _service_account(csv, entry, scope, context, known)
             statuses[entry.account] = (known_ok and ok, status)
     yield from statuses.values()
 
 
 def _service_account(
-    csv: Csv, entry: StrategyPermissions, scope: str, world: RequirementContext, known: Status
+    csv: Csv, entry: StrategyPermissions, scope: str, context: RequirementContext, known: Status
 ) -> tuple[bool, Status]:
     account = entry.account
     base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
-    if not account_exists(world.objects, csv.namespace, account):
+    if not account_exists(context.objects, csv.namespace, account):
         return False, {**base, "status": "NotPresent", "message": "Service account does not exist"}
-    if owned_by_others(csv, account, world.objects):
+    if owned_by_others(csv, account, context.objects):
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
-    granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
+    granted = context.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
     dependents = mappings(base.get("dependents"))
     met = True
     for rule in entry.rules:
@@ -293,11 +293,11 @@ def owned_by_others(csv: Csv, account: str, objects: Mapping[ObjectKey, Rendered
     return bool(owners) and csv.name not in owners
 
 
-def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: RequirementContext) -> bool:
+def _made_by_olm(csv: Csv, entry: StrategyPermissions, context: RequirementContext) -> bool:
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
-    name = role_name(world.profile, csv.name, csv.namespace, dict(entry.object))
+    name = role_name(context.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
-        found = world.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
+        found = context.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
         labels = labels_of(found.object) if found else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
@@ -305,14 +305,14 @@ def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: RequirementContext
 
 
 def permission_entries_satisfied(
-    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, world: RequirementContext
+    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, context: RequirementContext
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     for entry in entries:
-        usable = account_exists(world.objects, csv.namespace, entry.account)
-        if not usable or owned_by_others(csv, entry.account, world.objects):
+        usable = account_exists(context.objects, csv.namespace, entry.account)
+        if not usable or owned_by_others(csv, entry.account, context.objects):
             return False
-        granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
+        granted = context.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
         if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.rules)):
             return False
     return True

@@ -49,12 +49,12 @@ _SERVER_FIELDS = frozenset(
 )
 
 
-def for_apply(world: RenderContext, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
+def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
     """The objects that can be handed to Argo CD, Flux or kubectl on a cluster without OLM.
 
     OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
     """
-    behind = backends(world)
+    behind = backends(context)
     for found in objects:
         if _is_olms_own(found.identity, found):
             continue
@@ -62,9 +62,9 @@ def for_apply(world: RenderContext, objects: Iterable[Rendered], report: Report)
             yield Rendered(_without_server_fields(found.object), found.provenance)
             continue
         obj = _without_bookkeeping(found.object)
-        yield Rendered(with_injection(obj, world.options.certificates, behind), found.provenance)
-    yield from issued(world)
-    report_certificates(world, report)
+        yield Rendered(with_injection(obj, context.options.certificates, behind), found.provenance)
+    yield from issued(context)
+    report_certificates(context, report)
 
 
 def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:

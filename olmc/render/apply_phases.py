@@ -168,11 +168,11 @@ class Backend(NamedTuple):
 Backends = Mapping[tuple[str, str], Backend]
 
 
-def backends(world: RenderContext) -> Backends:
+def backends(context: RenderContext) -> Backends:
     """What stands behind each serving Service, by namespace and name."""
     found: dict[tuple[str, str], Backend] = {}
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv):
             backend = Backend(serving.names["secret"], issued=not _is_cert_manager(member.csv))
             found[member.csv.namespace, serving.names["service"]] = backend
     return found
@@ -222,13 +222,13 @@ def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
-def issued(world: RenderContext) -> Iterator[Rendered]:
+def issued(context: RenderContext) -> Iterator[Rendered]:
     """cert-manager's objects for every serving Deployment but its own: a self-signed Issuer and a Certificate."""
-    if world.options.certificates != "cert-manager":
+    if context.options.certificates != "cert-manager":
         return
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv) if not _is_cert_manager(member.csv) else ():
-            for obj in _issuing_objects(world.profile, member.csv, serving):
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv) if not _is_cert_manager(member.csv) else ():
+            for obj in _issuing_objects(context.profile, member.csv, serving):
                 yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
 
 
@@ -245,14 +245,14 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
     }
 
 
-def report_certificates(world: RenderContext, report: Report) -> None:
+def report_certificates(context: RenderContext, report: Report) -> None:
     """Report the serving certificates that nobody issues, and that are not among the manifests either."""
-    certificates = world.options.certificates
-    for csv in [member.csv for member, _ in world.installed()]:
+    certificates = context.options.certificates
+    for csv in [member.csv for member, _ in context.installed()]:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
-        for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
+        for serving in servings(context.profile, csv) if itself or certificates == "none" else ():
             name, secret = serving.deployment.name, serving.names["secret"]
-            if ObjectKey("", "Secret", csv.namespace, secret) in world.cluster.objects:
+            if ObjectKey("", "Secret", csv.namespace, secret) in context.cluster.objects:
                 continue
             rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE
             place = locate(csv.source, ("spec",)) if csv.source else None

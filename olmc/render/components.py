@@ -33,7 +33,7 @@ from olmc.yaml import locate
 REDACTED = "REDACTED"
 
 
-def stored_objects(world: RenderContext) -> Iterator[Rendered]:
+def stored_objects(context: RenderContext) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
 
     >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
@@ -46,23 +46,23 @@ def stored_objects(world: RenderContext) -> Iterator[Rendered]:
     ServiceAccount/ns/installer
       labels: {olm.managed: 'true'}
     """
-    accounts = _group_accounts(world)
-    others = _written_elsewhere(world)
-    csvs = {*world.cluster.csvs, *homes_of_copies(world)}
-    for key, found in world.cluster.objects.items():
+    accounts = _group_accounts(context)
+    others = _written_elsewhere(context)
+    csvs = {*context.cluster.csvs, *homes_of_copies(context)}
+    for key, found in context.cluster.objects.items():
         if (
             key == OLMCONFIG
             or key in others
             or (key.group, key.kind) in (("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
         ):
             continue
-        if world.options.copied_csvs and _is_orphan(found.object, csvs):
+        if context.options.copied_csvs and _is_orphan(found.object, csvs):
             continue
         # Review output is there to be read by many and committed; what is secret stays where it is.
-        if (key.group, key.kind) == ("", "Secret") and world.options.purpose == "review":
+        if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
             yield found._replace(object=_redacted(found))
         elif key in accounts:
-            yield found._replace(object=_managed(found.object, world.profile))
+            yield found._replace(object=_managed(found.object, context.profile))
         else:
             yield found
 
@@ -78,21 +78,21 @@ def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
     )
 
 
-def _written_elsewhere(world: RenderContext) -> frozenset[ObjectKey]:
+def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
-    conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
+    conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in context.cluster.csvs)
     services = (
         ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name)
-        for member, _ in world.installed()
+        for member, _ in context.installed()
         for item in member.csv.owned_apiservices
     )
-    operators = (key for key in world.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
-    return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
+    operators = (key for key in context.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
+    return frozenset((*conditions, *services, *operators, *deleted_deployments(context.cluster)))
 
 
-def _group_accounts(world: RenderContext) -> frozenset[ObjectKey]:
+def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
     """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
-    named = [(group.namespace, group.account) for group in world.cluster.groups]
+    named = [(group.namespace, group.account) for group in context.cluster.groups]
     return frozenset(ObjectKey("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
@@ -108,7 +108,7 @@ def _redacted(found: Rendered) -> dict[str, object]:
     }
 
 
-def catalog_sources(world: RenderContext) -> Iterator[Rendered]:
+def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
     """The CatalogSources of the workspace.
 
     >>> operators = "operators.coreos.com/v1alpha1"
@@ -118,7 +118,7 @@ def catalog_sources(world: RenderContext) -> Iterator[Rendered]:
     CatalogSource/olm/acme
       spec: {sourceType: grpc, image: 'quay.io/acme/all:v1'}
     """
-    for source in world.cluster.catalogs.values():
+    for source in context.cluster.catalogs.values():
         if source.manifest is not None:
             yield rendered(source.manifest, "catalog_sources", "input", source.source)
 
@@ -175,40 +175,40 @@ _UNFILTERED = frozenset({"Secret", "OperatorCondition", "Subscription", "Install
 _LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
 
 
-def label_components(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
+def label_components(context: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
     # Versions before component labels have no Operators either, as an Operator is nothing but what carries its label.
-    if not world.profile.csv_label_component:
+    if not context.profile.csv_label_component:
         return list(objects)
-    plans = _plan_labels(world)
-    labelled = [_labelled(world, found, plans) for found in objects]
-    return [*labelled, *_operators(labelled, world.profile)]
+    plans = _plan_labels(context)
+    labelled = [_labelled(context, found, plans) for found in objects]
+    return [*labelled, *_operators(labelled, context.profile)]
 
 
-def _plan_labels(world: RenderContext) -> dict[NamespacedName, set[str]]:
+def _plan_labels(context: RenderContext) -> dict[NamespacedName, set[str]]:
     """The labels of the InstallPlans that Subscriptions refer to (R-COMP-3)."""
     found: dict[NamespacedName, set[str]] = {}
-    for name, subscription in world.cluster.subscriptions.items():
+    for name, subscription in context.cluster.subscriptions.items():
         if subscription.plan:
             key = component_label_key(subscription.package, name.namespace)
             found.setdefault(NamespacedName(name.namespace, subscription.plan), set()).add(key)
     return found
 
 
-def _labelled(world: RenderContext, found: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
+def _labelled(context: RenderContext, found: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
     identity = found.identity
     if identity.kind not in _ADOPTABLE:
         return found
     metadata, labels = found.object["metadata"], labels_of(found.object)
     own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
     if identity.kind == "Subscription":
-        subscription = world.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
+        subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
         keys = plans.get(NamespacedName(identity.namespace, identity.name), set())
     else:
         own = dict(labels)
-        keys = _owner_keys(world, identity, found.object)
+        keys = _owner_keys(context, identity, found.object)
     if not keys and own == labels:
         return found
     new = dict(sorted({**own, **dict.fromkeys(keys, "")}.items()))
@@ -217,10 +217,10 @@ def _labelled(world: RenderContext, found: Rendered, plans: Mapping[NamespacedNa
     return found._replace(object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
 
 
-def _owner_keys(world: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
+def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     labels = labels_of(obj)
-    is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
+    is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not context.profile.csv_label_managed
     if COPIED_FROM in labels or not is_seen:
         return set()
     owners = [
@@ -232,10 +232,10 @@ def _owner_keys(world: RenderContext, identity: ObjectKey, obj: KubernetesObject
         owners.append(NamespacedName(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
     keys: set[str] = set()
     for owner in owners:
-        csv = world.cluster.csvs.get(owner)
+        csv = context.cluster.csvs.get(owner)
         if csv is not None and not csv.counts_as_copy:
-            keys |= world.cluster.adopted.get(owner, frozenset())
-    return keys | world.cluster.adopted.get(identity, frozenset())
+            keys |= context.cluster.adopted.get(owner, frozenset())
+    return keys | context.cluster.adopted.get(identity, frozenset())
 
 
 def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Rendered]:

@@ -23,7 +23,7 @@ class RenderContext(NamedTuple):
 
     cluster: Cluster
     options: Options
-    surroundings: RequirementContext
+    requirement_context: RequirementContext
     csvs: Mapping[NamespacedName, KubernetesObject]
 
     @property
@@ -78,7 +78,7 @@ def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
 
 def render_context(cluster: Cluster, options: Options) -> RenderContext:
     """Prepare the passes' view of a settled cluster."""
-    surroundings = RequirementContext(
+    requirement_context = RequirementContext(
         cluster.profile,
         cluster.objects,
         access(cluster.objects),
@@ -88,7 +88,7 @@ def render_context(cluster: Cluster, options: Options) -> RenderContext:
         frozenset(options.apis),
     )
     csvs = {name: _final_csv(member, cluster) for name, member in sorted(cluster.members.items())}
-    return RenderContext(cluster, options, surroundings, csvs)
+    return RenderContext(cluster, options, requirement_context, csvs)
 
 
 def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:

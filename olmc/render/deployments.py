@@ -39,7 +39,7 @@ STAGE = "deployments"
 SPEC_HASH = "olm.deployment-spec-hash"
 
 
-def deployments(world: RenderContext) -> Iterator[Rendered]:
+def deployments(context: RenderContext) -> Iterator[Rendered]:
     """The Deployments that were written and not deleted since, in the order of the strategy.
 
     >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -48,29 +48,29 @@ def deployments(world: RenderContext) -> Iterator[Rendered]:
       labels: {olm.deployment-spec-hash: ..., olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
       annotations: {olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: docks, ...}
     """
-    deleted = frozenset(deleted_deployments(world.cluster))
-    for member, _ in world.installed():
+    deleted = frozenset(deleted_deployments(context.cluster))
+    for member, _ in context.installed():
         written = member.installation.deployments if member.installation else 0
         # Of two with one name the second overwrites the first.
         latest = {item.name: index for index, item in enumerate(member.csv.deployments[:written])}
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
-            made = _deployment(world, member, member.csv.deployments[index])
+            made = _deployment(context, member, member.csv.deployments[index])
             if object_key(made) not in deleted:
                 yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
-def _deployment(world: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
+def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
     """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
     replaced = member.phase == "Replacing"
-    made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)
+    made = written_deployment(context.cluster, context.options, member.csv, item, replaced=replaced)
     metadata, spec = made["metadata"], made["spec"]
     # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
     # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
-    if world.profile.deploy_label_spec_hash:
+    if context.profile.deploy_label_spec_hash:
         serving = metadata["name"] in serving_deployments(member.csv)
-        labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(world.profile, spec)}
+        labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(context.profile, spec)}
         metadata = {**metadata, "labels": dict(sorted(labels.items()))}
     template = {**spec["template"], "spec": _with_new_account_field(spec["template"]["spec"])}
     return {**made, "metadata": metadata, "spec": {**spec, "template": template}}
@@ -85,7 +85,7 @@ def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
 CONDITIONS_STAGE = "conditions"
 
 
-def conditions(world: RenderContext) -> Iterator[Rendered]:
+def conditions(context: RenderContext) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
@@ -98,10 +98,10 @@ def conditions(world: RenderContext) -> Iterator[Rendered]:
     RoleBinding/ns/beacon.v1.0.0
       subjects: [{kind: ServiceAccount, name: default}]
     """
-    for _, csv in sorted(world.cluster.csvs.items()):
+    for _, csv in sorted(context.cluster.csvs.items()):
         is_copy = COPIED_FROM in csv.labels
-        for obj in () if is_copy else _condition_objects(csv, world.profile):
-            existing = world.cluster.objects.get(object_key(obj))
+        for obj in () if is_copy else _condition_objects(csv, context.profile):
+            existing = context.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = _taken_over(existing.object, obj)
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
@@ -156,7 +156,7 @@ def _accounts(csv: Csv) -> list[str]:
 CERTIFICATES_STAGE = "certificates"
 
 
-def certificates(world: RenderContext) -> Iterator[Rendered]:
+def certificates(context: RenderContext) -> Iterator[Rendered]:
     """Service, Secret and RBAC of everything that serves (R-CERT-2).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -170,30 +170,30 @@ def certificates(world: RenderContext) -> Iterator[Rendered]:
     ClusterRoleBinding/beacon-controller-service-system:auth-delegator
     RoleBinding/kube-system/beacon-controller-service-auth-reader
     """
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
-            for obj in _certificate_objects(world.profile, member.csv, serving):
-                if not _stays(world, obj):
+            for obj in _certificate_objects(context.profile, member.csv, serving):
+                if not _stays(context, obj):
                     yield rendered(
                         obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
-    for csv in world.cluster.retired:
-        for obj in _left_behind(world, csv):
+    for csv in context.cluster.retired:
+        for obj in _left_behind(context, csv):
             yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
 
 
-def _stays(world: RenderContext, obj: KubernetesObject) -> bool:
+def _stays(context: RenderContext, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
-    found = world.cluster.objects.get(key)
+    found = context.cluster.objects.get(key)
     return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
 
 
-def _left_behind(world: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
+def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
     """The RoleBinding in kube-system has no owner and stays, unless the present CSV has it too."""
-    profile = world.profile
-    present = {each.names["reader"] for member, _ in world.installed() for each in servings(profile, member.csv)}
+    profile = context.profile
+    present = {each.names["reader"] for member, _ in context.installed() for each in servings(profile, member.csv)}
     for serving in servings(profile, csv):
         if serving.names["reader"] not in present:
             yield _auth_reader(profile, csv, serving)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STAGE = "subscriptions"
 
 
-def subscriptions(world: RenderContext) -> Iterator[Rendered]:
+def subscriptions(context: RenderContext) -> Iterator[Rendered]:
     """The Subscriptions, those made for dependencies included.
 
     >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
@@ -31,23 +31,23 @@ def subscriptions(world: RenderContext) -> Iterator[Rendered]:
       installedCSV: beacon.v1.0.0
       state: AtLatestKnown
     """
-    for _, subscription in sorted(world.cluster.subscriptions.items()):
-        status = _status(world, subscription)
+    for _, subscription in sorted(context.cluster.subscriptions.items()):
+        status = _status(context, subscription)
         obj = {**subscription.object, **({"status": status} if status else {})}
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
 
 
-def _plan_of(world: RenderContext, subscription: Subscription) -> InstallPlan | None:
-    plans = world.cluster.kept_plans(subscription.name.namespace)
+def _plan_of(context: RenderContext, subscription: Subscription) -> InstallPlan | None:
+    plans = context.cluster.kept_plans(subscription.name.namespace)
     return next((plan for plan in plans if plan.name == subscription.plan), None)
 
 
-def _status(world: RenderContext, s: Subscription) -> dict[str, Any]:
+def _status(context: RenderContext, s: Subscription) -> dict[str, Any]:
     status: dict[str, Any] = {}
-    health = _catalog_health(world, s)
+    health = _catalog_health(context, s)
     if health:
         status["catalogHealth"] = health
-    conditions = sorted(_conditions(world, s), key=lambda item: _rank(s, item["type"]))
+    conditions = sorted(_conditions(context, s), key=lambda item: _rank(s, item["type"]))
     if conditions:
         status["conditions"] = conditions
     if s.current:
@@ -69,10 +69,10 @@ def _status(world: RenderContext, s: Subscription) -> dict[str, Any]:
 
 def _rank(s: Subscription, kind: str) -> int:
     """OLM changes a condition where it stands, and appends new ones."""
-    return s.told.index(kind) if kind in s.told else len(s.told)
+    return s.condition_types.index(kind) if kind in s.condition_types else len(s.condition_types)
 
 
-def _catalog_health(world: RenderContext, s: Subscription) -> list[dict[str, Any]]:
+def _catalog_health(context: RenderContext, s: Subscription) -> list[dict[str, Any]]:
     """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
     return [
         {
@@ -85,22 +85,22 @@ def _catalog_health(world: RenderContext, s: Subscription) -> list[dict[str, Any
             },
             "healthy": not source.refused,
         }
-        for source in _catalogs_of(world, s)
+        for source in _catalogs_of(context, s)
     ]
 
 
-def _catalogs_of(world: RenderContext, s: Subscription) -> list[CatalogSource]:
+def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]:
     """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
-    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
-    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
+    namespaces = {s.name.namespace, context.options.global_catalog_namespace}
+    found = [source for source in context.cluster.catalogs.values() if source.key.namespace in namespaces]
     return sorted(found, key=lambda source: source.key.namespace + source.key.name)
 
 
-def _conditions(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
-    yield _catalog_condition(world, s)
-    yield from _deprecations(world, s)
-    told = world.profile.subscription_unpacking
+    yield _catalog_condition(context, s)
+    yield from _deprecations(context, s)
+    told = context.profile.subscription_unpacking
     if s.unpacking and "BundleUnpacking" in told:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
     if s.unpack_failure and "BundleUnpackFailed" in told:
@@ -109,13 +109,13 @@ def _conditions(world: RenderContext, s: Subscription) -> Iterator[dict[str, str
     if s.failure:
         reason, message = s.failure
         yield {"type": "ResolutionFailed", "status": "True", "reason": reason, "message": message}
-    yield from _plan_condition(world, s)
+    yield from _plan_condition(context, s)
 
 
-def _catalog_condition(world: RenderContext, s: Subscription) -> dict[str, str]:
+def _catalog_condition(context: RenderContext, s: Subscription) -> dict[str, str]:
     """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
     base = {"type": "CatalogSourcesUnhealthy"}
-    found = {source.key: source for source in _catalogs_of(world, s)}
+    found = {source.key: source for source in _catalogs_of(context, s)}
     if not found:
         text = "dependency resolution requires at least one catalogsource"
         return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
@@ -131,15 +131,15 @@ def _catalog_condition(world: RenderContext, s: Subscription) -> dict[str, str]:
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 
 
-def _package(world: RenderContext, s: Subscription) -> Package | None:
-    source = world.cluster.catalogs.get(s.catalog)
+def _package(context: RenderContext, s: Subscription) -> Package | None:
+    source = context.cluster.catalogs.get(s.catalog)
     return source.catalog.packages.get(s.package) if source and source.catalog else None
 
 
-def _deprecations(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
     Subscription's channel (any, if it names none) doesn't have that bundle."""
-    package, channel = _package(world, s), s.channel
+    package, channel = _package(context, s), s.channel
     if package is None or not s.installed:
         return
     channels = [found for name, found in package.channels.items() if channel in ("", name)]
@@ -158,9 +158,9 @@ def _deprecations(world: RenderContext, s: Subscription) -> Iterator[dict[str, s
         yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
 
 
-def _plan_condition(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
-    plan = _plan_of(world, s)
+    plan = _plan_of(context, s)
     if plan is None and s.plan:
         yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
     if plan is None or plan.phase == "Complete":
@@ -174,7 +174,7 @@ def _plan_condition(world: RenderContext, s: Subscription) -> Iterator[dict[str,
     yield {**found, **({"message": message} if message else {})}
 
 
-def install_plans(world: RenderContext) -> Iterator[Rendered]:
+def install_plans(context: RenderContext) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way.
 
     >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
@@ -186,9 +186,9 @@ def install_plans(world: RenderContext) -> Iterator[Rendered]:
       name: beacon.v1.0.0
       status: Unknown
     """
-    for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
-        for plan in world.cluster.kept_plans(namespace):
-            yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
+    for namespace in sorted({plan.namespace for plan in context.cluster.plans}):
+        for plan in context.cluster.kept_plans(namespace):
+            yield rendered(_shown(plan, context.profile), "install_plans", "R-CAT-600", None)
 
 
 def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:

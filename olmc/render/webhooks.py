@@ -33,7 +33,7 @@ _COPIED = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "sideEffec
 _GENERATED_NAME_BASE = 58
 
 
-def apiservices(world: RenderContext) -> Iterator[Rendered]:
+def apiservices(context: RenderContext) -> Iterator[Rendered]:
     """The API services that CSVs own (R-API-1).
 
     >>> beacon = {"name": "beacon.v1.0.0", "serves": ["Gauge"]}
@@ -41,24 +41,24 @@ def apiservices(world: RenderContext) -> Iterator[Rendered]:
     APIService/v1.beacon.example.com
       service: {namespace: ns, name: beacon-controller-service, port: 443}
     """
-    for member, _ in world.installed():
+    for member, _ in context.installed():
         # OLM writes API services after each Deployment, so a strategy without any never gets to them (R-API-2).
         if not member.installation or not member.installation.deployments:
             continue
         for item in apiservice_descriptions(member.csv):
             if item in member.csv.owned_apiservices:
-                yield rendered(_apiservice(world, member, item), "apiservices", "R-API-1", member.csv.source)
+                yield rendered(_apiservice(context, member, item), "apiservices", "R-API-1", member.csv.source)
 
 
-def _apiservice(world: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
+def _apiservice(context: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
     csv, name = member.csv, item.service_name
-    existing = world.cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
-    profile = world.profile
+    existing = context.cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
+    profile = context.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
-        return _adopted(existing.object, labels, _apiservice_backend(world.profile, csv.namespace, item))
+        return _adopted(existing.object, labels, _apiservice_backend(context.profile, csv.namespace, item))
     metadata: dict[str, Any] = {"name": name, "labels": labels}
-    annotations = subscription_config(world.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
+    annotations = subscription_config(context.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
     if annotations:
         metadata["annotations"] = dict(annotations)
     spec = {
@@ -84,7 +84,7 @@ def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[
     return {**obj, "metadata": metadata, "spec": {**spec_of(obj), "caBundle": "", "service": backend}}
 
 
-def webhooks(world: RenderContext) -> Iterator[Rendered]:
+def webhooks(context: RenderContext) -> Iterator[Rendered]:
     """The configurations of validating and mutating webhooks (R-WH-3).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -94,13 +94,13 @@ def webhooks(world: RenderContext) -> Iterator[Rendered]:
       clientConfig: {service: {namespace: ns, name: beacon-controller-service, port: 443}, caBundle: ''}
       namespaceSelector: {matchLabels: {olm.operatorgroup.uid/cda27ab5-d9ab-5ab1-a5dd-afd9fdfd81cd: ''}}
     """
-    for member, _ in world.installed():
+    for member, _ in context.installed():
         written = member.installation.webhooks if member.installation else 0
         for index, item in enumerate(member.csv.webhooks[:written]):
             # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.type in _KINDS and member.group is not None:
-                obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
-                obj = _updated(obj, world.cluster.objects)
+                obj = _configuration(context.profile, member, namespace_selector(context, member.group), item)
+                obj = _updated(obj, context.cluster.objects)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -169,21 +169,21 @@ def _client_service(profile: Profile, member: CsvState, item: WebhookDescription
     return service if profile.webhook_admission == "no port" else {**service, "port": item.port}
 
 
-def namespace_selector(world: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
+def namespace_selector(context: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
     """Which namespaces a member's webhooks see (R-WH-1).
 
     Without OLM nobody labels the targets; they are selected by the label with its name that every namespace has.
     """
     targets = [name for name in group.targets if name]
-    if targets and world.options.purpose == "apply":
+    if targets and context.options.purpose == "apply":
         return {"matchExpressions": [{"key": NAME_LABEL, "operator": "In", "values": targets}]}
     if group.spec.get("targetNamespaces"):
-        return {"matchLabels": group_uid_label(world.profile, group)}
+        return {"matchLabels": group_uid_label(context.profile, group)}
     selector: dict[str, Any] | None = group.spec.get("selector")
     return selector
 
 
-def crds(world: RenderContext) -> Iterator[Rendered]:
+def crds(context: RenderContext) -> Iterator[Rendered]:
     """All CRDs, with the conversion that webhooks bring (R-WH-8).
 
     >>> webhook = {"type": "ConversionWebhook", "conversionCRDs": ["beacons.beacon.example.com"]}
@@ -192,8 +192,8 @@ def crds(world: RenderContext) -> Iterator[Rendered]:
     CustomResourceDefinition/beacons.beacon.example.com
       clientConfig: {service: {namespace: ns, name: beacon-controller-service, ..., path: /}, caBundle: ''}
     """
-    conversions = dict(_conversions(world))
-    for identity, found in world.cluster.objects.items():
+    conversions = dict(_conversions(context))
+    for identity, found in context.cluster.objects.items():
         if identity.kind != CRD_KIND:
             continue
         obj = {key: value for key, value in found.object.items() if key != "status"}
@@ -202,20 +202,20 @@ def crds(world: RenderContext) -> Iterator[Rendered]:
         yield found._replace(object=obj)
 
 
-def _conversions(world: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
+def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
-    for member, _ in reversed(list(world.installed())):
+    for member, _ in reversed(list(context.installed())):
         written = member.installation.webhooks if member.installation else 0
         for item in member.csv.webhooks[:written]:
-            if item.type != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
+            if item.type != CONVERSION and context.profile.webhook_conversion != "conversionCRDs":
                 continue
             for name in item.converted_crds:
                 key = ObjectKey("apiextensions.k8s.io", CRD_KIND, "", name)
                 if item.type == CONVERSION:
-                    yield key, _conversion(world.profile, member, item)
-                elif key in world.cluster.objects:
-                    yield from _redirected(world, member, item, key)
+                    yield key, _conversion(context.profile, member, item)
+                elif key in context.cluster.objects:
+                    yield from _redirected(context, member, item, key)
 
 
 def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
@@ -229,12 +229,12 @@ def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) ->
 
 
 def _redirected(
-    world: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
+    context: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
 ) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
-    crd = Crd(world.cluster.objects[key].object)
+    crd = Crd(context.cluster.objects[key].object)
     if crd.conversion.get("strategy") == "Webhook":
-        ours = {name: _client_service(world.profile, member, item)[name] for name in ("namespace", "name")}
+        ours = {name: _client_service(context.profile, member, item)[name] for name in ("namespace", "name")}
         service = {**mapping(crd.client_config.get("service")), **ours}
         client = {**crd.client_config, "service": service, "caBundle": ""}
         yield key, {**crd.conversion, "webhook": {**mapping(crd.conversion.get("webhook")), "clientConfig": client}}
