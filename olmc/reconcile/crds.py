@@ -43,8 +43,8 @@ def updated_crd(
     name = name_of(crd)
     before = None if existing is None else Crd(existing.object)
     if before is not None:
-        judge = _legacy_problems if legacy else _update_problems
-        problem = next(judge(name, Crd(crd), before, cluster, csv), "")
+        check = _legacy_problems if legacy else _update_problems
+        problem = next(check(name, Crd(crd), before, cluster, csv), "")
     else:
         problem = ""
     if problem:
@@ -52,6 +52,8 @@ def updated_crd(
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
     annotations = {**annotations_of(crd)}
+    # Whoever installed it before stays named, unless it is gone: a CSV looks here for who brought the CRD (R-CAT-722,
+    # R-REQ-3).
     for source in (crd, existing.object if existing else {}):
         for key, value in annotations_of(source).items():
             if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
@@ -72,6 +74,7 @@ def updated_crd(
 def _decoded(crd: KubernetesObject) -> KubernetesObject:
     """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
     try:
+        # OLM decodes into the types of the version that is written there, and says which; what is stored is v1 (D28).
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except DecodeError as error:
         _, version = split_api_version(crd.get("apiVersion"))
@@ -91,7 +94,8 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
     else:
         before = {**as_v1(existing.object), "status": {"storedVersions": Crd(existing.object).stored_versions}}
         errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
-    if legacy:  # OLM takes the versions that are gone out of the status
+    # The documents expect OLM to take versions that are gone out of the status before it writes (R-CAT-725).
+    if legacy:
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
     if errors:
         text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
@@ -130,8 +134,9 @@ def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Namespa
 
 def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[str]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
-    others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
-    owners = [each for each in others if any(item.name == name for item in each.owned_crds)]
+    others = (other for key, other in cluster.csvs.items() if key != csv and not other.counts_as_copy)
+    owners = [other for other in others if any(item.name == name for item in other.owned_crds)]
+    # A CRD with one owner is upgraded at once, whatever it breaks (R-CAT-725).
     if len(owners) <= 1:
         return
     kept = _version_names(new)
@@ -145,23 +150,25 @@ def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
     """The versions that objects may be stored in once a CRD is written over the one before (R-CAT-724)."""
     if before is None:
         return crd.stored_versions
+    # Objects that were written earlier may still be stored in the old version, and only who migrates them may say that
+    # none is.
     known = before.stored_versions
     return [*known, *(version.name for version in crd.versions if version.storage and version.name not in known)]
 
 
 def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[str]:
+    # Whoever converts by webhook may make objects fit: OLM then only warns of what doesn't (R-CAT-723).
     if new.conversion.get("strategy") == "Webhook":
         return
     group, kind = new.group, new.kind
-    objects = [r.object for i, r in sorted(cluster.objects.items()) if (i.group, i.kind) == (group, kind)]
+    objects = [rendered.object for key, rendered in sorted(cluster.objects.items()) if key[:2] == (group, kind)]
     if not objects:
         return
-    from olmc.kube.api_validation.schema_values import (
-        violations,  # few CRDs have instances, and imports take their time
-    )
+    from olmc.kube.api_validation.schema_values import violations  # few CRDs have instances
 
     served_before = old.served_versions
     for version in new.versions:
+        # OLM lists the objects version by version, and lists none in a version that was not served before.
         if not version.served or version.name not in served_before:
             continue
         for obj in objects:
@@ -186,6 +193,7 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
     versions = old.get("versions") or [{"name": old.get("version"), "served": True, "storage": True}]
     spec["versions"] = [_v1_version(version, old) for version in versions]
     spec.pop("preserveUnknownFields", None)
+    # In v1beta1 nothing was pruned unless one asked for it, and the server keeps to that.
     if old.get("preserveUnknownFields") is not False:
         spec["preserveUnknownFields"] = True
     spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
@@ -194,17 +202,17 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
 
 
 def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(version)
-    if spec.get("validation") and "schema" not in made:
-        made["schema"] = spec["validation"]
-    if spec.get("subresources") and "subresources" not in made:
-        made["subresources"] = spec["subresources"]
-    columns = made.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
+    converted = dict(version)
+    if spec.get("validation") and "schema" not in converted:
+        converted["schema"] = spec["validation"]
+    if spec.get("subresources") and "subresources" not in converted:
+        converted["subresources"] = spec["subresources"]
+    columns = converted.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
     if columns:
-        made["additionalPrinterColumns"] = [
+        converted["additionalPrinterColumns"] = [
             {("jsonPath" if key == "JSONPath" else key): value for key, value in column.items()} for column in columns
         ]
-    return made
+    return converted
 
 
 def _v1_conversion(old: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.requirements import apiservices_by_name
 
+# OLM makes a new CA in every cluster, so nobody can know its hash beforehand (R-CERT-3, U-3).
 UNKNOWN_CA_HASH = ""
 
 Description = APIServiceDescription | WebhookDescription
