@@ -216,6 +216,16 @@ class CsvState(NamedTuple):
         return self.phase == "Succeeded"
 
     @property
+    def progress(self) -> StrategyProgress:
+        """How far its install strategy was carried out, also if that was not begun."""
+        return self.installation or StrategyProgress(0, 0)
+
+    def in_phase(self, phase: str, reason: str, message: str) -> CsvState:
+        """The CSV in its next phase, which its history shows."""
+        history = (*self.history, (phase, reason, message))
+        return self._replace(phase=phase, reason=reason, message=message, history=history)
+
+    @property
     def cause(self) -> tuple[str, str, str]:
         """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
         where it stands."""

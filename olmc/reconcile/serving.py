@@ -30,6 +30,7 @@ def serving_descriptions(csv: Csv) -> tuple[Description, ...]:
 
 def apiservice_descriptions(csv: Csv) -> tuple[APIServiceDescription, ...]:
     """Owned and required API service descriptions by `<version>.<group>`, owned ones winning (R-CERT-1)."""
+    # OLM sets up required ones like those of the CSV, which breaks where somebody else serves them (R-API-4).
     return tuple(apiservices_by_name((*csv.required_apiservices, *csv.owned_apiservices)).values())
 
 
@@ -44,16 +45,14 @@ class Serving(NamedTuple):
 
 def servings(profile: Profile, csv: Csv) -> Iterator[Serving]:
     """All of a CSV's: one for each Deployment that serves, or, at first, one for each API service."""
-    serving = serving_deployments(csv)
     for deployment in csv.deployments:
         name = deployment.name
-        mine = tuple(item for item in serving_descriptions(csv) if item.deployment == name)
-        if name not in serving:
-            continue
-        if profile.cert_naming["per"] == "deployment":
-            yield Serving(deployment, serving_names(profile, name), mine)
-        else:
-            yield from (Serving(deployment, serving_names(profile, name, item), (item,)) for item in mine)
+        described = tuple(item for item in serving_descriptions(csv) if item.deployment == name)
+        # Before 0.15 names were those of API services, as there were no webhooks that could share a certificate.
+        if profile.cert_naming["per"] != "deployment":
+            yield from (Serving(deployment, serving_names(profile, name, item), (item,)) for item in described)
+        elif described:
+            yield Serving(deployment, serving_names(profile, name), described)
 
 
 def serving_names(profile: Profile, deployment: str, description: Description | None = None) -> dict[str, str]:
@@ -69,9 +68,12 @@ def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Pro
     """A Deployment's spec with the certificate's volumes, mounts and a service account (R-CERT-4)."""
     template = dict(mapping(spec.get("template")))
     pod = dict(spec_of(template))
+    # OLM spells it out, as the bindings to the certificate need a name; so it is in the hash, too (R-DEP-1).
     pod.setdefault("serviceAccountName", "default")
     for serving in servings(profile, csv):
         if serving.deployment.name == name:
+            # Both volumes, whatever the Deployment serves: one is where webhooks look, one where API services do
+            # (R-CERT-4).
             for volume, mount in profile.cert_volumes.items():
                 pod = _mounted(pod, volume, mount, serving.names["secret"])
     template["spec"] = pod
@@ -81,9 +83,9 @@ def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Pro
 def _mounted(pod: Mapping[str, Any], volume: str, mount: Mapping[str, str], secret: str) -> dict[str, Any]:
     items = [{"key": "tls.crt", "path": mount["certificate"]}, {"key": "tls.key", "path": mount["key"]}]
     source = {"name": volume, "secret": {"secretName": secret, "items": items}}
-    new = {"name": volume, "mountPath": mount["path"]}
+    volume_mount = {"name": volume, "mountPath": mount["path"]}
     containers = [
-        {**container, "volumeMounts": _with_mount(mappings(container.get("volumeMounts")), new)}
+        {**container, "volumeMounts": _with_mount(mappings(container.get("volumeMounts")), volume_mount)}
         for container in mappings(pod.get("containers"))
     ]
     return {**pod, "volumes": _with_volume(mappings(pod.get("volumes")), source), "containers": containers}
@@ -96,7 +98,8 @@ def _with_volume(volumes: list[Mapping[str, Any]], new: dict[str, Any]) -> list[
 
 
 def _with_mount(mounts: list[Mapping[str, Any]], new: dict[str, Any]) -> list[Mapping[str, Any]]:
-    """A mount of that name stops the search and stays; one at that path is replaced; else the new one is appended."""
+    """A mount of that name stops the search and stays; one at that path is replaced; else the new one is appended
+    (R-CERT-4)."""
     for index, mount in enumerate(mounts):
         if mount.get("name") == new["name"]:
             return mounts
