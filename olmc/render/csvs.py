@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import CsvState, NamespacedName
@@ -72,9 +72,7 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
 def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
     """The namespaces that get a copy of a CSV, sorted (R-COPY-2, R-COPY-3, R-COPY-5)."""
     group, home = member.group, member.csv.namespace
-    if group is None or group.problem or not group.targets or group.targets == (home,):
-        return ()
-    if not may_be_copied(member):
+    if group is None or group.problem or not group.targets or group.targets == (home,) or not may_be_copied(member):
         return ()
     existing = [name for name in context.cluster.namespaces if name != home]
     # OLMConfig switches copies off for operators that watch everything; others are copied all the same (R-COPY-5).
@@ -98,8 +96,8 @@ def homes_of_copies(context: RenderContext) -> dict[NamespacedName, str]:
 
 def copies_disabled(context: RenderContext) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
-    found = context.cluster.objects.get(OLMCONFIG) if context.profile.copied_disable else None
-    spec = spec_of(found.object) if found else {}
+    config = context.cluster.objects.get(OLMCONFIG) if context.profile.copied_disable else None
+    spec = spec_of(config.object) if config else {}
     return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
 
@@ -114,6 +112,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
         for key, value in labels_of(obj).items()
         if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels)
     }
+    # The phase is that of the original, so that tenants see whether the operator runs (R-COPY-4).
     status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}
     kept: dict[str, Any] = {"name": metadata["name"]}
     if annotations:
@@ -132,11 +131,11 @@ def olmconfig(context: RenderContext) -> Iterator[Rendered]:
     OLMConfig/cluster
       conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
     """
-    found = context.cluster.objects.get(OLMCONFIG)
-    if found is None:
+    config = context.cluster.objects.get(OLMCONFIG)
+    if config is None:
         return
     if not context.profile.olmconfig_api:
-        yield found
+        yield config
         return
     # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
     disabled = copies_disabled(context)
@@ -149,7 +148,7 @@ def olmconfig(context: RenderContext) -> Iterator[Rendered]:
         if disabled
         else "Copied CSVs are enabled and present across the cluster",
     }
-    yield Rendered({**found.object, "status": {"conditions": [condition]}}, found.provenance)
+    yield Rendered({**config.object, "status": {"conditions": [condition]}}, config.provenance)
 
 
 RULE = "R-INST-11"
@@ -176,7 +175,7 @@ def copied_csv_configmaps(context: RenderContext) -> Iterator[Rendered]:
 def owned_by_configmaps(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
     """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
     homes = {} if _has_copies(context) else _homes(context)
-    return [_repointed(found, homes.keys()) for found in objects] if homes else objects
+    return [_repointed(entry, homes.keys()) for entry in objects] if homes else objects
 
 
 def _has_copies(context: RenderContext) -> bool:
@@ -186,6 +185,8 @@ def _has_copies(context: RenderContext) -> bool:
 
 def _homes(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
+    # OLM's copies in the workspace need a stand-in as well: what they own lies there beside them, and would go with
+    # them.
     given = {name: home for name, home in context.cluster.copies.items() if name not in context.cluster.csvs}
     return given | homes_of_copies(context)
 
@@ -197,15 +198,17 @@ def _surrogate(profile: Profile, name: NamespacedName, home: str) -> KubernetesO
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def _repointed(found: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
-    references, namespace = owner_references(found.object), namespace_of(found.object)
-    mine = [
-        r.get("kind") == CSV_KIND and NamespacedName(namespace, text(r.get("name"))) in replaced for r in references
-    ]
-    if not any(mine):
-        return found
+def _repointed(entry: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
+    references, namespace = owner_references(entry.object), namespace_of(entry.object)
+
+    def is_to_copy(reference: Mapping[str, Any]) -> bool:
+        name = NamespacedName(namespace, text(reference.get("name")))
+        return reference.get("kind") == CSV_KIND and name in replaced
+
+    if not any(map(is_to_copy, references)):
+        return entry
     changed = [
-        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_mine else reference
-        for reference, is_mine in zip(references, mine, strict=True)
+        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_to_copy(reference) else reference
+        for reference in references
     ]
-    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": changed}})
+    return entry._replace(object={**entry.object, "metadata": {**entry.object["metadata"], "ownerReferences": changed}})

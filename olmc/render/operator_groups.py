@@ -53,12 +53,14 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
+    # In OLM the status is written with the uid of the account, which nobody knows beforehand (U-1).
     if group.account and not group.missing_account:
         ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
         status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}
     conditions = list(_conditions(context, group))
     if conditions:
         status["conditions"] = conditions
+    # The CRD of an older OLM drops the fields that it does not have.
     status = {key: value for key, value in status.items() if key in context.profile.operatorgroup_api["status"]}
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
 
@@ -112,11 +114,12 @@ def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: fro
 
 def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
     """What the aggregated roles are found by: the group, or one set of labels for each API."""
+    # Before 0.15 all roles of a group had its name as their label, so there is one selector, provided APIs or not.
     template = profile.og_clusterrole_aggregation
     if not any("{apihash}" in key for key in template):
         return [filled(template, og=group.name, suffix=suffix)]
-    found = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
-    return sorted(found, key=lambda labels: tuple(labels))
+    sets = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
+    return sorted(sets, key=lambda labels: tuple(labels))
 
 
 def namespaces(context: RenderContext) -> Iterator[Rendered]:
@@ -129,14 +132,16 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
     Namespace/docks
       labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
     """
-    cluster, labelled = context.cluster, context.options.purpose == "review"
+    cluster, are_labelled = context.cluster, context.options.purpose == "review"
     for name in cluster.namespaces:
-        groups = [group for group in cluster.groups if labelled and name in group.targets]
+        groups = [group for group in cluster.groups if are_labelled and name in group.targets]
         added = {key: "" for group in groups for key in group_uid_label(context.profile, group)}
-        found = cluster.objects.get(ObjectKey("", "Namespace", "", name))
-        if found is None and not added:
+        manifest = cluster.objects.get(ObjectKey("", "Namespace", "", name))
+        if manifest is None and not added:
             continue
-        obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        obj: KubernetesObject = (
+            manifest.object if manifest else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        )
         old = labels_of(obj)
         # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
         # (R-OG-19).
@@ -144,7 +149,7 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
         labels = {**labels, NAME_LABEL: name, **added}
         metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}
         final = {**obj, "metadata": metadata}
-        if found:
-            yield Rendered(final, found.provenance)
+        if manifest:
+            yield Rendered(final, manifest.provenance)
         else:
             yield rendered(final, STAGE, "R-OG-19", None)

@@ -14,6 +14,7 @@ from olmc.model.objects import (
     ObjectKey,
     Provenance,
     Rendered,
+    crd_key,
     labels_of,
     mappings,
     owner_references,
@@ -26,6 +27,7 @@ from olmc.reconcile.operator_groups import binds_itself, is_no_group
 from olmc.reconcile.requirements import permission_entries_satisfied
 from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import copy_targets
+from olmc.render.operator_groups import SUFFIXES
 
 ALWAYS = "always"
 REPLACING = "Replacing"
@@ -44,43 +46,44 @@ def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
       subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
       kind: ClusterRole
     """
-    cluster, around = context.cluster, context.requirement_context
+    cluster, requirements = context.cluster, context.requirement_context
     lifted: dict[ObjectKey, Rendered] = {}
-    for _, member in sorted(cluster.members.items(), key=lambda each: (each[1].phase != REPLACING, each[0])):
+    for _, member in sorted(cluster.members.items(), key=lambda item: (item[1].phase != REPLACING, item[0])):
         group, csv = member.group, member.csv
         if group is None or group.problem or not group.is_global or not binds_itself(member, context.options):
             continue
         # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
         entries, lifting = csv.cluster_permissions + csv.permissions, context.profile.rbac_singleton
-        granted = around._replace(access=access({**cluster.objects, **lifted})) if lifted else around
+        granted = requirements._replace(access=access({**cluster.objects, **lifted})) if lifted else requirements
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
             continue
         for source in _own_rbac(context, csv):
             obj = _lifted(source.object, lifting["rules"])
-            made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            role = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
             # OLM creates what it lifts and never updates it (R-SING-2).
-            if made.identity in cluster.objects:
+            if role.identity in cluster.objects:
                 continue
-            yield made
+            yield role
             if member.phase == REPLACING:
-                lifted[made.identity] = made
+                lifted[role.identity] = role
 
 
 def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
-    wanted = owner_labels(context.profile, csv.name, csv.namespace)
-    for identity, found in context.cluster.objects.items():
+    owner = owner_labels(context.profile, csv.name, csv.namespace)
+    for identity, stored in context.cluster.objects.items():
         if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
-            labels = labels_of(found.object)
-            if all(labels.get(key) == value for key, value in wanted.items()):
-                yield found
+            labels = labels_of(stored.object)
+            if owner.items() <= labels.items():
+                yield stored
 
 
 def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
+        # An operator that watches all namespaces has to list them, which no Role could let it do (R-SING-2).
         return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
@@ -106,17 +109,17 @@ def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendere
     csv, when = member.csv, context.profile.rbac_tenant["when"]
     # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
     # none (R-TEN-1, R-TEN-3).
-    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", context.requirement_context)
+    requirements = context.requirement_context
+    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", requirements)
     for target in copy_targets(context, member):
-        satisfied = everywhere and permission_entries_satisfied(
-            csv, csv.permissions, target, context.requirement_context
-        )
+        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, requirements)
         if satisfied and when == "unsatisfied, first":
             break
         if satisfied and when != ALWAYS:
             continue
         for source in _own_rbac(context, csv):
             refs = owner_references(source.object)
+            # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
             if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
                 obj = _copied(source.object, csv, target, context.profile)
                 yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
@@ -140,8 +143,6 @@ def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> K
 
 STAGE = "provided_apis"
 
-SUFFIXES = ("admin", "edit", "view")
-
 
 def provided_apis(context: RenderContext) -> Iterator[Rendered]:
     """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
@@ -157,7 +158,7 @@ def provided_apis(context: RenderContext) -> Iterator[Rendered]:
     ClusterRole/beacons.beacon.example.com-v1-crdview
       verbs: [get]
     """
-    made: dict[str, Rendered] = {}
+    roles: dict[str, Rendered] = {}
     # OLM makes them in a sync of a CSV that is Succeeded already, and a CSV that fails or goes later leaves them
     # behind: their owner is the CRD (R-CR-1, R-CR-4).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2429-L2434
@@ -166,13 +167,13 @@ def provided_apis(context: RenderContext) -> Iterator[Rendered]:
             continue
         for role in _roles(context, api, csv):
             # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
-            made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
-    yield from made.values()
+            roles[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
+    yield from roles.values()
 
 
 def _is_served(context: RenderContext, api: OwnedAPI) -> bool:
     if api.is_crd:
-        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in context.cluster.objects
+        return crd_key(api.name) in context.cluster.objects
     return any(api in csv.owned_apis for csv in context.cluster.csvs.values())
 
 
@@ -190,8 +191,8 @@ def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernet
     for suffix in SUFFIXES:
         rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
         labels = _labels(context, api, csv, suffix)
-        made = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
-        yield _role(made, {**rule, "resources": [api.plural]})
+        role_metadata = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
+        yield _role(role_metadata, {**rule, "resources": [api.plural]})
     if api.is_crd:
         rule = {
             "verbs": profile.api_clusterrole_verbs["crdview"],
@@ -199,6 +200,7 @@ def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernet
             "resources": ["customresourcedefinitions"],
             "resourceNames": [api.name],
         }
+        # Who may see the resources may see how they are defined, so this one aggregates to view as well (R-CR-2).
         view = profile.api_clusterrole_name["crdview"].format(**values)
         yield _role({"name": view, "labels": _labels(context, api, csv, "view"), **metadata}, rule)
 
