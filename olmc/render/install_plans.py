@@ -92,18 +92,19 @@ def _catalog_health(context: RenderContext, s: Subscription) -> list[dict[str, A
 def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]:
     """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
     namespaces = {s.name.namespace, context.options.global_catalog_namespace}
-    found = [source for source in context.cluster.catalogs.values() if source.key.namespace in namespaces]
-    return sorted(found, key=lambda source: source.key.namespace + source.key.name)
+    sources = [source for source in context.cluster.catalogs.values() if source.key.namespace in namespaces]
+    # Sorted as OLM does it, by both texts in one, which is not the order of namespaces (R-CAT-650).
+    return sorted(sources, key=lambda source: source.key.namespace + source.key.name)
 
 
 def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
     yield _catalog_condition(context, s)
     yield from _deprecations(context, s)
-    told = context.profile.subscription_unpacking
-    if s.unpacking and "BundleUnpacking" in told:
+    types = context.profile.subscription_unpacking
+    if s.unpacking and "BundleUnpacking" in types:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
-    if s.unpack_failure and "BundleUnpackFailed" in told:
+    if s.unpack_failure and "BundleUnpackFailed" in types:
         reason, message = s.unpack_failure
         yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}
     if s.failure:
@@ -115,17 +116,17 @@ def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, s
 def _catalog_condition(context: RenderContext, s: Subscription) -> dict[str, str]:
     """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
     base = {"type": "CatalogSourcesUnhealthy"}
-    found = {source.key: source for source in _catalogs_of(context, s)}
-    if not found:
+    sources = {source.key: source for source in _catalogs_of(context, s)}
+    if not sources:
         text = "dependency resolution requires at least one catalogsource"
         return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
     target = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name}"
     unhealthy = {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound"}
-    if s.catalog not in found:
+    if s.catalog not in sources:
         return {**unhealthy, "message": f"{target} missing"}
-    if found[s.catalog].refused:
+    if sources[s.catalog].refused:
         return {**unhealthy, "message": f"{target} unhealthy"}
-    if any(source.refused for source in found.values()):
+    if any(source.refused for source in sources.values()):
         return unhealthy
     text = "all available catalogsources are healthy"
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
@@ -142,16 +143,17 @@ def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str,
     package, channel = _package(context, s), s.channel
     if package is None or not s.installed:
         return
-    channels = [found for name, found in package.channels.items() if channel in ("", name)]
-    if s.installed not in {entry.name for found in channels for entry in found.entries}:
+    entries = (entry for name, c in package.channels.items() if channel in ("", name) for entry in c.entries)
+    if s.installed not in {entry.name for entry in entries}:
         return
-    told = {(item.schema, item.name): item.message for item in package.deprecations}
-    wanted = (
-        ("PackageDeprecated", f"olm.package/{s.package}", told.get(("olm.package", ""))),
-        ("ChannelDeprecated", f"olm.channel/{channel}", told.get(("olm.channel", channel)) if channel else None),
-        ("BundleDeprecated", f"olm.bundle/{s.installed}", told.get(("olm.bundle", s.installed))),
+    given = {(item.schema, item.name): item.message for item in package.deprecations}
+    deprecated = (
+        ("PackageDeprecated", f"olm.package/{s.package}", given.get(("olm.package", ""))),
+        # Of a channel that the spec does not name OLM says nothing (R-CAT-655).
+        ("ChannelDeprecated", f"olm.channel/{channel}", given.get(("olm.channel", channel)) if channel else None),
+        ("BundleDeprecated", f"olm.bundle/{s.installed}", given.get(("olm.bundle", s.installed))),
     )
-    messages = [(kind, f"{name}: {text}") for kind, name, text in wanted if text]
+    messages = [(kind, f"{name}: {text}") for kind, name, text in deprecated if text]
     for kind, message in messages:
         yield {"type": kind, "status": "True", "message": message}
     if messages:
@@ -167,11 +169,11 @@ def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[st
         return
     _, reason, message = plan.condition or ("", "", "")
     if plan.phase == "Failed":
-        found = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
+        condition = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
     else:
         reason = plan.phase or "InstallPlanNotYetReconciled"
-        found = {"type": "InstallPlanPending", "status": "True", "reason": reason}
-    yield {**found, **({"message": message} if message else {})}
+        condition = {"type": "InstallPlanPending", "status": "True", "reason": reason}
+    yield {**condition, **({"message": message} if message else {})}
 
 
 def install_plans(context: RenderContext) -> Iterator[Rendered]:
@@ -188,22 +190,24 @@ def install_plans(context: RenderContext) -> Iterator[Rendered]:
     """
     for namespace in sorted({plan.namespace for plan in context.cluster.plans}):
         for plan in context.cluster.kept_plans(namespace):
-            yield rendered(_shown(plan, context.profile), "install_plans", "R-CAT-600", None)
+            yield rendered(_plan_object(plan, context.profile), "install_plans", "R-CAT-600", None)
 
 
-def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+def _plan_object(plan: InstallPlan, profile: Profile) -> KubernetesObject:
     """A plan as it is in the end; of one that lies in the workspace, what OLM does not change stays as it is there."""
     if plan.given is None:
         return _install_plan(plan, profile)
     if not plan.resumed:
         return plan.given
-    made = _install_plan(plan, profile)
-    if plan.owners:  # made again, since its steps were not there
-        return {**made, "metadata": {**made["metadata"], **plan.given["metadata"]}}
-    before, after = status_of(plan.given), made["status"]
+    resumed = _install_plan(plan, profile)
+    # Only a plan that olmc has made knows its owners: this one was made again, since its steps were not there.
+    if plan.owners:
+        return {**resumed, "metadata": {**resumed["metadata"], **plan.given["metadata"]}}
+    before, after = status_of(plan.given), resumed["status"]
     steps = zip(before["plan"], after["plan"], strict=True)
     kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
     after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
+    # With its time, which OLM moves only when the condition changes.
     if before.get("conditions") and installed_condition(before) == plan.condition:
         after["conditions"] = before["conditions"]
     spec = {**spec_of(plan.given), "approved": plan.approved}
@@ -242,7 +246,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
             {key: value for key, value in _lookup(lookup).items() if key in unpacked["fields"]}
             for lookup in plan.lookups
         ]
-    status["catalogSources"] = sorted({step.catalog.name for step in _counted(plan, profile)})
+    status["catalogSources"] = sorted({step.catalog.name for step in _steps_with_catalog(plan, profile)})
     if plan.condition:
         state, reason, message = plan.condition
         extra = {key: value for key, value in (("reason", reason), ("message", message)) if value}
@@ -261,8 +265,9 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
     return status
 
 
-def _counted(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
+def _steps_with_catalog(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
     """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
+    # From 0.14 to 0.24 a plan was made first and unpacked its bundles afterwards, when the list was written already.
     images = {lookup.csv for lookup in plan.lookups}
     for step in plan.steps:
         if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
@@ -305,11 +310,13 @@ def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: P
 def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> str:
     """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
     lookup = lookups.get(step.resolving)
+    # A Subscription for a dependency stems from the resolver and stands in the plan as it is (R-CAT-613).
     if lookup is None or step.kind == "Subscription":
         obj = _as_encoded(step, namespace, profile)
         return json.dumps(obj, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     reference = {
         "kind": "ConfigMap",
+        # The ConfigMap that the unpack job has filled: an image itself can be no name of an object (R-CAT-615).
         "name": sha256(lookup.image.encode()).hexdigest()[:63],
         "namespace": step.catalog.namespace,
         "catalogSourceName": step.catalog.name,
@@ -328,6 +335,7 @@ def _as_encoded(step: Step, namespace: str, profile: Profile) -> KubernetesObjec
         return {**obj, "status": {"lastUpdated": None}}
     if step.kind == "ClusterServiceVersion":
         return {**obj, "status": cleanup_status(profile)}
+    # OLM sets a namespace here, which the API server drops when the step is carried out (R-CAT-628).
     if step.derived and step.kind == "ClusterRoleBinding":
         return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
     return obj
