@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Candidate, Catalog
 
 
+# How many InstallPlans of a namespace OLM keeps (R-CAT-606).
 MAX_PLANS = 5
-"""How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
 
 
 class NamespacedName(NamedTuple):
@@ -229,6 +229,7 @@ class CsvState(NamedTuple):
     def cause(self) -> tuple[str, str, str]:
         """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
         where it stands."""
+        # InstallReady says that all is well; what went wrong before is one step back in the history (observed-49).
         again = (entry for entry in reversed(self.history) if entry[1] == "NeedsReinstall")
         own = (self.phase, self.reason, self.message)
         return next(again, own) if self.phase == "InstallReady" else own
@@ -278,6 +279,8 @@ class Cluster(NamedTuple):
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
+        # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from
+        # theirs.
         plans = [plan for plan in self.plans if plan.namespace == namespace]
         return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
 

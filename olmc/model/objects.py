@@ -11,6 +11,7 @@ from olmc.model.diagnostics import Place
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is a mapping, else an empty one."""
+    # Readers give dicts, and asking whether something is a Mapping takes several times as long; every value is asked.
     return value if isinstance(value, dict) else {}
 
 

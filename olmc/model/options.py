@@ -113,6 +113,7 @@ class Options(NamedTuple):
     copied_csvs: bool = True
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    # The API server of the recorded clusters (docs/spec/observed.md), so that defaults are what was compared.
     kube_version: str = "v1.36.2"
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
@@ -125,6 +126,7 @@ class Options(NamedTuple):
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
+    # Not asked for is something else than asking for all namespaces, which is no namespace in particular.
     watch: tuple[str, ...] | None = None
     descoped: bool = False
     shared_apis: tuple[str, ...] = ()

@@ -7,14 +7,14 @@ import base64
 import json
 from typing import NamedTuple
 
-from olmc.gojson import DecodeError, decode, decode_failure
+from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import CRD_KIND, RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.model.diagnostics import Cause, Place, PlanFault
+from olmc.model.diagnostics import Place, PlanFault
 from olmc.model.objects import (
     KubernetesObject,
     Origin,
@@ -46,7 +46,7 @@ from olmc.olm.naming import (
     random_suffix,
     with_labels,
 )
-from olmc.reconcile.crds import CRDError, updated_crd
+from olmc.reconcile.crds import StepError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating (R-CAT-710 … R-CAT-716).
@@ -101,21 +101,6 @@ def _with_uids(obj: KubernetesObject) -> KubernetesObject:
 
 # Of the kinds that OLM writes as types of its own, only these get an owner from the step itself (R-CAT-712).
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
-
-
-class StepError(Exception):
-    """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
-    in the object, as far as it has a place there."""
-
-    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
-        super().__init__(text)
-        self.keys = keys
-        self._cause = cause
-
-    @property
-    def cause(self) -> Cause | None:
-        """Why, as data: what was given, or what Go refused to decode."""
-        return self._cause or decode_failure(self)
 
 
 class StepTarget(NamedTuple):
@@ -187,11 +172,8 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
     existing = cluster.objects.get(crd_key(step.name))
-    try:
-        by = NamespacedName(target.namespace, step.resolving)
-        written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
-    except CRDError as error:
-        raise StepError(str(error), error.keys) from error
+    by = NamespacedName(target.namespace, step.resolving)
+    written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
     if existing is not None:
         return _put(cluster, written, step, "R-CAT-723", Origin.BUNDLE_UPDATE)
     return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)

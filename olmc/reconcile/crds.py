@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.gojson import DecodeError, decode
+from olmc.gojson import DecodeError, decode, decode_failure
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.diagnostics import Cause
 from olmc.model.objects import (
     KubernetesObject,
     Rendered,
@@ -23,12 +24,19 @@ from olmc.model.objects import (
 from olmc.olm.naming import ALONGSIDE, fnv64a_hex, managed_labels, with_labels
 
 
-class CRDError(Exception):
-    """A CRD can't be written; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake."""
+class StepError(Exception):
+    """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
+    in the object, as far as it has a place there."""
 
-    def __init__(self, text: str, keys: Keys = ()) -> None:
+    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
         super().__init__(text)
         self.keys = keys
+        self._cause = cause
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data: what was given, or what Go refused to decode."""
+        return self._cause or decode_failure(self)
 
 
 def updated_crd(
@@ -36,7 +44,7 @@ def updated_crd(
 ) -> KubernetesObject:
     """A CRD as it is stored, in v1, once the plan of `csv` has written it.
 
-    Raises CRDError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
+    Raises StepError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
     which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
     """
     crd = _decoded(given)
@@ -48,7 +56,7 @@ def updated_crd(
     else:
         problem = ""
     if problem:
-        raise CRDError(problem)
+        raise StepError(problem)
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
     annotations = {**annotations_of(crd)}
@@ -72,14 +80,14 @@ def updated_crd(
 
 
 def _decoded(crd: KubernetesObject) -> KubernetesObject:
-    """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
+    """A CRD as Go's types of v1 keep it; raises StepError with OLM's words if it doesn't fit them."""
     try:
         # OLM decodes into the types of the version that is written there, and says which; what is stored is v1 (D28).
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except DecodeError as error:
         _, version = split_api_version(crd.get("apiVersion"))
         keys = error.path if _is_v1(crd) else ()
-        raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error
+        raise StepError(f"{version} crd unmarshaling failed: {error}", keys) from error
 
 
 def _is_v1(crd: KubernetesObject) -> bool:
@@ -87,7 +95,7 @@ def _is_v1(crd: KubernetesObject) -> bool:
 
 
 def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> None:
-    """Raises CRDError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
+    """Raises StepError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
     name = name_of(crd)
     if existing is None:
         errors, doing = creation_errors(crd), ""
@@ -99,7 +107,7 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
     if errors:
         text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
-        raise CRDError(doing + text, errors[0].keys)
+        raise StepError(doing + text, errors[0].keys)
 
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:

@@ -24,7 +24,7 @@ from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
 from olmc.olm.naming import csv_reference, group_annotations, managed_labels, owner_labels
 from olmc.reconcile.requirements import predecessors
-from olmc.reconcile.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates
+from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 # Behind a field of `deploy.config.applied`: from 0.15 to 0.17 a config without resources emptied those of the CSV.
@@ -149,7 +149,7 @@ def with_config(
     if sources:
         spec = _each_container(spec, lambda c: {**c, "envFrom": _united(mappings(c.get("envFrom")), sources)})
     for volume in mappings(config.get("volumes")):
-        spec["volumes"] = _named(mappings(spec.get("volumes")), volume)
+        spec["volumes"] = put_by_name(mappings(spec.get("volumes")), volume)
     for mount in mappings(config.get("volumeMounts")):
         spec = _each_container(spec, _with_mount(mount))
     tolerations = mappings(config.get("tolerations"))
@@ -169,7 +169,7 @@ def with_config(
 
 
 def _with_mount(mount: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Pod]:
-    return lambda container: {**container, "volumeMounts": _named(mappings(container.get("volumeMounts")), mount)}
+    return lambda container: {**container, "volumeMounts": put_by_name(mappings(container.get("volumeMounts")), mount)}
 
 
 def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
@@ -178,16 +178,6 @@ def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod
 
 def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
     return have + [item for item in new if item not in have]
-
-
-def _named(have: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[Any]:
-    """A list with an entry replaced where one has the same name, else appended."""
-    entries = list(have)
-    for index, item in enumerate(entries):
-        if item.get("name") == new.get("name"):
-            entries[index] = new
-            return entries
-    return [*entries, new]
 
 
 def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:

@@ -33,7 +33,8 @@ from olmc.model.operators import CSV_KIND, OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import CORE_KINDS, CSV_API
-from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepError, StepTarget, apply_step, mapper_of, unserved
+from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.operator_groups import no_group, with_targets
 
@@ -116,15 +117,8 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Opera
 
 
 def _account(group: OperatorGroup) -> dict[str, str] | None:
-    if not group.account:
-        return None
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "name": group.account,
-        "namespace": group.namespace,
-        "uid": "",
-    }
+    reference = {"apiVersion": "v1", "kind": ACCOUNT, "name": group.account, "namespace": group.namespace, "uid": ""}
+    return reference if group.account else None
 
 
 def _run(

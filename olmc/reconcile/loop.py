@@ -16,7 +16,8 @@ from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
-from olmc.reconcile.apply_step import StepError, StepTarget, apply_step
+from olmc.reconcile.apply_step import StepTarget, apply_step
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
 from olmc.reconcile.install_plans import INSTALLING, resumed, with_plan, written_steps

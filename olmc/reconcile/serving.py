@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.model.objects import mapping, mappings, spec_of
@@ -88,13 +88,15 @@ def _mounted(pod: Mapping[str, Any], volume: str, mount: Mapping[str, str], secr
         {**container, "volumeMounts": _with_mount(mappings(container.get("volumeMounts")), volume_mount)}
         for container in mappings(pod.get("containers"))
     ]
-    return {**pod, "volumes": _with_volume(mappings(pod.get("volumes")), source), "containers": containers}
+    return {**pod, "volumes": put_by_name(mappings(pod.get("volumes")), source), "containers": containers}
 
 
-def _with_volume(volumes: list[Mapping[str, Any]], new: dict[str, Any]) -> list[Mapping[str, Any]]:
-    if any(volume.get("name") == new["name"] for volume in volumes):
-        return [new if volume.get("name") == new["name"] else volume for volume in volumes]
-    return [*volumes, new]
+def put_by_name(entries: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A list with an entry replaced where one has the same name, else appended."""
+    for index, entry in enumerate(entries):
+        if entry.get("name") == new.get("name"):
+            return [*entries[:index], new, *entries[index + 1 :]]
+    return [*entries, new]
 
 
 def _with_mount(mounts: list[Mapping[str, Any]], new: dict[str, Any]) -> list[Mapping[str, Any]]:
