@@ -71,23 +71,23 @@ def default_csv(csv: dict[str, Any]) -> dict[str, Any]:
     A default applies where its parent object is present and the value is absent or null.
     """
     for path, values in DEFAULTS:
-        csv = _defaulted(csv, path, values)
+        csv = _apply_default(csv, path, values)
     return csv
 
 
-def _defaulted(node: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> Any:
+def _apply_default(node: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> Any:
     """The node with the values at all places of the path; the same object where nothing is missing."""
     if path and path[0] == _ANY:
         if not isinstance(node, list):
             return node
         # Most CSVs have none of these fields, so what does not change is not copied, all the way up.
-        entries = [_defaulted(entry, path[1:], values) for entry in node]
+        entries = [_apply_default(entry, path[1:], values) for entry in node]
         return node if all(new is old for new, old in zip(entries, node, strict=True)) else entries
     if not isinstance(node, dict):
         return node
     if path:
         child = node.get(path[0])
-        filled = _defaulted(child, path[1:], values)
+        filled = _apply_default(child, path[1:], values)
         return node if filled is child else {**node, path[0]: filled}
     missing = {key: value for key, value in values.items() if node.get(key) is None}
     return {**node, **missing} if missing else node
@@ -100,29 +100,29 @@ def list_map_conflicts(csv: dict[str, Any]) -> list[tuple[Path, str]]:
     """
     csv = default_csv(csv)
     conflicts = [
-        (path, f"{_written(path)}: Duplicate value: {encode_plain(identity).decode('utf-8')}")
+        (path, f"{_path_text(path)}: Duplicate value: {encode_plain(identity).decode('utf-8')}")
         for rule in LIST_MAPS
-        for entries_path, entries in _places(csv, rule.path, ())
-        for path, identity in _repeated(entries, rule.keys, entries_path)
+        for entries_path, entries in _lists_at(csv, rule.path, ())
+        for path, identity in _duplicates(entries, rule.keys, entries_path)
     ]
     # The API server names the one that it comes to first; indices are numbers, so that the tenth is not before the
     # second.
     return sorted(conflicts, key=lambda conflict: [(isinstance(step, str), step) for step in conflict[0]])
 
 
-def _places(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[Path, list[Any]]]:
+def _lists_at(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[Path, list[Any]]]:
     """The lists at a path, each with its own path."""
     if not remaining:
         if isinstance(node, list):
             yield path, node
     elif remaining[0] == _ANY:
         for index, entry in enumerate(node if isinstance(node, list) else ()):
-            yield from _places(entry, remaining[1:], (*path, index))
+            yield from _lists_at(entry, remaining[1:], (*path, index))
     elif isinstance(node, dict):
-        yield from _places(node.get(remaining[0]), remaining[1:], (*path, remaining[0]))
+        yield from _lists_at(node.get(remaining[0]), remaining[1:], (*path, remaining[0]))
 
 
-def _repeated(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _duplicates(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Of entries that are the same under `keys`, the second: the API server names each clash once."""
     times: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
@@ -134,6 +134,6 @@ def _repeated(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator
             yield (*path, index), identity
 
 
-def _written(path: Path) -> str:
+def _path_text(path: Path) -> str:
     """A path as Kubernetes writes it: `spec.containers[0].env[1]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

@@ -145,14 +145,14 @@ def role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, 
     """The name of the Role for an entry of `permissions` (R-SA-2). Raises DecodeError."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
     base = profile.rbac_name_base["Role"].format(csv=csv, sa=account)
-    return rbac_name(profile, base, _hashed(profile, permission, csv), f"Role|{namespace}")
+    return rbac_name(profile, base, _hash_input(profile, permission, csv), f"Role|{namespace}")
 
 
 def cluster_role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
     """As `role_name` for an entry of `clusterPermissions`, the namespace hashed as well (R-SA-4)."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
     base = profile.rbac_name_base["ClusterRole"].format(csv=csv, sa=account)
-    return rbac_name(profile, base, _hashed(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
+    return rbac_name(profile, base, _hash_input(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
 
 
 def binding_name(profile: Profile, kind: str, role: str, namespace: str, account: str) -> str:
@@ -162,7 +162,7 @@ def binding_name(profile: Profile, kind: str, role: str, namespace: str, account
     return role if base == role else rbac_name(profile, base, role.encode(), f"{kind}|{namespace}")
 
 
-def _hashed(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
+def _hash_input(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
     """What the name of a role is a hash of; of the JSON, empty names are left out."""
     # The account stands in the base of a Role's name, the namespace in the hash of a ClusterRole's: so the same
     # operator can be in two namespaces (R-SA-2, R-SA-4, R-SA-8).

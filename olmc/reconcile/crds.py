@@ -44,10 +44,10 @@ def updated_crd(
 ) -> KubernetesObject:
     """A CRD as it is stored, in v1, once the plan of `csv` has written it.
 
-    Raises StepError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
-    which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
+    Raises StepError when OLM doesn't write it, or the API server doesn't take it; the older rules for one of v1beta1
+    are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
     """
-    crd = _decoded(given)
+    crd = _decode(given)
     name = name_of(crd)
     before = None if existing is None else Crd(existing.object)
     if before is not None:
@@ -79,7 +79,7 @@ def updated_crd(
     return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
 
 
-def _decoded(crd: KubernetesObject) -> KubernetesObject:
+def _decode(crd: KubernetesObject) -> KubernetesObject:
     """A CRD as Go's types of v1 keep it; raises StepError with OLM's words if it doesn't fit them."""
     try:
         # OLM decodes into the types of the version that is written there, and says which; what is stored is v1 (D28).

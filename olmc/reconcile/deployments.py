@@ -89,7 +89,7 @@ def merged_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
     return merged
 
 
-def _overwritten_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+def _overwrite_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
     """As `merged_env` was at first, which knew of values only.
 
     The first entry of the name takes the new value beside whatever else it has; an entry that is appended has its name
@@ -143,18 +143,18 @@ def with_config(
     spec = dict(pod)
     env = injected_variables(config, cluster, options)
     if env:
-        merge = merged_env if cluster.profile.deploy_env_merge == "entry" else _overwritten_env
+        merge = merged_env if cluster.profile.deploy_env_merge == "entry" else _overwrite_env
         spec = _each_container(spec, lambda c: {**c, "env": merge(mappings(c.get("env")), env)})
     sources = mappings(config.get("envFrom"))
     if sources:
-        spec = _each_container(spec, lambda c: {**c, "envFrom": _united(mappings(c.get("envFrom")), sources)})
+        spec = _each_container(spec, lambda c: {**c, "envFrom": _unite(mappings(c.get("envFrom")), sources)})
     for volume in mappings(config.get("volumes")):
         spec["volumes"] = put_by_name(mappings(spec.get("volumes")), volume)
     for mount in mappings(config.get("volumeMounts")):
         spec = _each_container(spec, _with_mount(mount))
     tolerations = mappings(config.get("tolerations"))
     if tolerations:
-        spec["tolerations"] = _united(mappings(spec.get("tolerations")), tolerations)
+        spec["tolerations"] = _unite(mappings(spec.get("tolerations")), tolerations)
     if config.get("resources") is not None:
         spec = _each_container(spec, lambda c: {**c, "resources": config["resources"]})
     elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
@@ -176,7 +176,7 @@ def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod
     return {**pod, "containers": [change(container) for container in mappings(pod.get("containers"))]}
 
 
-def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
+def _unite(have: list[Any], new: Sequence[Any]) -> list[Any]:
     return have + [item for item in new if item not in have]
 
 

@@ -46,7 +46,7 @@ from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
-from olmc.reconcile.operator_groups import parse_apis, pruned, stored_group, with_targets
+from olmc.reconcile.operator_groups import parse_apis, prune_provided_apis, stored_group, with_targets
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
 def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
-    return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
+    return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
 def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:

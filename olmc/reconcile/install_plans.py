@@ -65,7 +65,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
         return cluster
     problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
     if problem:
-        return _add(cluster, _failed(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
+        return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     cluster, stop = _run(cluster, plan, group, options)
     if stop is None:
         complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
@@ -74,17 +74,17 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     if stop.cause is PlanFault.FORBIDDEN:
         text = f"retrying execution due to error: {stop.problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))
-    return _add(cluster, _failed(plan, stop))
+    return _add(cluster, _fail(plan, stop))
 
 
-def _failed(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
+def _fail(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
     condition = ("False", "InstallComponentFailed", stop.problem)
     return plan._replace(
         phase="Failed", message=stop.problem, condition=condition, executed=stop.step, fault=stop.keys, cause=stop.cause
     )
 
 
-def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
+def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
     """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
     ready = [
         plan
@@ -276,11 +276,12 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
     for item in _items(plan):
         resolving, resource = as_text(item.get("resolving")), mapping(item.get("resource"))
         manifest = _manifest(resource)
-        if not _is_reference(manifest):
-            yield _inline(resolving, resource, manifest)
+        # The manifest of an unpacked step refers to a ConfigMap and is no object (R-CAT-615).
+        if "catalogSourceName" not in manifest or "metadata" in manifest:
+            yield _inline_step(resolving, resource, manifest)
             continue
         if resolving not in unpacked:
-            steps = _unpacked(plan, resolving, manifest, workspace, cluster)
+            steps = _unpack(plan, resolving, manifest, workspace, cluster)
             unpacked[resolving] = {(step.kind, step.name): step for step in steps}
         key = (_kind(resource), as_text(resource.get("name")))
         if key not in unpacked[resolving]:
@@ -298,12 +299,7 @@ def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
     return manifest
 
 
-def _is_reference(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest refers to an unpacked bundle (R-CAT-615)."""
-    return "catalogSourceName" in manifest and "metadata" not in manifest
-
-
-def _unpacked(
+def _unpack(
     plan: InstallPlan, csv: str, reference: Mapping[str, Any], workspace: Workspace, cluster: Cluster
 ) -> tuple[Step, ...]:
     from olmc.resolver.steps import UndecodableCSVError, bundle_steps, csv_object  # few workspaces have such plans
@@ -336,7 +332,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     return bundle_content(bundle) if bundle is not None else None
 
 
-def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
+def _inline_step(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
     """A step whose manifest is the object; what OLM makes itself has no kind there (R-CAT-620, R-CAT-628)."""
     api = GVK(as_text(resource.get("group")), as_text(resource.get("version")), _kind(resource))
     api_version, kind = api.api_version, api.kind

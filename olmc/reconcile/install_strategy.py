@@ -169,7 +169,7 @@ def install(
     # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
     problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
-        return _failed(problem, None)
+        return _fail(problem, None)
     forbidden = _forbidden(csv, group, access)
     if forbidden:
         # The prefix stands there twice: this error is wrapped on its way once more than others (R-CSV-20).
@@ -184,7 +184,7 @@ def install(
         invalid = refusal(deployment, existing)
         if invalid is not None:
             place = ("spec", "install", "spec", "deployments", index, *invalid.keys)
-            failed = _failed(invalid.text, StrategyProgress(index, len(csv.webhooks) if index else 0))
+            failed = _fail(invalid.text, StrategyProgress(index, len(csv.webhooks) if index else 0))
             return failed._replace(place=place)
         # API services and webhooks are written after each Deployment (R-API-2): a mistake in them is met behind the
         # first one, which stays (R-API-4).
@@ -195,10 +195,10 @@ def install(
         if taken and len(csv.deployments) == 1:
             break
         if taken:
-            return _failed(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
+            return _fail(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
         problem, webhooks = _webhook_problem(csv, cluster.objects)
         if problem:
-            return _failed(problem, StrategyProgress(index + 1, webhooks))
+            return _fail(problem, StrategyProgress(index + 1, webhooks))
     installation = StrategyProgress(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
     # OLM then installs again, with the same result, and never gets further than waiting for what it expects.
@@ -248,7 +248,7 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
                 yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
 
 
-def _failed(text: str, installation: StrategyProgress | None) -> InstallOutcome:
+def _fail(text: str, installation: StrategyProgress | None) -> InstallOutcome:
     return InstallOutcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
 
 

@@ -20,7 +20,7 @@ from olmc.reconcile.apply_step import StepTarget, apply_step
 from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
-from olmc.reconcile.install_plans import INSTALLING, resumed, with_plan, written_steps
+from olmc.reconcile.install_plans import INSTALLING, resume_plans, with_plan, written_steps
 from olmc.reconcile.operator_groups import with_global_groups
 from olmc.reconcile.phases import evaluate_phases
 from olmc.resolver.steps import bundle_content, bundle_steps, strategy_steps
@@ -108,7 +108,7 @@ def reconcile(
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
     # and OLM resolves no namespace in which all are (R-CAT-506).
-    cluster, plans = resumed(cluster, options)
+    cluster, plans = resume_plans(cluster, options)
     cluster = settled_state(cluster, options) if plans else cluster
     if not cluster.subscriptions:
         return SettledCluster(cluster, beginning)

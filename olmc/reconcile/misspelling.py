@@ -63,7 +63,6 @@ _WITHOUT = {
     ("Subscription", "spec.installPlanApproval"): "upgrades do not wait for approval",
     ("Subscription", "spec.startingCSV"): "OLM starts with the newest version of the channel",
 }
-_EVERYTHING = "the group targets all namespaces"
 
 
 class DroppedField(NamedTuple):
@@ -179,7 +178,7 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
     if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
         spec = spec_of(obj)
         everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
-        return _EVERYTHING if everything else ""
+        return "the group targets all namespaces" if everything else ""
     return _WITHOUT.get((kind, where), "")
 
 
@@ -307,18 +306,15 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     place, meant = ("kind",), ""
     if homes:
         close = homes[0] if here else closest(group, filter(None, homes), cutoff=_GROUPS_ALIKE, parts=False)
-        place, meant = ("apiVersion",), _newest(close, kind) if here or close else ""
+        if here or close:
+            place = ("apiVersion",)
+            meant = GVK(close, versions_of(GroupKind(close, kind))[-1], kind).api_version
     else:
         meant = closest(kind, here, cutoff=_KINDS_ALIKE, parts=False)
     if not meant:
         return None
     name, where = name_of(manifest.object), locate(manifest.source, place)
     return rules.STRANGE_KIND.finding(where, api=manifest.object["apiVersion"], kind=kind, name=name, meant=meant)
-
-
-def _newest(group: str, kind: str) -> str:
-    """The newest apiVersion of a kind."""
-    return GVK(group, versions_of(GroupKind(group, kind))[-1], kind).api_version
 
 
 def misspelt_kinds(kinds: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:

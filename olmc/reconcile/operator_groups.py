@@ -143,7 +143,9 @@ def gets_roles(group: OperatorGroup) -> bool:
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
-def pruned(group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
+def prune_provided_apis(
+    group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]
+) -> frozenset[GVK] | None:
     """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
     everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):

@@ -27,7 +27,7 @@ from olmc.reconcile.operator_groups import (
     install_mode_failure,
     needs_no_group,
     no_group,
-    pruned,
+    prune_provided_apis,
     sole_group,
     with_targets,
 )
@@ -91,7 +91,9 @@ def _judge_all(
 ) -> tuple[dict[NamespacedName, CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
     # Each time from what the first sync left: APIs of CSVs that failed or went since must not stay (R-OG-14, R-OG-15).
     names = {namespaced_name(group): group for group in cluster.groups}
-    provided = {n: pruned(g, cluster.seeded.get(n), cluster.csvs_in(g.namespace)) for n, g in names.items()}
+    provided = {
+        n: prune_provided_apis(g, cluster.seeded.get(n), cluster.csvs_in(g.namespace)) for n, g in names.items()
+    }
     context = RequirementContext(
         cluster.profile,
         cluster.objects,
@@ -157,17 +159,17 @@ def _judge(
     if group_is_optional and not cluster.groups_in(csv.namespace):
         return _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
     if not isinstance(group, OperatorGroup):
-        return _failed(csv, None, group)
+        return _fail(csv, None, group)
     # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
     if group.problem:
         return CsvState(csv, group, "", "", "")
     failure = None if group_is_optional else install_mode_failure(csv, group)
     if failure:
-        return _failed(csv, group, failure)
+        return _fail(csv, group, failure)
     verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
-        return _failed(csv, group, verdict.failure)
+        return _fail(csv, group, verdict.failure)
     return _through_phases(csv, group, cluster, options, context, served, members)
 
 
@@ -195,7 +197,7 @@ def _through_phases(
         return CsvState(csv, group, *waiting, history=_history(waiting))
     failure = strategy_failure(csv, cluster.objects)
     if failure:
-        return _failed_while_pending(csv, group, failure)
+        return _fail_while_pending(csv, group, failure)
     met, statuses = requirements(csv, context)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
@@ -210,7 +212,7 @@ def _through_phases(
     if not runs:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
-        return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
+        return _fail_while_pending(csv, group, failure)._replace(requirements=statuses)
     before = members.get(NamespacedName(csv.namespace, csv.replaces)) if csv.replaces else None
     # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
     # that never does holds back its successor, whose status says nothing of it (R-CSV-15h).
@@ -228,7 +230,7 @@ def _through_phases(
         others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
         outcome = install(csv, group, cluster, options, context.access, others, foreign)
     if outcome.failure:
-        return _stopped(csv, group, outcome, statuses)
+        return _stop(csv, group, outcome, statuses)
     ready, installing = ("InstallReady", *READY), ("Installing", *_WAITING)
     if outcome.flapping:
         # OLM installs, finds it bad and is ready again at once: most of the time it spends installing (case 36).
@@ -239,7 +241,7 @@ def _through_phases(
     return CsvState(csv, group, *done, statuses, outcome.installation, history=history)
 
 
-def _stopped(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tuple[Status, ...]) -> CsvState:
+def _stop(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tuple[Status, ...]) -> CsvState:
     """A CSV whose install did not come to its end, in the phase that it stays in or keeps returning to."""
     reason, message = outcome.failure or ("", "")
     phases = [("InstallReady", *READY)]
@@ -310,14 +312,14 @@ def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> f
     return frozenset((namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces), *leaving))
 
 
-def _failed(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:
+def _fail(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:
     phase = ("Failed", *failure)
     return CsvState(csv, group, *phase, flapping=flapping, history=(phase,))
 
 
-def _failed_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
+def _fail_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
     """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15b)."""
-    failed = _failed(csv, group, failure, flapping=True)
+    failed = _fail(csv, group, failure, flapping=True)
     return failed._replace(history=_history(*failed.history))
 
 

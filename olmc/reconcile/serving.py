@@ -75,12 +75,12 @@ def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Pro
             # Both volumes, whatever the Deployment serves: one is where webhooks look, one where API services do
             # (R-CERT-4).
             for volume, mount in profile.cert_volumes.items():
-                pod = _mounted(pod, volume, mount, serving.names["secret"])
+                pod = _mount(pod, volume, mount, serving.names["secret"])
     template["spec"] = pod
     return {**spec, "template": template}
 
 
-def _mounted(pod: Mapping[str, Any], volume: str, mount: Mapping[str, str], secret: str) -> dict[str, Any]:
+def _mount(pod: Mapping[str, Any], volume: str, mount: Mapping[str, str], secret: str) -> dict[str, Any]:
     items = [{"key": "tls.crt", "path": mount["certificate"]}, {"key": "tls.key", "path": mount["key"]}]
     source = {"name": volume, "secret": {"secretName": secret, "items": items}}
     volume_mount = {"name": volume, "mountPath": mount["path"]}

@@ -31,7 +31,7 @@ from olmc.render.apply_phases import (
     backends,
     defined_kinds,
     is_issued,
-    issued,
+    issued_objects,
     report_certificates,
     second_phase,
     with_injection,
@@ -63,7 +63,7 @@ def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Repor
             continue
         obj = _without_bookkeeping(rendered.object)
         yield Rendered(with_injection(obj, context.options.certificates, services), rendered.provenance)
-    yield from issued(context)
+    yield from issued_objects(context)
     report_certificates(context, report)
 
 

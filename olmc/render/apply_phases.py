@@ -53,9 +53,9 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[ObjectKey]:
     """
     kinds = defined_kinds(objects)
     customs = [obj for obj in objects if gvk_of(obj).group_kind in kinds]
-    secrets = frozenset(_issued(customs))
-    waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
-    services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
+    secrets = frozenset(_issued_secrets(customs))
+    waiting = [obj for obj in objects if secrets & set(_needed_secrets(obj))] if secrets else []
+    services = frozenset(_services_of(waiting, objects)) if waiting else frozenset()
     # A CRD is served before its conversion answers, and has to be there for what comes second.
     others = [obj for obj in objects if services and obj["kind"] != CRD_KIND]
     callers = [obj for obj in others if services & set(_called_services(obj))]
@@ -73,23 +73,23 @@ def is_issued(obj: KubernetesObject) -> bool:
     return object_key(obj).group == CERT_MANAGER
 
 
-def _issued(objects: Iterable[KubernetesObject]) -> Iterator[NamespacedName]:
+def _issued_secrets(objects: Iterable[KubernetesObject]) -> Iterator[NamespacedName]:
     """The Secrets that Certificates fill."""
     for obj in objects:
         if is_issued(obj) and obj["kind"] == "Certificate":
             yield NamespacedName(object_key(obj).namespace, text(spec_of(obj).get("secretName")))
 
 
-def _needed(obj: KubernetesObject) -> Iterator[NamespacedName]:
+def _needed_secrets(obj: KubernetesObject) -> Iterator[NamespacedName]:
     """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
     pod = spec_of(_template(obj))
-    for reference, key in (*_of_volumes(pod), *_of_variables(pod)):
+    for reference, key in (*_volume_secrets(pod), *_variable_secrets(pod)):
         name = reference.get(key)
         if isinstance(name, str) and reference.get("optional") is not True:
             yield NamespacedName(object_key(obj).namespace, name)
 
 
-def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _volume_secrets(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The references to Secrets in the volumes of a pod, each with the key that has the name."""
     for volume in mappings(pod.get("volumes")):
         yield mapping(volume.get("secret")), "secretName"
@@ -97,7 +97,7 @@ def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str
             yield mapping(source.get("secret")), "name"
 
 
-def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _variable_secrets(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The references to Secrets in the environment of a pod's containers, each with the key that has the name."""
     for container in (*mappings(pod.get("initContainers")), *mappings(pod.get("containers"))):
         for variable in mappings(container.get("env")):
@@ -116,7 +116,7 @@ def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     return mapping(spec.get("template"))
 
 
-def _in_front_of(
+def _services_of(
     workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]
 ) -> Iterator[NamespacedName]:
     """The Services that select the pods of workloads."""
@@ -191,7 +191,7 @@ def with_injection(obj: KubernetesObject, certificates: str, services: Backends)
     if obj["kind"] == "Service":
         key = NamespacedName(namespace_of(obj), obj["metadata"]["name"])
         if certificates == "service-ca" and key in services:
-            return _annotated(obj, _SERVICE_CA_SECRET, services[key].secret)
+            return _annotate(obj, _SERVICE_CA_SECRET, services[key].secret)
         return obj
     # OLM makes a configuration of its own for each webhook, so there is one Service at the most (R-WH-3).
     service = next(_called_services(obj), NamespacedName("", ""))
@@ -199,18 +199,18 @@ def with_injection(obj: KubernetesObject, certificates: str, services: Backends)
         return obj
     if certificates == "cert-manager":
         backend = services[service]
-        return _annotated(
+        return _annotate(
             obj, _FROM_CERTIFICATE if backend.issued else _FROM_SECRET, f"{service.namespace}/{backend.secret}"
         )
-    return _annotated(obj, _SERVICE_CA, "true")
+    return _annotate(obj, _SERVICE_CA, "true")
 
 
-def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
+def _annotate(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
     annotations = {**annotations_of(obj), key: value}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
-def issued(context: RenderContext) -> Iterator[Rendered]:
+def issued_objects(context: RenderContext) -> Iterator[Rendered]:
     """cert-manager's objects for every serving Deployment but its own: a self-signed Issuer and a Certificate."""
     if context.options.certificates != "cert-manager":
         return

@@ -62,9 +62,9 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             continue
         # Review output is there to be read by many and committed; what is secret stays where it is.
         if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
-            yield entry._replace(object=_redacted(entry))
+            yield entry._replace(object=_redact(entry))
         elif key in accounts:
-            yield entry._replace(object=_managed(entry.object, context.profile))
+            yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
             yield entry
 
@@ -96,12 +96,12 @@ def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
     return frozenset(ObjectKey("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
-def _managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
+def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     labels = {**labels_of(obj), **managed_labels(profile.csv_label_managed)}
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 
-def _redacted(entry: Rendered) -> dict[str, object]:
+def _redact(entry: Rendered) -> dict[str, object]:
     return {
         key: dict.fromkeys(value, REDACTED) if key in ("data", "stringData") and value else value
         for key, value in entry.object.items()
@@ -125,7 +125,7 @@ def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:
     """Report every object of the output, and of plans that did not get so far, whose API is gone."""
-    for obj, place in (*_rendered(objects), *_not_executed(cluster)):
+    for obj, place in (*_output_places(objects), *_pending_objects(cluster)):
         api = gvk_of(obj)
         removal = removal_of(api, options.kube_version)
         if removal is None or api.path in options.apis:
@@ -150,12 +150,12 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
         )
 
 
-def _rendered(objects: Iterable[Rendered]) -> Iterator[tuple[KubernetesObject, Place | None]]:
+def _output_places(objects: Iterable[Rendered]) -> Iterator[tuple[KubernetesObject, Place | None]]:
     for entry in objects:
         yield entry.object, entry.provenance.place
 
 
-def _not_executed(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
+def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
     """The objects of the steps that a plan would still have to carry out."""
     for plan in cluster.plans:
         # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
@@ -182,7 +182,7 @@ def label_components(context: RenderContext, objects: Sequence[Rendered]) -> lis
     if not context.profile.csv_label_component:
         return list(objects)
     plans = _plan_labels(context)
-    labelled = [_labelled(context, entry, plans) for entry in objects]
+    labelled = [_label(context, entry, plans) for entry in objects]
     return [*labelled, *_operators(labelled, context.profile)]
 
 
@@ -196,7 +196,7 @@ def _plan_labels(context: RenderContext) -> dict[NamespacedName, set[str]]:
     return labels
 
 
-def _labelled(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
+def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
     identity = entry.identity
     if identity.kind not in _ADOPTABLE:
         return entry

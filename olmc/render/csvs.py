@@ -168,14 +168,14 @@ def copied_csv_configmaps(context: RenderContext) -> Iterator[Rendered]:
     for name, home in sorted(_homes(context).items()):
         original = context.cluster.csvs.get(NamespacedName(home, name.name))
         yield rendered(
-            _surrogate(context.profile, name, home), "surrogates", RULE, original.source if original else None
+            _configmap(context.profile, name, home), "surrogates", RULE, original.source if original else None
         )
 
 
 def owned_by_configmaps(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
     """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
     homes = {} if _has_copies(context) else _homes(context)
-    return [_repointed(entry, homes.keys()) for entry in objects] if homes else objects
+    return [_own_by_configmap(entry, homes.keys()) for entry in objects] if homes else objects
 
 
 def _has_copies(context: RenderContext) -> bool:
@@ -191,14 +191,14 @@ def _homes(context: RenderContext) -> dict[NamespacedName, str]:
     return given | homes_of_copies(context)
 
 
-def _surrogate(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
+def _configmap(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
     labels = {COPIED_FROM: home, **owner_labels(profile, name.name, home)}
     labels |= managed_labels(profile.csv_label_managed)
     metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def _repointed(entry: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
+def _own_by_configmap(entry: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
     references, namespace = owner_references(entry.object), namespace_of(entry.object)
 
     def is_to_copy(reference: Mapping[str, Any]) -> bool:

@@ -106,11 +106,11 @@ def conditions(context: RenderContext) -> Iterator[Rendered]:
         for obj in () if is_copy else _condition_objects(csv, context.profile):
             existing = context.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
-                obj = _taken_over(existing.object, obj)
+                obj = _take_over(existing.object, obj)
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
 
 
-def _taken_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
+def _take_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
     """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
     metadata, owners = existing["metadata"], new["metadata"]["ownerReferences"]
     # Conditions and overrides are not OLM's to write, and they may be the reason why it is there already (observed-50).

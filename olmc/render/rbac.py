@@ -59,7 +59,7 @@ def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
             continue
         for source in _own_rbac(context, csv):
-            obj = _lifted(source.object, lifting["rules"])
+            obj = _lift(source.object, lifting["rules"])
             role = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
             # OLM creates what it lifts and never updates it (R-SING-2).
             if role.identity in cluster.objects:
@@ -79,7 +79,7 @@ def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
                 yield stored
 
 
-def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
+def _lift(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
@@ -121,11 +121,11 @@ def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendere
             refs = owner_references(source.object)
             # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
             if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
-                obj = _copied(source.object, csv, target, context.profile)
+                obj = _copy_to_tenant(source.object, csv, target, context.profile)
                 yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
 
 
-def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
+def _copy_to_tenant(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
     old = obj["metadata"]
     labels = {
         **old["labels"],
@@ -187,7 +187,7 @@ def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernet
     (group, version, kind), profile = api.key, context.profile
     name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
     values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
-    metadata = _owned(profile, api)
+    metadata = _api_owner(profile, api)
     for suffix in SUFFIXES:
         rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
         labels = _labels(context, api, csv, suffix)
@@ -205,7 +205,7 @@ def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernet
         yield _role({"name": view, "labels": _labels(context, api, csv, "view"), **metadata}, rule)
 
 
-def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
+def _api_owner(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     """The ownerReferences of an API's roles, as part of metadata."""
     # OLM writes `customresourcedefinition` where the kind belongs, in lower case, and clusters keep it so (R-CR-2).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L430-L453

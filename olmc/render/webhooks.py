@@ -65,7 +65,7 @@ def _apiservice(context: RenderContext, member: CsvState, item: APIServiceDescri
     profile = context.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
-        return _adopted(existing.object, labels, _apiservice_backend(context.profile, csv.namespace, item))
+        return _adopt(existing.object, labels, _apiservice_backend(context.profile, csv.namespace, item))
     metadata: dict[str, Any] = {"name": name, "labels": labels}
     # Only on creation: what was there keeps its own annotations (R-API-1).
     annotations = subscription_config(context.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
@@ -88,7 +88,7 @@ def _apiservice_backend(profile: Profile, namespace: str, item: APIServiceDescri
     return {"namespace": namespace, "name": service, **port}
 
 
-def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
+def _adopt(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
     """An API service that was there: it keeps its priorities and annotations."""
     metadata = {**obj["metadata"], "labels": {**labels_of(obj), **labels}}
     return {**obj, "metadata": metadata, "spec": {**spec_of(obj), "caBundle": "", "service": backend}}
@@ -109,7 +109,7 @@ def webhooks(context: RenderContext) -> Iterator[Rendered]:
             # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.type in _KINDS and member.group is not None:
                 obj = _configuration(context.profile, member, namespace_selector(context, member.group), item)
-                obj = _updated(obj, context.cluster.objects)
+                obj = _keep_name(obj, context.cluster.objects)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -135,7 +135,7 @@ def _configuration(
     return obj
 
 
-def _updated(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
+def _keep_name(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
     """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
     labels = obj["metadata"]["labels"]
     identifying = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
@@ -226,7 +226,7 @@ def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, 
                 if item.type == CONVERSION:
                     yield key, _conversion(context.profile, member, item)
                 elif key in context.cluster.objects:
-                    yield from _redirected(context, member, item, key)
+                    yield from _redirect(context, member, item, key)
 
 
 def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) ->
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def _redirected(
+def _redirect(
     context: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
 ) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
