@@ -126,7 +126,7 @@ class Options(NamedTuple):
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
-    # Not asked for is something else than asking for all namespaces, which is no namespace in particular.
+    # None and () differ: nobody has asked, or somebody has asked for all namespaces.
     watch: tuple[str, ...] | None = None
     descoped: bool = False
     shared_apis: tuple[str, ...] = ()

@@ -158,7 +158,7 @@ def cluster_role_name(profile: Profile, csv: str, namespace: str, permission: di
 def binding_name(profile: Profile, kind: str, role: str, namespace: str, account: str) -> str:
     """The name of the RoleBinding or ClusterRoleBinding, as `kind` says, for the role of that name."""
     base = profile.rbac_name_base["binding"].format(role=role, sa=account)
-    # Since 0.16 a binding is called as its role; before it had characters of its own.
+    # Since 0.16 a binding is called like its role; before it had characters of its own.
     return role if base == role else rbac_name(profile, base, role.encode(), f"{kind}|{namespace}")
 
 

@@ -139,7 +139,6 @@ def with_config(
     pod: Mapping[str, Any], config: Config, cluster: Cluster, options: Options
 ) -> tuple[Pod, dict[str, str]]:
     """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
-    # The order is that of R-DEP-6, on which the bytes of the hash depend: what comes first stands first in the lists.
     spec = dict(pod)
     env = injected_variables(config, cluster, options)
     if env:
@@ -232,7 +231,7 @@ def written_deployment(
     pod, extra = with_config(spec_of(template), config, cluster, options)
     if extra:
         metadata["annotations"] = dict(sorted(extra.items()))
-        # Of the config's annotations only those count that the CSV has not (R-DEP-6).
+        # Annotations that are there already, those of the CSV included, win over the config's (R-DEP-6).
         merged = {**extra, **template["metadata"]["annotations"]}
         template["metadata"] = {**template["metadata"], "annotations": dict(sorted(merged.items()))}
     template["spec"] = _with_condition_name(pod, csv.name, profile)

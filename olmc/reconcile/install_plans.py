@@ -70,7 +70,8 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     if stop is None:
         complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
         return _add(cluster, complete)
-    # What is forbidden OLM tries again for ever, since somebody may grant it; anything else fails after a minute (D23).
+    # What is forbidden OLM tries again for ever, since somebody may grant it; anything else fails after a minute
+    # (R-CAT-605, D23).
     if stop.cause is PlanFault.FORBIDDEN:
         text = f"retrying execution due to error: {stop.problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))

@@ -262,7 +262,7 @@ def _is_never_ready(csv: Csv) -> bool:
 def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
     """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
     account = group.account
-    # The first Deployment is the first thing that OLM writes as that account; without one it writes nothing.
+    # Without Deployments nothing of the strategy is written, as that account or any other (R-API-2).
     if not account or not csv.deployments:
         return ""
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)

@@ -53,7 +53,7 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
-    # In OLM the status is written with the uid of the account, which nobody knows beforehand (U-1).
+    # OLM adds the uid of the account, which nobody knows beforehand (U-1).
     if group.account and not group.missing_account:
         ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
         status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}

@@ -14,7 +14,7 @@ from olmc.model.options import Profile
 
 Era = Mapping[str, Any]
 
-# The profile of what the documents of OLM say, to the letter, which no release ever did.
+# The profile of what the documents of OLM say, to the letter.
 DOCS = "docs"
 
 
