@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.cluster import Cluster, NamespacedName, namespaced_name
 from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
 from olmc.olm.naming import COPIED_FROM, owner_labels
 from olmc.reconcile.crds import without_installers
 from olmc.reconcile.operator_groups import NOT_PROVIDING
+from olmc.reconcile.requirements import successor
 
 # By uid the condition is an owner of its own; it goes with its CSV, and what it owns goes with it (R-OC-1, R-OC-2).
 _OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
@@ -39,20 +40,12 @@ def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
     # Chains go from their oldest end, one CSV at a time; one that replaces itself has no older one (R-CSV-24, Q-15).
     if before in cluster.csvs and before != name:
         return False
-    following = _successor(name, cluster)
+    following = successor(name, cluster.csvs)
     # With fail-forward those in between may all have failed: only the last of the chain counts (R-CSV-24).
     if member.group is not None and member.group.fails_forward:
-        while following is not None and (later := _successor(following, cluster)) is not None:
+        while following is not None and (later := successor(namespaced_name(following), cluster.csvs)) is not None:
             following = later
-    return following is not None and cluster.members[following].succeeded
-
-
-def _successor(name: NamespacedName, cluster: Cluster) -> NamespacedName | None:
-    """The CSV that replaces one, if it exists."""
-    for key, csv in sorted(cluster.csvs.items()):
-        if key.namespace == name.namespace and csv.replaces == name.name and key != name and key in cluster.members:
-            return key
-    return None
+    return following is not None and cluster.members[namespaced_name(following)].succeeded
 
 
 def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
+from olmc.kube.restmapper import CRD_KIND
 from olmc.load.manifests import refused
 from olmc.load.scopes import placed
 from olmc.model.cluster import (
@@ -67,10 +68,6 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
     return f"unknown sourcetype: {kind}" if kind is not None else ""
 
 
-_V1, _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-_WHOLE = ("group", "names", "versions")
-
-
 def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     """Whether a manifest is a CRD that the API server refuses to create; each reason goes to `report`, at its place.
 
@@ -78,12 +75,15 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     one, as patches for kustomize are.
     """
     crd = manifest.object
-    if (crd["apiVersion"], crd["kind"]) != (_V1, _CRD) or not _is_whole(crd) or _is_from_cluster(crd):
+    if (crd["apiVersion"], crd["kind"]) != ("apiextensions.k8s.io/v1", CRD_KIND):
+        return False
+    is_whole = all(spec_of(crd).get(field) for field in ("group", "names", "versions"))
+    if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
 
     try:
-        errors = creation_errors(decode(_CRD, crd, exact=True))
+        errors = creation_errors(decode(CRD_KIND, crd, exact=True))
     except DecodeError as failure:
         where, place = ".".join(map(str, failure.path)), locate(manifest.source, failure.path)
         report.add(refused(crd, place, where, failure))
@@ -92,15 +92,6 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
         problem = str(error).removeprefix(f"{error.field}: ")
         report.add(refused(crd, locate(manifest.source, error.keys), error.field, problem))
     return bool(errors)
-
-
-def _is_whole(crd: KubernetesObject) -> bool:
-    spec = spec_of(crd)
-    return all(spec.get(field) for field in _WHOLE)
-
-
-def _is_from_cluster(crd: KubernetesObject) -> bool:
-    return bool(metadata_of(crd).get("uid") or status_of(crd))
 
 
 # What an API server makes for itself, so that a group for all namespaces has copies there, too (U-9).

@@ -225,12 +225,11 @@ def _with_history(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with what stays although nothing in a later state shows why: API roles and component labels."""
     served = dict(cluster.served)
     adopted = dict(cluster.adopted)
-    for member in cluster.members.values():
+    for name, member in cluster.members.items():
         if gets_api_roles(member, cluster.profile):
             # A CRD that is missing can't own them, and OLM makes none without an owner (R-CR-2, R-CR-4).
             apis = (api for api in member.csv.owned_apis if not api.is_crd or crd_key(api.name) in cluster.objects)
             served |= dict.fromkeys(apis, member.csv)
-    for name, member in cluster.members.items():
         if own := _component_labels(member, cluster.profile, options):
             adopted[name] = adopted.get(name, frozenset()) | own
     for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):

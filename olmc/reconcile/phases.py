@@ -31,7 +31,7 @@ from olmc.reconcile.operator_groups import (
     sole_group,
     with_targets,
 )
-from olmc.reconcile.requirements import RequirementContext, Status, initial_requirement_status, requirements
+from olmc.reconcile.requirements import RequirementContext, Status, initial_requirement_status, requirements, successor
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
@@ -183,12 +183,13 @@ def _through_phases(
     members: Mapping[NamespacedName, CsvState],
 ) -> CsvState:
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
-    earlier, successor = cluster.members.get(namespaced_name(csv)), _successor(csv, cluster)
+    name = namespaced_name(csv)
+    earlier, newer = cluster.members.get(name), successor(name, cluster.csvs)
     worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
     # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
     # (R-CSV-19).
-    if successor and worked and earlier is not None:
-        return _mark_replaced(earlier, successor)
+    if newer is not None and worked and earlier is not None:
+        return _mark_replaced(earlier, newer.name)
     refusal = _upgrade_refusal(csv, cluster)
     if refusal:
         # First of all in Pending: requirements are not even looked at, so the list stays empty (R-CSV-15a,
@@ -300,12 +301,6 @@ def _serves(member: CsvState, name: str) -> bool:
     return any(item.service_name == name for item in owned)
 
 
-def _successor(csv: Csv, cluster: Cluster) -> str:
-    """The name of the CSV that replaces this one, "" if there is none."""
-    others = (other for name, other in sorted(cluster.csvs.items()) if name.namespace == csv.namespace)
-    return next((other.name for other in others if other.replaces == csv.name != other.name), "")
-
-
 def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:
     """The CSVs whose API services are this one's to take: itself, the one it replaces, any being replaced (R-API-3)."""
     leaving = (name for name, member in members.items() if member.phase == "Replacing")
@@ -329,12 +324,12 @@ def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
 
 def _fail_forward(member: CsvState, cluster: Cluster) -> CsvState:
     """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
-    successor = _successor(member.csv, cluster)
+    newer = successor(namespaced_name(member.csv), cluster.csvs)
     # Without fail-forward a Failed CSV holds its successor back for ever (R-CSV-15h).
     allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
-    if not allowed or member.phase != "Failed" or not successor:
+    if not allowed or member.phase != "Failed" or newer is None:
         return member
-    text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {successor}"
+    text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {newer.name}"
     return member.in_phase("Replacing", "BeingReplaced", text)
 
 

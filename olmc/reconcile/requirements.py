@@ -203,6 +203,12 @@ def predecessors(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> tuple[str, ...
     return tuple(names)
 
 
+def successor(name: NamespacedName, csvs: Mapping[NamespacedName, Csv]) -> Csv | None:
+    """The CSV that replaces the one of this name, the first by name if there are several."""
+    local = (csv for other, csv in sorted(csvs.items()) if other.namespace == name.namespace)
+    return next((csv for csv in local if csv.replaces == name.name != csv.name), None)
+
+
 def apiservices_by_name(descriptions: Iterable[APIServiceDescription]) -> dict[str, APIServiceDescription]:
     """API service descriptions by `<version>.<group>`, in that order; of several kinds of one the last counts."""
     return dict(sorted({item.service_name: item for item in descriptions}.items()))

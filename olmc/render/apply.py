@@ -24,7 +24,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.olm.naming import ALONGSIDE, COMPONENT_PREFIX
+from olmc.olm.naming import COMPONENT_PREFIX
 from olmc.reconcile.deployments import CONDITION_NAME
 from olmc.render.apply_phases import (
     CONFIGURATIONS,
@@ -37,7 +37,6 @@ from olmc.render.apply_phases import (
     with_injection,
 )
 from olmc.render.context import RenderContext
-from olmc.render.deployments import SPEC_HASH
 from olmc.yaml import at, locate
 
 _OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")
@@ -104,9 +103,7 @@ def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _is_bookkeeping(key: str) -> bool:
-    if key.startswith("olm.opgroup.permissions/"):
-        return True
-    return key == SPEC_HASH or key == "olmcahash" or key.startswith((*_OLM_LABELS, ALONGSIDE))
+    return key == "olmcahash" or key.startswith(_OLM_LABELS)
 
 
 def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
