@@ -199,8 +199,6 @@ STATIC, CONFLICT = "CannotModifyStaticOperatorGroupProvidedAPIs", "InterOperator
 # OLM deletes the Deployments of CSVs that fail for these reasons, by their names, whoever made them (R-CSV-13).
 NOT_PROVIDING = frozenset({STATIC, CONFLICT})
 
-_NOT_CONFIGURABLE = "{mode} InstallModeType not supported, cannot configure to watch {what}"
-
 
 def sole_group(groups: Sequence[OperatorGroup]) -> OperatorGroup | Failure:
     """The one OperatorGroup of a CSV's namespace, or why there is not exactly one (R-CSV-4, R-CSV-5)."""
@@ -245,7 +243,7 @@ def _unsupported(namespace: str, targets: tuple[str, ...], modes: Mapping[str, b
 
 
 def _refusal(mode: str, what: str) -> str:
-    return _NOT_CONFIGURABLE.format(mode=mode, what=what)
+    return f"{mode} InstallModeType not supported, cannot configure to watch {what}"
 
 
 class Verdict(NamedTuple):

@@ -125,7 +125,8 @@ def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:
     """Report every object of the output, and of plans that did not get so far, whose API is gone."""
-    for obj, place in (*_output_places(objects), *_pending_objects(cluster)):
+    rendered_objects = ((entry.object, entry.provenance.place) for entry in objects)
+    for obj, place in (*rendered_objects, *_pending_objects(cluster)):
         api = gvk_of(obj)
         removal = removal_of(api, options.kube_version)
         if removal is None or api.path in options.apis:
@@ -148,11 +149,6 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
                 hint=hint,
             )
         )
-
-
-def _output_places(objects: Iterable[Rendered]) -> Iterator[tuple[KubernetesObject, Place | None]]:
-    for entry in objects:
-        yield entry.object, entry.provenance.place
 
 
 def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from olmc.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, Subscription
 from olmc.model.diagnostics import PlanFault
@@ -14,9 +14,6 @@ from olmc.model.options import Profile
 from olmc.olm.naming import CSV_API, cleanup_status, owner_reference
 from olmc.reconcile.install_plans import installed_condition
 from olmc.render.context import RenderContext, rendered
-
-if TYPE_CHECKING:
-    from olmc.model.catalog import Package
 
 STAGE = "subscriptions"
 
@@ -35,11 +32,6 @@ def subscriptions(context: RenderContext) -> Iterator[Rendered]:
         status = _status(context, subscription)
         obj = {**subscription.object, **({"status": status} if status else {})}
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
-
-
-def _plan_of(context: RenderContext, subscription: Subscription) -> InstallPlan | None:
-    plans = context.cluster.kept_plans(subscription.name.namespace)
-    return next((plan for plan in plans if plan.name == subscription.plan), None)
 
 
 def _status(context: RenderContext, s: Subscription) -> dict[str, Any]:
@@ -132,15 +124,11 @@ def _catalog_condition(context: RenderContext, s: Subscription) -> dict[str, str
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 
 
-def _package(context: RenderContext, s: Subscription) -> Package | None:
-    source = context.cluster.catalogs.get(s.catalog)
-    return source.catalog.packages.get(s.package) if source and source.catalog else None
-
-
 def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
     Subscription's channel (any, if it names none) doesn't have that bundle."""
-    package, channel = _package(context, s), s.channel
+    source, channel = context.cluster.catalogs.get(s.catalog), s.channel
+    package = source.catalog.packages.get(s.package) if source and source.catalog else None
     if package is None or not s.installed:
         return
     entries = (entry for name, c in package.channels.items() if channel in ("", name) for entry in c.entries)
@@ -162,7 +150,8 @@ def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str,
 
 def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
-    plan = _plan_of(context, s)
+    plans = context.cluster.kept_plans(s.name.namespace)
+    plan = next((plan for plan in plans if plan.name == s.plan), None)
     if plan is None and s.plan:
         yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
     if plan is None or plan.phase == "Complete":
