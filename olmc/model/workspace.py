@@ -13,6 +13,7 @@ from olmc.model.objects import KubernetesObject, ObjectKey, name_of
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
+# olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
 GENERATED = "# Written by olmc render; changes will be lost."
 SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
 

@@ -201,9 +201,9 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
     next resolution that succeeds, and some namespaces never see another one.
     """
     unpacking = bool(plan.lookups)
-    told = cluster.subscriptions[s.name].told if unpacking else s.told
+    types = cluster.subscriptions[s.name].condition_types if unpacking else s.condition_types
     return s._replace(
-        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, told=told
+        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, condition_types=types
     )
 
 
@@ -217,7 +217,7 @@ def _waiting(
     unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions
     return {
-        name: s._replace(unpacking=unpacking, unpack_failure=failure, told=before[name].told)
+        name: s._replace(unpacking=unpacking, unpack_failure=failure, condition_types=before[name].condition_types)
         for name, s in mine.items()
     }
 

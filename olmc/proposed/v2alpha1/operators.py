@@ -31,7 +31,7 @@ from olmc.proposed.v2alpha1.approval import (
 )
 from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
-from olmc.reconcile.apply_step import StepError
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.loop import MAX_ROUNDS, settled_state
 from olmc.resolver.cluster_wide import cluster_question, components
 from olmc.resolver.resolve import NOT_SATISFIABLE, answer
