@@ -18,10 +18,9 @@ from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import Side
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
-from olmc.kube.restmapper import CRD
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, mapping, object_key, text
+from olmc.model.objects import APIEXTENSIONS, CRD_KIND, RBAC, KubernetesObject, ObjectKey, mapping, object_key, text
 from olmc.model.operators import OLM_GROUP
 
 __all__ = ["Difference", "compare"]
@@ -191,7 +190,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
 
 
 def _is_crd(known: ObjectKey) -> bool:
-    return (known.group, known.kind) == ("apiextensions.k8s.io", CRD)
+    return (known.group, known.kind) == (APIEXTENSIONS, CRD_KIND)
 
 
 def _is_olm(known: ObjectKey, kind: str) -> bool:

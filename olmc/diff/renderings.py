@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
-from olmc.kube.restmapper import CRD, rest_mapper
+from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
 from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
@@ -180,6 +180,6 @@ def _stand_in(head: Head, document: str) -> KubernetesObject:
 
 def _tells_nothing(head: Head, document: str) -> bool:
     """Whether what other objects mean does not depend on this one; a CRD may say that its objects have no namespace."""
-    if head.kind == CRD:
+    if head.kind == CRD_KIND:
         return _CLUSTER_SCOPED not in document
     return head.kind not in _READ_ANYWAY and "\nitems:" not in document

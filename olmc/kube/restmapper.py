@@ -24,6 +24,8 @@ from olmc.kube.builtin_kinds import (
 )
 from olmc.model.diagnostics import POSSIBLE, closest
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
     GVK,
     GroupKind,
     KubernetesObject,
@@ -38,8 +40,7 @@ from olmc.model.objects import (
 
 Scope = Literal["Namespaced", "Cluster"]
 
-CRD = "CustomResourceDefinition"
-_CRD = GroupKind("apiextensions.k8s.io", CRD)
+_CRD = GroupKind(APIEXTENSIONS, CRD_KIND)
 
 
 class RestMapping(NamedTuple):
@@ -131,7 +132,7 @@ def rest_mapper(objects: Iterable[KubernetesObject]) -> RestMapper:
     of those that come later."""
     custom: dict[GroupKind, RestMapping] = {}
     for obj in objects:
-        if obj.get("kind") == CRD and gvk_of(obj).group_kind == _CRD:
+        if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
             crd = _custom(mapping(obj.get("spec")))
             if crd.kind and crd.group_kind not in kubernetes_kinds():
                 custom.setdefault(crd.group_kind, crd)
@@ -178,10 +179,6 @@ def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
     """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
     names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}
     return names.get(closest(name, names, POSSIBLE), "")
-
-
-CRD_KIND = "CustomResourceDefinition"
-V1, V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
 
 
 class CrdVersion(NamedTuple):

@@ -16,7 +16,7 @@ from olmc.kube.applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.builtin_kinds import is_native
 from olmc.load.config import read_config
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, object_key
+from olmc.model.objects import CRD_KIND, GroupKind, KubernetesObject, Rendered, gvk_of, object_key
 from olmc.model.options import Options, full_kube_version
 from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
 from olmc.render.apply_phases import defined_kinds, is_issued, second_phase
@@ -25,7 +25,7 @@ SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SERVER_SIDE = "ServerSideApply=true"
 # Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
-KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
+KEPT_KINDS = ("Namespace", CRD_KIND)
 KEPT = ("Prune=false", "Delete=false")
 SKIP_DRY_RUN = "SkipDryRunOnMissingResource=true"
 

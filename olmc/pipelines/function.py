@@ -17,7 +17,7 @@ from olmc.kube.applied import is_for_tools, is_object
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import manifests_in
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, Source
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, mapping, object_key
+from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, Rendered, mapping, object_key
 from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
 from olmc.yaml import Document, dump_one, read
 
@@ -163,7 +163,7 @@ SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _VARIABLE = "${"
 # Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
-_KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
+_KEPT_KINDS = ("Namespace", CRD_KIND)
 
 
 def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:

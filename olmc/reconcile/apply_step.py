@@ -16,6 +16,8 @@ from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -97,7 +99,7 @@ def _with_uids(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "metadata": {**metadata, "ownerReferences": refs}} if refs else obj
 
 
-CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
+CSV = "ClusterServiceVersion"
 
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
 
@@ -137,7 +139,7 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         raise StepError("the InstallPlan contains invalid data", cause=PlanFault.UNSUPPORTED_KIND)  # R-CAT-705
     if step.kind == CSV:
         return _with_csv(cluster, step, target)
-    if step.kind == CRD:
+    if step.kind == CRD_KIND:
         return _with_crd(cluster, step, target)
     return _with_core(cluster, step, target) if step.kind in CORE_KINDS else _with_optional(cluster, step, target)
 
@@ -180,7 +182,7 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     if step.gvk.version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    existing = cluster.objects.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
+    existing = cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD_KIND, "", step.name))
     try:
         by = NamespacedName(target.namespace, step.resolving)
         written = updated_crd(obj, existing, cluster, by, legacy=target.options.legacy_crd_rules)
@@ -205,7 +207,7 @@ def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
     extra, kube_version = frozenset(target.options.apis), target.options.kube_version
     if mapper.serves_kind(api, extra, kube_version):
         return ""
-    if step.kind != CRD and mapper.serves_version(api.group, api.version, extra, kube_version):
+    if step.kind != CRD_KIND and mapper.serves_version(api.group, api.version, extra, kube_version):
         return f"Unable to find GVK in discovery: {api.group} {api.version} {api.kind}"
     return (
         f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {api} not found on "

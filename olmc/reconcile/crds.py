@@ -11,6 +11,9 @@ from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    CRD_V1,
     KubernetesObject,
     Rendered,
     annotations_of,
@@ -72,7 +75,7 @@ def updated_crd(
 def _decoded(crd: KubernetesObject) -> KubernetesObject:
     """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
     try:
-        return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
+        return decode(CRD_KIND, as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except DecodeError as error:
         _, version = split_api_version(crd.get("apiVersion"))
         keys = error.path if _is_v1(crd) else ()
@@ -94,7 +97,7 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
     if legacy:  # OLM takes the versions that are gone out of the status
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
     if errors:
-        text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
+        text = invalid_text(CRD_KIND, APIEXTENSIONS, name, errors)
         raise CRDError(doing + text, errors[0].keys)
 
 
@@ -190,7 +193,7 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
         spec["preserveUnknownFields"] = True
     spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
     metadata = crd.get("metadata") or {}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
+    return {"apiVersion": CRD_V1, "kind": crd["kind"], "metadata": metadata, "spec": spec}
 
 
 def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:

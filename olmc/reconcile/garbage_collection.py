@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
+from olmc.model.objects import CRD_KIND, ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
 from olmc.olm.naming import COPIED_FROM, owner_labels
@@ -76,7 +76,7 @@ def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, pro
     if key.kind in _LABELLED:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
         return None if is_own else rendered
-    if key.kind == "CustomResourceDefinition":
+    if key.kind == CRD_KIND:
         return rendered._replace(object=without_installers(rendered.object, gone))
     refs = owner_references(rendered.object)
     home = labels.get(COPIED_FROM) or key.namespace  # a copy of the CSV goes with it, and what belongs to the copy

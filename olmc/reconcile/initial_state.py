@@ -20,6 +20,8 @@ from olmc.model.cluster import (
 )
 from olmc.model.diagnostics import Place, Report, Source
 from olmc.model.objects import (
+    CRD_KIND,
+    CRD_V1,
     GVK,
     CatalogKey,
     KubernetesObject,
@@ -67,7 +69,6 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
     return f"unknown sourcetype: {kind}" if kind is not None else ""
 
 
-_V1, _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 _WHOLE = ("group", "names", "versions")
 
 
@@ -78,12 +79,12 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     one, as patches for kustomize are.
     """
     crd = manifest.object
-    if (crd["apiVersion"], crd["kind"]) != (_V1, _CRD) or not _is_whole(crd) or _was_in_a_cluster(crd):
+    if (crd["apiVersion"], crd["kind"]) != (CRD_V1, CRD_KIND) or not _is_whole(crd) or _was_in_a_cluster(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
 
     try:
-        errors = creation_errors(decode(_CRD, crd, exact=True))
+        errors = creation_errors(decode(CRD_KIND, crd, exact=True))
     except DecodeError as error:
         where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
         report.add(refused(crd, place, where, error))

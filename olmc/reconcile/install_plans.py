@@ -13,6 +13,7 @@ from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import Cause, PlanFault
 from olmc.model.objects import (
     ACCOUNT,
+    CRD_KIND,
     GVK,
     RBAC,
     CatalogKey,
@@ -31,7 +32,7 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP, OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
-from olmc.reconcile.apply_step import CRD, StepError, StepTarget, apply_step, mapper_of, unserved
+from olmc.reconcile.apply_step import StepError, StepTarget, apply_step, mapper_of, unserved
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.operator_groups import no_group, with_targets
 
@@ -166,7 +167,7 @@ def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
 def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: OperatorGroup) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
-    if not group.account or step.kind == CRD:
+    if not group.account or step.kind == CRD_KIND:
         return ""
     if step.kind not in _CORE and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
         return ""  # which OLM notices before it writes

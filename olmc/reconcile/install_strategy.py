@@ -13,6 +13,8 @@ from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
 from olmc.model.objects import (
     ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
     KubernetesObject,
     ObjectKey,
     PolicyRule,
@@ -27,7 +29,7 @@ from olmc.model.options import Options, Profile, minor_of
 from olmc.olm.naming import group_annotations
 from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.reconcile.operator_groups import Failure, account_exists
-from olmc.reconcile.requirements import APIEXTENSIONS, owned_by_others, predecessors
+from olmc.reconcile.requirements import owned_by_others, predecessors
 from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_descriptions
 
 _TOKEN = "kubernetes.io/service-account-token"
@@ -299,7 +301,7 @@ def _conversion_problems(csv: Csv, webhook: WebhookDescription, objects: Mapping
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
     owned = {item.name for item in csv.owned_crds}
     for name in webhook.converted_crds:
-        crd = objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        crd = objects.get(ObjectKey(APIEXTENSIONS, CRD_KIND, "", name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
             yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"

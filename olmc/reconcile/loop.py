@@ -11,7 +11,7 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey, ObjectKey, namespace_of
+from olmc.model.objects import APIEXTENSIONS, CRD_KIND, CatalogKey, ObjectKey, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
@@ -257,7 +257,7 @@ def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
 
 
 def _crd(name: str) -> ObjectKey:
-    return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+    return ObjectKey(APIEXTENSIONS, CRD_KIND, "", name)
 
 
 def in_scope_of_crds(cluster: Cluster) -> Cluster:

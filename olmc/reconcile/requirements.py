@@ -18,6 +18,8 @@ from olmc.kube.restmapper import Crd, rest_mapper
 from olmc.model.cluster import InstallPlan, NamespacedName, Step
 from olmc.model.objects import (
     ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
     RBAC,
     ObjectKey,
     Origin,
@@ -33,7 +35,7 @@ from olmc.model.options import Profile
 from olmc.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.reconcile.operator_groups import account_exists
 
-_CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"
+_CSV, _ACCOUNT = "ClusterServiceVersion", "ServiceAccount"
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
@@ -62,7 +64,7 @@ def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
     steps = plan.steps
     own = next((at for at, step in enumerate(steps) if (step.kind, step.name) == (_CSV, csv.name)), len(steps))
     later = own + 1
-    while later < len(steps) and steps[later].kind == _CRD:
+    while later < len(steps) and steps[later].kind == CRD_KIND:
         later += 1
     return steps[later:]
 
@@ -73,7 +75,7 @@ def _at_that_time(
     """An object as it was when the CSV was first checked; None if it was not there yet."""
     if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
         return found
-    if key.kind == _CRD:
+    if key.kind == CRD_KIND:
         return None if found.provenance.origin is Origin.BUNDLE else found
     if key.kind in _RBAC:
         return None
@@ -88,8 +90,6 @@ def _account_before(makers: set[str], found: Rendered) -> Rendered | None:
         return None
     return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": others}})
 
-
-APIEXTENSIONS = "apiextensions.k8s.io"
 
 _MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
 
@@ -158,8 +158,8 @@ def _crds(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
     wanted = {item.name: item for item in csv.required_crds}
     owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**wanted, **owned}.items()):
-        identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
-        found = world.objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        identity = (APIEXTENSIONS, "v1", CRD_KIND, name)
+        found = world.objects.get(ObjectKey(APIEXTENSIONS, CRD_KIND, "", name))
         if found is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
+    CRD_KIND,
     GroupKind,
     KubernetesObject,
     ObjectKey,
@@ -32,8 +33,6 @@ from olmc.yaml import locate
 
 CERT_MANAGER = "cert-manager.io"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-
-_CRD = "CustomResourceDefinition"
 
 
 class _Named(NamedTuple):
@@ -70,7 +69,7 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[ObjectKey]:
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
     """The kinds that the CRDs among the objects define."""
-    crds = (Crd(obj) for obj in objects if obj["kind"] == _CRD)
+    crds = (Crd(obj) for obj in objects if obj["kind"] == CRD_KIND)
     return frozenset(GroupKind(crd.group, crd.kind) for crd in crds)
 
 

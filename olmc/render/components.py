@@ -11,6 +11,8 @@ from olmc.kube.builtin_kinds import removal_of
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
     KubernetesObject,
     ObjectKey,
     Rendered,
@@ -50,11 +52,7 @@ def stored_objects(world: RenderContext) -> Iterator[Rendered]:
     others = _written_elsewhere(world)
     csvs = {*world.cluster.csvs, *homes_of_copies(world)}
     for key, found in world.cluster.objects.items():
-        if (
-            key == OLMCONFIG
-            or key in others
-            or (key.group, key.kind) in (("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
-        ):
+        if key == OLMCONFIG or key in others or (key.group, key.kind) in (("", "Namespace"), (APIEXTENSIONS, CRD_KIND)):
             continue
         if world.options.copied_csvs and _is_orphan(found.object, csvs):
             continue

@@ -9,6 +9,9 @@ from typing import Any
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import CsvState, namespaced_name
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    CRD_V1,
     RBAC_V1,
     KubernetesObject,
     ObjectKey,
@@ -170,7 +173,7 @@ def provided_apis(world: RenderContext) -> Iterator[Rendered]:
 
 def _is_served(world: RenderContext, api: OwnedAPI) -> bool:
     if api.is_crd:
-        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.objects
+        return ObjectKey(APIEXTENSIONS, CRD_KIND, "", api.name) in world.cluster.objects
     return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
 
 
@@ -193,7 +196,7 @@ def _roles(world: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernetes
     if api.is_crd:
         rule = {
             "verbs": profile.api_clusterrole_verbs["crdview"],
-            "apiGroups": ["apiextensions.k8s.io"],
+            "apiGroups": [APIEXTENSIONS],
             "resources": ["customresourcedefinitions"],
             "resourceNames": [api.name],
         }
@@ -209,7 +212,7 @@ def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     if not kind:
         return {}
     owner = (
-        owner_reference("apiextensions.k8s.io/v1", kind, api.name)
+        owner_reference(CRD_V1, kind, api.name)
         if api.is_crd
         else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
     )

@@ -6,9 +6,19 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import CsvState
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, mapping, spec_of, texts
+from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    KubernetesObject,
+    ObjectKey,
+    Rendered,
+    labels_of,
+    mapping,
+    spec_of,
+    texts,
+)
 from olmc.model.operators import CONVERSION, APIServiceDescription, OperatorGroup, WebhookDescription
 from olmc.model.options import Profile
 from olmc.olm.naming import deep_hash, managed_labels, owner_labels, random_suffix
@@ -211,7 +221,7 @@ def _conversions(world: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, An
             if item.type != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
                 continue
             for name in item.converted_crds:
-                key = ObjectKey("apiextensions.k8s.io", CRD_KIND, "", name)
+                key = ObjectKey(APIEXTENSIONS, CRD_KIND, "", name)
                 if item.type == CONVERSION:
                     yield key, _conversion(world.profile, member, item)
                 elif key in world.cluster.objects:

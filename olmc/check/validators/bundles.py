@@ -12,12 +12,11 @@ from olmc.catalogs.properties import LABEL, PACKAGE, pull_spec_problem
 from olmc.catalogs.rendering import loose, release_of
 from olmc.check.validators.findings import Finding, ValidatorSettings, about, containers, csv_of, result_text
 from olmc.check.validators.folders import MAX_SIZE, BundleFolder, FolderFile, annotations_file
-from olmc.check.validators.manifests import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
 from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Cause, Location, Place, Report, Severity, Source
-from olmc.model.objects import GVK, mapping, mappings, metadata_of, text
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, GVK, mapping, mappings, metadata_of, text
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.semver import range_problem, tolerant_or_none

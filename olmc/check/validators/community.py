@@ -16,12 +16,11 @@ from olmc.check.validators.findings import (
     policy_rules,
     result_text,
 )
-from olmc.check.validators.manifests import CRD_KIND
 from olmc.check.validators.objects import PROPERTIES
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import decode, unmarshal
 from olmc.kube.builtin_kinds import removed_in
-from olmc.model.objects import GVK, gvk_of, mappings, metadata_of, split_api_version, text
+from olmc.model.objects import CRD_KIND, GVK, gvk_of, mappings, metadata_of, split_api_version, text
 from olmc.model.workspace import Bundle
 from olmc.semver import Version, VersionError, parse_tolerant, tolerant_or_none
 

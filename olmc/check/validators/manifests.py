@@ -21,12 +21,9 @@ from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.restmapper import Crd
 from olmc.load.bundles import is_almost_csv
 from olmc.model.diagnostics import Location, Missing, Place, Source, did_you_mean
-from olmc.model.objects import KubernetesObject, metadata_of, text
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject, metadata_of, text
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.strconv import quoted
-
-CRD_KIND = "CustomResourceDefinition"
-CRD_V1, CRD_V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
 
 SUPPORTED = frozenset(
     "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "

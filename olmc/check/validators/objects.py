@@ -24,7 +24,6 @@ from olmc.check.validators.findings import (
     result_text,
     subdomain_problems,
 )
-from olmc.check.validators.manifests import CRD_V1, CRD_V1BETA1
 from olmc.diagnostics.rules import validation as rules
 from olmc.kube.api_validation.crd_internal import defaulted_names
 from olmc.kube.api_validation.crds import group_errors, name_errors, preserve_errors, scope_errors
@@ -33,7 +32,17 @@ from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.kube.names import is_label_value
 from olmc.model.diagnostics import Place
-from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappings, metadata_of, spec_of, text
+from olmc.model.objects import (
+    CRD_V1,
+    CRD_V1BETA1,
+    KubernetesObject,
+    annotations_of,
+    mapping,
+    mappings,
+    metadata_of,
+    spec_of,
+    text,
+)
 from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 from olmc.semver import VersionError, parse_strict

@@ -19,7 +19,7 @@ from olmc.check.validators.folders import (
     read_folder,
 )
 from olmc.check.validators.good_practices import bundle_object_findings, good_practice_findings
-from olmc.check.validators.manifests import CRD_KIND, content_findings, crd_error, is_forgiven, loading_findings
+from olmc.check.validators.manifests import content_findings, crd_error, is_forgiven, loading_findings
 from olmc.check.validators.multiarch import multiarch_findings
 from olmc.check.validators.objects import crd_findings, csv_findings, operator_group_findings
 from olmc.check.validators.operatorhub import (
@@ -34,6 +34,7 @@ from olmc.load.files import Folder, read_text, scan
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Report
+from olmc.model.objects import CRD_KIND
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest, Workspace
 

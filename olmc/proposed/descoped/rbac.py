@@ -14,6 +14,8 @@ from olmc.model.cluster import Cluster, CsvState, namespaced_name
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import (
     ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
     RBAC,
     RBAC_V1,
     KubernetesObject,
@@ -33,7 +35,6 @@ from olmc.olm.naming import managed_labels, owner_labels
 from olmc.proposed.descoped import install_topology as situations
 from olmc.proposed.v2alpha1.approval import named
 from olmc.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
-from olmc.reconcile.requirements import APIEXTENSIONS
 from olmc.render.context import RenderContext, rendered
 from olmc.yaml import at, locate
 
@@ -85,9 +86,6 @@ def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -
         if target in world.cluster.namespaces:
             metadata = {"name": role, "namespace": target, "labels": labels}
             yield {"apiVersion": RBAC_V1, "kind": "RoleBinding", "metadata": metadata, **body}
-
-
-CRD = "CustomResourceDefinition"
 
 
 class _Shipped(NamedTuple):
@@ -170,7 +168,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
-    crd = cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD, "", api.name))
+    crd = cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD_KIND, "", api.name))
     return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 
