@@ -10,7 +10,7 @@ from olmc.diff import change_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.diff.operators import DiffOperator
-from olmc.kube.rbac import decode_rules, merged, normalized, rules_allow, uncovered
+from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
 from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -119,7 +119,7 @@ def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[
         known = role.identity
         if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
             for rule in decode_rules(role.object.get("rules")):
-                yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalized(rule))
+                yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalize(rule))
 
 
 def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[ScopedSubject, tuple[str, ...]]:
@@ -156,8 +156,8 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, P
         known = [*old.granted(holder), *new.everywhere(holder)]
         left: list[PolicyRule] = []
         for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
-            left += uncovered(rule, (*known, *left))
-        yield from ((holder, rule) for rule in merged(left))
+            left += subtract(rule, (*known, *left))
+        yield from ((holder, rule) for rule in merge(left))
 
 
 def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:

@@ -62,10 +62,10 @@ class RestMapping(NamedTuple):
 
     def is_called(self, name: str) -> bool:
         """Whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
-        wanted = name.lower()
+        lowered = name.lower()
         own = {self.kind.lower(), self.plural, *self.names}
-        base, _, group = wanted.partition(".")
-        return wanted in own or (base in own and group == self.group)
+        base, _, group = lowered.partition(".")
+        return lowered in own or (base in own and group == self.group)
 
 
 class RestMapper(NamedTuple):
@@ -161,16 +161,16 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
     """
     objects = tuple(objects)
     mapper = rest_mapper(objects)
-    found = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
+    mappings_by_kind = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
     for obj in objects:
         kind = gvk_of(obj).group_kind
-        if kind not in found:
+        if kind not in mappings_by_kind:
             namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
-            found[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
-    return tuple(sorted(found.values()))
+            mappings_by_kind[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
+    return tuple(sorted(mappings_by_kind.values()))
 
 
-def called(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
+def find_kinds(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
     """The kinds that go by a name."""
     return tuple(kind for kind in kinds if kind.is_called(name))
 

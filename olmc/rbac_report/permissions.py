@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from olmc.kube.rbac import normalized
+from olmc.kube.rbac import normalize
 from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
 from olmc.model.objects import (
     RBAC,
@@ -254,7 +254,7 @@ class _Sources(NamedTuple):
     def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
         roles = collect_roles((key, each.object) for key, each in rendered.items())
         rules = {
-            key: tuple(dict.fromkeys(part for rule in role.rules for part in normalized(rule)))
+            key: tuple(dict.fromkeys(part for rule in role.rules for part in normalize(rule)))
             for key, role in roles.by_identity.items()
         }
         provenances = {

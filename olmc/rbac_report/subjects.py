@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.explain.provenance import is_owned, located, place_of_object
-from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
@@ -36,7 +36,7 @@ def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | N
     if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not is_owned(role.object))):
         return place
     for index, written in enumerate(decode_rules(role.object.get("rules"))):
-        if rule in normalized(written):
+        if rule in normalize(written):
             return place._replace(keys=(*place.keys, "rules", index))
     return place
 

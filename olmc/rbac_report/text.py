@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.explain.provenance import place_data
-from olmc.kube.rbac import merged
+from olmc.kube.rbac import merge
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.messages import printable
@@ -68,7 +68,7 @@ def _block(holder: PermissionHolder, find: Finder) -> str:
         if risks:
             lines.append(paragraph(f"{str(Level.LOW).upper()} {risks}", "  ", "      "))
         first = "    " if risks else "  - "
-        lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merged(rules)]
+        lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merge(rules)]
     return "".join(lines)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.kube.rbac import rule_allows
-from olmc.kube.restmapper import RestMapping, called, known_kinds
+from olmc.kube.restmapper import RestMapping, find_kinds, known_kinds
 from olmc.model.objects import ANY, Rendered, Request, Subject
 from olmc.output.messages import not_found
 from olmc.output.text import aligned
@@ -89,7 +89,7 @@ def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> lis
     if base == ANY:
         return [(ANY, group or ANY, True)]
     # Objects of a namespace have one in its path, so a Role in it may allow to get the namespace itself.
-    named = called(wanted, known)
+    named = find_kinds(wanted, known)
     kinds = [(each.plural, each.group, each.namespaced or each.plural == "namespaces") for each in named]
     return kinds or sorted({each for each in _in_rules(found) if each[0] == base and group in ("", each[1])})
 

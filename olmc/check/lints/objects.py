@@ -17,7 +17,7 @@ from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac import decode_rules, normalize
 from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
 from olmc.model.objects import KubernetesObject, labels_of, mapping, mappings, object_key, spec_of
 from olmc.model.operators import CSV_KIND, Csv
@@ -303,6 +303,6 @@ def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
         for number, permission in enumerate(mappings(install.get(field))):
             for index, rule in enumerate(decode_rules(permission.get("rules"))):
                 keys = ("spec", "install", "spec", field, number, "rules", index)
-                for part in normalized(rule):
+                for part in normalize(rule):
                     for risk in risks_of(part, namespace):
                         yield _Danger(risk.namespaced if namespace is None else risk.cluster, risk, keys)

@@ -66,6 +66,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     """A CRD of v1 as Go keeps it; `stored`: the versions that its status lists before its storage version is added."""
     spec = mapping(crd.get("spec"))
     raw = mappings(spec.get("versions"))
+    # What no version has is common to all as well.
     common = {key for key in _MOVED if raw and all(version.get(key) == raw[0].get(key) for version in raw)}
     # Selectable fields are looked up in a schema, so they stay with the versions if the schemas do.
     if "schema" not in common:
@@ -90,8 +91,8 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
 
 def _is_established(status: Mapping[str, Any]) -> bool:
     conditions = mappings(status.get("conditions"))
-    found = (each.get("status") == "True" for each in conditions if each.get("type") == "Established")
-    return next(found, not conditions)
+    states = (condition.get("status") == "True" for condition in conditions if condition.get("type") == "Established")
+    return next(states, not conditions)
 
 
 def any_schema(crd: InternalCrd, holds: Callable[[Mapping[str, Any]], bool]) -> bool:
@@ -114,12 +115,12 @@ def _schemas_in(schema: Any) -> Iterator[Mapping[str, Any]]:
         if isinstance(known.get(key), dict):
             yield from _schemas_in(known[key])
     for key in ("items", "allOf", "anyOf", "oneOf"):
-        for each in mappings(known.get(key)):
-            yield from _schemas_in(each)
+        for inner in mappings(known.get(key)):
+            yield from _schemas_in(inner)
     for key in ("properties", "patternProperties", "definitions", "dependencies"):
-        for each in mapping(known.get(key)).values():
-            if isinstance(each, dict):
-                yield from _schemas_in(each)
+        for inner in mapping(known.get(key)).values():
+            if isinstance(inner, dict):
+                yield from _schemas_in(inner)
 
 
 def _version(version: Mapping[str, Any]) -> Version:
@@ -160,6 +161,7 @@ def stored_versions(crd: Mapping[str, Any]) -> list[str]:
 
 
 _NULL = "null"
+# Fields of which Go's name is more than the key with a capital letter.
 _GO_NAMES = {"id": "ID", "$schema": "Schema", "$ref": "Ref", "url": "URL", "jsonPath": "JSONPath"}
 
 
@@ -215,7 +217,7 @@ def printed_rule(rule: Mapping[str, Any]) -> JsonText:
 
 def printed_versions(versions: Sequence[Mapping[str, Any]] | None) -> JsonText:
     """The versions of a CRD; None is printed as null."""
-    return JsonText(_NULL if versions is None else _list(_printed_version(each) for each in versions))
+    return JsonText(_NULL if versions is None else _list(_printed_version(version) for version in versions))
 
 
 def _object(value: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], written: Mapping[str, str]) -> str:
@@ -285,7 +287,7 @@ def _printed_version(version: Mapping[str, Any]) -> str:
         written["subresources"] = _subresources(version["subresources"])
     for key, fields in (("additionalPrinterColumns", _COLUMN), ("selectableFields", _SELECTABLE)):
         if isinstance(version.get(key), list):
-            written[key] = _list(_object(each, fields, {}) for each in mappings(version[key]))
+            written[key] = _list(_object(item, fields, {}) for item in mappings(version[key]))
     return _object(version, _VERSION, written)
 
 

@@ -91,7 +91,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     judgement = _Judgement(rules, is_judged and not structure, errors, [])
     _check(schema, root, _Context(), judgement)
     errors += judgement.expression_errors
-    # That a schema can't be converted is told where nothing else explains it.
+    # The API server reports that a schema can't be converted only where no other error explains it.
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
@@ -111,7 +111,7 @@ def _has_defaults(schema: Schema) -> bool:
         return True
     items, properties = schema.get("items"), schema.get("properties")
     inner = [*properties.values(), items] if isinstance(properties, dict) else [items]
-    return any(_has_defaults(each) for each in inner if isinstance(each, dict))
+    return any(_has_defaults(below) for below in inner if isinstance(below, dict))
 
 
 def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
@@ -227,8 +227,8 @@ def _extension_errors(schema: Schema, place: Place, rules: SchemaRules) -> Itera
         return
     if schema.get("type") != "array":
         yield from _type_errors(schema, place, "array", "x-kubernetes-list-type")
-    elif rules.atomic_sets and (found := mergeable_set_item(schema)):
-        keyword, printed = found
+    elif rules.atomic_sets and (mergeable := mergeable_set_item(schema)):
+        keyword, printed = mergeable
         yield at((place, "items", None), keyword).invalid(printed, _SET_ITEM)
     if list_type not in ("atomic", "set", "map"):
         yield at(place, "x-kubernetes-list-type").unsupported(list_type, ("atomic", "set", "map"))

@@ -142,6 +142,7 @@ def _missing_schema_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldE
 def _version_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     versions = crd.versions or []
     per_version = any(version.own.subresources is not None for version in versions)
+    # Kubernetes looks subresources up by the version's name, and of several the first counts; hence from behind.
     with_status = {version.name: version.own.has_status for version in reversed(versions)}
     for index, version in enumerate(versions):
         path = _VERSIONS.item(index)
@@ -211,6 +212,7 @@ def _immutable_errors(crd: InternalCrd, old: InternalCrd) -> Iterator[FieldError
     scopes, groups = (crd.scope, old.scope), (crd.group, old.group)
     kinds, plurals = ((text(crd.names.get(key)), text(old.names.get(key))) for key in ("kind", "plural"))
     names = _SPEC.child("names")
+    # Until the server has accepted the names, scope and kind may change; group and plural are the CRD's own name.
     lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if old.is_established else []
     for path, (value, before) in [*lasting, (_SPEC.child("group"), groups), (names.child("plural"), plurals)]:
         if value != before:

@@ -123,6 +123,7 @@ def _is_native(name: str) -> bool:
 
 
 def _is_extended(name: str) -> bool:
+    # Quotas count an extended resource as `requests.NAME`, so that must be a name, too.
     return not _is_native(name) and not name.startswith("requests.") and not is_qualified_name(f"requests.{name}")
 
 
@@ -283,7 +284,7 @@ def _operator_errors(operator: str, value: str, path: Path) -> Iterator[FieldErr
 
 def spread_errors(constraints: Sequence[Struct]) -> Iterator[FieldError]:
     """What is wrong with how pods are spread over the cluster."""
-    kinds = [(each.text("topologyKey"), each.text("whenUnsatisfiable")) for each in constraints]
+    kinds = [(item.text("topologyKey"), item.text("whenUnsatisfiable")) for item in constraints]
     for index, constraint in enumerate(constraints):
         (key, action), skew = kinds[index], constraint.number("maxSkew")
         if skew <= 0:
@@ -292,6 +293,7 @@ def spread_errors(constraints: Sequence[Struct]) -> Iterator[FieldError]:
             yield constraint.at("topologyKey").required("can not be empty")
         if action not in _ACTIONS:
             yield constraint.at("whenUnsatisfiable").unsupported(typed(action), _ACTIONS)
+        # Kubernetes compares a constraint with those behind it, so of two the first is the duplicate.
         if kinds[index] in kinds[index + 1 :]:
             pair = constraint.path.called("{topologyKey, whenUnsatisfiable}")
             yield pair.duplicate(f"{{{key}, {action}}}")

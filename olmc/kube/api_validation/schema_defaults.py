@@ -29,6 +29,7 @@ def schema_default_errors(schema: Schema, place: Place, *, pruned: bool = True) 
     `pruned`: whether fields that the schema does not know are an error.
     """
     errors: list[FieldError] = []
+    # What holds for an embedded resource holds for the one around it, so the root is marked as one.
     root = {**schema, "x-kubernetes-embedded-resource": True}
     _check(root, place, root, (), False, pruned, errors)
     return errors
@@ -77,6 +78,7 @@ def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
 def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Iterator[FieldError]:
     """What is wrong with a default that is a part of a resource's apiVersion, kind or metadata."""
     value, here = schema["default"], at(place, "default")
+    # Whether metadata is sound shows only in a resource, so one is built around the default.
     whole = value
     for step in reversed(path):
         whole = [whole] if step == 0 else {step: whole}
@@ -116,7 +118,7 @@ def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
 def _resource_errors(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
     """What is wrong with the apiVersions, kinds and metadata of embedded resources in a value.
 
-    A value of another type is one error, and the only one that the API server tells.
+    A value of another type is one error, and the only one that the API server reports.
     """
     misfit = next(_misfits(value, schema, here), None)
     if misfit is not None:
@@ -164,19 +166,20 @@ def _resources(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
 
 def _type_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
-        path, found = here.child(name), text(value.get(name))
-        if not found:
+        path, written = here.child(name), text(value.get(name))
+        if not written:
             yield path.required()
-        elif name == "apiVersion" and found.count("/") > 1:
-            yield path.invalid(found, f"unexpected GroupVersion string: {found}")
+        elif name == "apiVersion" and written.count("/") > 1:
+            yield path.invalid(written, f"unexpected GroupVersion string: {written}")
         elif name == "kind":
-            yield from path.all_invalid(found, kind_problems(found))
+            yield from path.all_invalid(written, kind_problems(written))
 
 
 def _metadata_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
     if "metadata" not in value:
         return
-    metadata = {"name": "fakename"} | {key: each for key, each in mapping(value["metadata"]).items() if each}
+    # Every object needs a name, but a default need not give it one.
+    metadata = {"name": "fakename"} | {key: field for key, field in mapping(value["metadata"]).items() if field}
     namespaced = bool(metadata.get("namespace"))
     for error in metadata_errors({"metadata": metadata}, path_segment_problems, namespaced=namespaced):
         field = here.child(error.field).field

@@ -161,13 +161,14 @@ def conversion_error(schema: Schema) -> str:
 def _own_conversion_error(schema: Schema) -> str:
     """As `conversion_error`, but for fields and items."""
     for name in _UNSUPPORTED:
+        # The message names Go's field, which manifests write as `$schema`.
         value = schema.get("$schema" if name == "schema" else name)
         if value is not None if name == "additionalItems" else value:
             return f"OpenAPIV3Schema '{name}' is not supported"
     for name in ("not", *_LISTS_OF_CHECKS):
         inner = schema.get(name)
-        for each in mappings(inner) if isinstance(inner, list) else (mapping(inner),):
-            if each and (problem := conversion_error(each)):
+        for check in mappings(inner) if isinstance(inner, list) else (mapping(inner),):
+            if check and (problem := conversion_error(check)):
                 return problem
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
@@ -246,8 +247,8 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
         yield at(place, "type").invalid(kind, "must be object at the root")
     properties = mapping(schema.get("properties"))
     for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        if name in properties and (found := text(mapping(properties[name]).get("type"))) != wanted:
-            yield at((place, "properties", name), "type").invalid(found, f"must be {wanted}")
+        if name in properties and (kind := text(mapping(properties[name]).get("type"))) != wanted:
+            yield at((place, "properties", name), "type").invalid(kind, f"must be {wanted}")
     if level == "root" and not _has_only_names(mapping(properties.get("metadata"))):
         yield _path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
 
@@ -269,7 +270,7 @@ def _is_int_or_string(choices: Any) -> bool:
     if not isinstance(choices, list) or len(choices) != 2:
         return False
     wanted = ({"type": "integer"}, {"type": "string"})
-    return all(_significant(mapping(each)) == {**kind} for each, kind in zip(choices, wanted, strict=True))
+    return all(_significant(mapping(choice)) == {**kind} for choice, kind in zip(choices, wanted, strict=True))
 
 
 def _significant(schema: Schema) -> dict[str, Any]:
@@ -291,13 +292,13 @@ def _check_values(schema: Schema, place: Place, skip_any: bool, skip_first: bool
     for name in _LISTS_OF_CHECKS:
         if name == "anyOf" and skip_any:
             continue
-        for index, each in enumerate(mappings(schema.get(name))):
+        for index, inner in enumerate(mappings(schema.get(name))):
             forgiven = skip_first and name == "allOf" and index == 0
-            _check_nested(each, (place, name, index), forgiven, errors)
+            _check_nested(inner, (place, name, index), forgiven, errors)
     if isinstance(schema.get("not"), dict):
         _check_nested(schema["not"], (place, "not", None), False, errors)
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and (problem := regexp.problem(pattern)):
+    if isinstance(pattern, str) and (problem := regexp.compile_error(pattern)):
         detail = f"must be a valid regular expression, but isn't: {problem}"
         errors.append(at(place, "pattern").invalid(pattern, detail))
 
@@ -329,8 +330,8 @@ def _missing_outside(checks: Schema, schema: Schema, place: Place, checked: Plac
     if isinstance(checks.get("not"), dict):
         yield from _missing_below(checks["not"], schema, place, (checked, "not", None))
     for name in _LISTS_OF_CHECKS:
-        for index, each in enumerate(mappings(checks.get(name))):
-            yield from _missing_below(each, schema, place, (checked, name, index))
+        for index, inner in enumerate(mappings(checks.get(name))):
+            yield from _missing_below(inner, schema, place, (checked, name, index))
 
 
 def _missing_below(checks: Schema, schema: Schema, place: Place, checked: Place) -> Iterator[FieldError]:
