@@ -94,12 +94,10 @@ def is_list(obj: KubernetesObject) -> bool:
     items = obj.get("items")
     if not isinstance(items, list):
         return False
-    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and _may_be_applied(item) for item in items)
-
-
-def _may_be_applied(item: dict[str, Any]) -> bool:
-    """Whether an item of a list is an object, also one that has what it is from its list."""
-    return is_object(item) or "name" in metadata_of(item)
+    # Items may have their apiVersion and kind from the list, and then are known by their names alone.
+    return bool(obj["kind"].endswith("List")) or any(
+        isinstance(item, dict) and (is_object(item) or "name" in metadata_of(item)) for item in items
+    )
 
 
 def is_surely_small(source: Source) -> bool:

@@ -213,10 +213,6 @@ class Crd:
         return text(self._names.get("singular"))
 
     @property
-    def is_cluster_scoped(self) -> bool:
-        return bool(self._spec.get("scope") == "Cluster")
-
-    @property
     def preserves_unknown_fields(self) -> bool:
         return bool(self._spec.get("preserveUnknownFields"))
 

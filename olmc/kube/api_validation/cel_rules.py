@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
-from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
 from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -141,9 +141,8 @@ def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: boo
 
 def _has_fields(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is that of an object with fields of its own, and of no resource."""
-    is_resource = schema.get("x-kubernetes-embedded-resource") is True
     is_object = schema.get("type") == "object" and schema.get("x-kubernetes-int-or-string") is not True
-    return is_object and not is_resource and bool(schema.get("properties"))
+    return is_object and not is_embedded(schema) and bool(schema.get("properties"))
 
 
 def _escaped(name: str) -> str:

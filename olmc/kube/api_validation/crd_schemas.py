@@ -17,6 +17,7 @@ from olmc.kube.api_validation.structural_schema import (
     at,
     conversion_error,
     follow,
+    is_embedded,
     is_plain,
     structural_errors,
 )
@@ -153,7 +154,7 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
             _check(others, (place, "additionalProperties", None), context._replace(no_default=reason), judgement)
     if isinstance(properties, dict):
         is_root = isinstance(place, Path)
-        is_resource = is_root or schema.get("x-kubernetes-embedded-resource") is True
+        is_resource = is_root or is_embedded(schema)
         for key in sorted(properties):
             below, inner = context, mapping(properties[key])
             if is_plain(inner):
@@ -208,7 +209,7 @@ def _keyword_errors(schema: Schema, place: Place, context: _Context, rules: Sche
         yield at(place, "type").forbidden("type cannot be set to null, use nullable as an alternative")
     if isinstance(schema.get("items"), list) and schema["items"]:
         yield at(place, "items").forbidden("items must be a schema object and not an array")
-    if context.meta and schema.get("x-kubernetes-embedded-resource") is True:
+    if context.meta and is_embedded(schema):
         yield at(place, "x-kubernetes-embedded-resource").forbidden("must not be used inside of resource meta")
     if schema.get("uniqueItems") is True:
         yield at(place, "uniqueItems").forbidden(_UNIQUE)

@@ -91,7 +91,7 @@ def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     yield from group_errors(crd.group)
     yield from scope_errors(crd.scope)
     yield from _missing_schema_errors(crd, rules)
-    if crd.preserves_unknown and any_schema(crd, _has_default):
+    if crd.preserves_unknown and any_schema(crd, lambda schema: schema.get("default") is not None):
         yield _PRESERVE.invalid(True, "must be false in order to use defaults in the schema")
     yield from _version_errors(crd, rules)
     yield from name_errors(crd.names)
@@ -104,10 +104,6 @@ def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
         any_certificate=rules.any_certificate,
     ):
         yield error._replace(value=JsonText.of(error.value)) if isinstance(error.value, list) else error
-
-
-def _has_default(schema: Mapping[str, Any]) -> bool:
-    return schema.get("default") is not None
 
 
 def group_errors(group: str) -> Iterator[FieldError]:

@@ -101,7 +101,8 @@ def _limit_errors(name: str, request: str, limit: str | None, resources: Struct)
 def _name_errors(name: str, path: Path, *, of_pod: bool) -> Iterator[FieldError]:
     shown = typed(name)
     problems = is_qualified_name(name)
-    if not problems and "/" not in name and not _is_standard(name):
+    is_standard = name in _STANDARD or name.startswith((_HUGE, f"requests.{_HUGE}"))
+    if not problems and "/" not in name and not is_standard:
         problems = ["must be a standard resource type or fully qualified"]
     yield from path.all_invalid(shown, problems)
     if of_pod:
@@ -112,10 +113,6 @@ def _name_errors(name: str, path: Path, *, of_pod: bool) -> Iterator[FieldError]
             yield path.invalid(shown, "must be a standard resource for containers")
     elif not _is_native(name) and not _is_extended(name):
         yield path.invalid(shown, "doesn't follow extended resource name standard")
-
-
-def _is_standard(name: str) -> bool:
-    return name in _STANDARD or name.startswith((_HUGE, f"requests.{_HUGE}"))
 
 
 def _is_native(name: str) -> bool:

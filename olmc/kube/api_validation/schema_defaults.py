@@ -13,7 +13,7 @@ from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.kube.api_validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
-from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_plain
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded, is_plain, preserves_unknown
 from olmc.model.objects import mapping, text
 
 Schema = Mapping[str, Any]
@@ -40,7 +40,7 @@ def _check(
 ) -> None:
     """The defaults of a schema and of those in it; `root` is the resource that the schema is a part of, `path` where in
     that resource, and `in_meta` whether that is in apiVersion, kind or metadata."""
-    is_resource = _is_resource(schema)
+    is_resource = is_embedded(schema)
     if is_resource:
         root, path, in_meta = schema, (), False
     value = schema.get("default")
@@ -61,10 +61,6 @@ def _check(
 def has_unknown_fields(schema: Schema) -> bool:
     """Whether a schema's own default has fields that it does not know."""
     return schema.get("default") is not None and _is_pruned(schema["default"], schema)
-
-
-def _is_resource(schema: Schema) -> bool:
-    return schema.get("x-kubernetes-embedded-resource") is True
 
 
 def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
@@ -96,7 +92,7 @@ def _shown(value: Any) -> Any:
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
     """Whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands in."""
     known = mapping(schema)
-    keeps_unknown = keeps_unknown or known.get("x-kubernetes-preserve-unknown-fields") is True
+    keeps_unknown = keeps_unknown or preserves_unknown(known)
     if isinstance(value, list):
         items = known.get("items")
         is_looked_at = isinstance(items, dict) or not keeps_unknown
@@ -105,7 +101,7 @@ def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
         return False
     properties, others = mapping(known.get("properties")), known.get("additionalProperties")
     for key, item in value.items():
-        if _is_resource(known) and key in META_FIELDS:
+        if is_embedded(known) and key in META_FIELDS:
             continue
         if key in properties or others is not None:
             if _is_pruned(item, properties.get(key, others)):
@@ -143,7 +139,7 @@ def _below(value: Any, schema: Any, here: Path) -> Iterator[tuple[Any, Any, Path
 
 
 def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
-    if isinstance(value, dict) and _is_resource(mapping(schema)):
+    if isinstance(value, dict) and is_embedded(mapping(schema)):
         for name in ("apiVersion", "kind"):
             if name in value and not isinstance(value[name], str):
                 yield here.child(name).invalid(_shown(value[name]), "must be a string")
@@ -157,7 +153,7 @@ def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
 
 
 def _resources(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
-    if isinstance(value, dict) and _is_resource(mapping(schema)):
+    if isinstance(value, dict) and is_embedded(mapping(schema)):
         yield from _type_errors(value, here)
         yield from _metadata_errors(value, here)
     for inner in _below(value, schema, here):

@@ -236,15 +236,16 @@ def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _ValuePlace) -> 
 
 def _enumeration(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
     choices = schema.get("enum")
-    if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
+    # True equals 1 in Python, but not in JSON.
+    if (
+        not isinstance(choices, list)
+        or not choices
+        or any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices)
+    ):
         return _ValueResult()
     supported = [choice if isinstance(choice, str) else encode_plain(choice).decode() for choice in choices]
     shown = "null" if value is None else value if isinstance(value, str) else JsonText(_shown(value))
     return _ValueResult((at.full.unsupported(shown, supported),))
-
-
-def _same(value: Any, choice: Any) -> bool:
-    return value == choice and isinstance(value, bool) == isinstance(choice, bool)
 
 
 def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _ValuePlace) -> _ValueResult:

@@ -203,22 +203,24 @@ def _check_structure(schema: Schema, place: Place, level: str, errors: list[Fiel
         _check_structure(others, (place, "additionalProperties", None), "fields", errors)
     if others is not None and level == "root":
         errors.append(at(place, "additionalProperties").forbidden("must not be used at the root"))
-    if not kind and not (schema.get("x-kubernetes-int-or-string") or _keeps_unknown(schema) or _is_embedded(schema)):
+    if not kind and not (schema.get("x-kubernetes-int-or-string") or preserves_unknown(schema) or is_embedded(schema)):
         errors.append(at(place, "type").required(_UNTYPED[level]))
     if "x-kubernetes-int-or-string" in schema:
         errors += _int_or_string_errors(schema, place)
     if "pattern" in schema or not _CHECKS.isdisjoint(schema):
         # Kubernetes' own int-or-string fields say their types in an anyOf, so this one form of it is forgiven.
         _check_values(schema, place, _is_int_or_string(schema.get("anyOf")), _starts_int_or_string(schema), errors)
-    if level == "root" or _is_embedded(schema):
+    if level == "root" or is_embedded(schema):
         errors += _resource_errors(schema, place, level)
 
 
-def _keeps_unknown(schema: Schema) -> bool:
+def preserves_unknown(schema: Schema) -> bool:
+    """Whether fields that a schema doesn't have are kept."""
     return schema.get("x-kubernetes-preserve-unknown-fields") is True
 
 
-def _is_embedded(schema: Schema) -> bool:
+def is_embedded(schema: Schema) -> bool:
+    """Whether a schema is that of a whole object in a field of another one."""
     return schema.get("x-kubernetes-embedded-resource") is True
 
 
@@ -233,7 +235,7 @@ def _int_or_string_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
 def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[FieldError]:
     """What is wrong with the schema of a whole resource, at the root or embedded."""
     kind = text(schema.get("type"))
-    if _is_embedded(schema):
+    if is_embedded(schema):
         if not kind:
             yield at(place, "type").required(_EMBEDDED)
         elif kind != "object":
@@ -241,7 +243,7 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
         if schema.get("additionalProperties") is not None:
             detail = "must not be used if x-kubernetes-embedded-resource is set"
             yield at(place, "additionalProperties").forbidden(detail)
-        if not _keeps_unknown(schema) and not schema.get("properties"):
+        if not preserves_unknown(schema) and not schema.get("properties"):
             yield at(place, "properties").required(_BARE_PROPERTIES)
     if level == "root" and kind not in ("", "object"):
         yield at(place, "type").invalid(kind, "must be object at the root")
