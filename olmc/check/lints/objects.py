@@ -71,8 +71,8 @@ def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
         if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
-        found = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
-        yield found.caused_by(OversizedAnnotations(object_key(obj).kind))
+        diagnostic = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
+        yield diagnostic.caused_by(OversizedAnnotations(object_key(obj).kind))
 
 
 def waves(subject: LintSubject) -> Iterator[Diagnostic]:
@@ -100,34 +100,34 @@ def variables(subject: LintSubject) -> Iterator[Diagnostic]:
     flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)
     held = list(_held(subject))
     # Most files have none; and many objects may share one, which is looked through once.
-    suspects = {text for text in {each.manifest.source.text for each in held} if "${" in text}
+    suspects = {text for text in {item.manifest.source.text for item in held} if "${" in text}
     for manifest, bundle in held:
         if manifest.source.text not in suspects or _is_exempt(manifest.object):
             continue
         first = next(_variables_in(manifest.object), None)
         if first is None:
             continue
-        found, keys, of_key = first
-        place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), found[0])
+        match, keys, of_key = first
+        place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), match[0])
         if flux is None or (bundle is not None and not applied):
-            yield rules.SUBSTITUTABLE.finding(place, text=found[0])
+            yield rules.SUBSTITUTABLE.finding(place, text=match[0])
         else:
             name = f"Kustomization {flux['metadata']['name']}"
-            yield rules.SUBSTITUTED.finding(place, text=found[0], name=found[1], kustomization=name)
+            yield rules.SUBSTITUTED.finding(place, text=match[0], name=match[1], kustomization=name)
 
 
 def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], Keys, bool]]:
     """The first `${…}` of each text in a value, the keys that lead to the text, and whether it is a key itself."""
     if isinstance(value, str):
-        found = _VARIABLE.search(value)
-        if found:
-            yield found, keys, False
+        match = _VARIABLE.search(value)
+        if match:
+            yield match, keys, False
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _variables_in(item, (*keys, index))
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from ((found, (*keys, key), True) for found, _, _ in _variables_in(key))
+            yield from ((match, (*keys, key), True) for match, _, _ in _variables_in(key))
             yield from _variables_in(item, (*keys, key))
 
 
@@ -135,11 +135,11 @@ def _written(source: Source, start: Location, variable: str) -> Location:
     """Where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
     lines = _line_starts(source.text)
     offset = lines[start.line - 1] + start.column - 1
-    found = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
-    if found is None:
+    match = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
+    if match is None:
         return start
-    line = bisect(lines, found.start())
-    return Location(source.path, line, found.start() - lines[line - 1] + 1)
+    line = bisect(lines, match.start())
+    return Location(source.path, line, match.start() - lines[line - 1] + 1)
 
 
 @lru_cache(maxsize=2)
@@ -150,7 +150,7 @@ def _line_starts(text: str) -> tuple[int, ...]:
 def _substitutes(obj: KubernetesObject) -> bool:
     """Whether an object is a Kustomization of Flux that substitutes variables."""
     spec = obj.get("spec")
-    is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith("kustomize.toolkit.fluxcd.io/")
+    is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith(_FLUX)
     return is_flux and isinstance(spec, dict) and bool(spec.get("postBuild"))
 
 
@@ -191,7 +191,7 @@ class _Lost(NamedTuple):
 def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
     """Keys of a bundle's other objects that are lost when OLM or the API server decodes them (R-JSON-11).
 
-    One that is lost at several places of an object is told once.
+    One that is lost at several places of an object is reported once.
     """
     for name, bundle in sorted(subject.workspace.bundles.items()):
         for manifest in (file.manifest for file in bundle.files):
@@ -211,8 +211,8 @@ def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
 def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
     kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
     go_type = TYPED_KINDS.get((api_version, kind)) or (kind if kind in CORE_KINDS else None)
-    found = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
-    yield from (_Lost(keys, others) for keys, others in found if keys[0] != "status")
+    unknown = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
+    yield from (_Lost(keys, others) for keys, others in unknown if keys[0] != "status")
 
 
 def _pattern(field: DroppedField) -> str:
@@ -254,15 +254,15 @@ def _pods(csv: Csv) -> Iterator[_Pods]:
 def _place(subject: LintSubject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
     """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
     bundle = subject.workspace.bundles.get(csv)
-    found = [bundle.csv] if bundle is not None else []
-    found += [each for each in of_kind(subject, CSV_KIND) if each.object["metadata"]["name"] == csv]
-    return locate(found[0].source, keys) if found else None
+    manifests = [bundle.csv] if bundle is not None else []
+    manifests += [manifest for manifest in of_kind(subject, CSV_KIND) if manifest.object["metadata"]["name"] == csv]
+    return locate(manifests[0].source, keys) if manifests else None
 
 
 def _hint(csv: Csv) -> str:
     named = dict.fromkeys(account or "default" for account in csv.service_account_names)
-    made = f"Its permissions are for {', '.join(named)}. " if named else ""
-    return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
+    accounts = f"Its permissions are for {', '.join(named)}. " if named else ""
+    return f"{accounts}Name that account, or add a ServiceAccount to the bundle or to the workspace."
 
 
 class _Danger(NamedTuple):
@@ -276,16 +276,15 @@ class _Danger(NamedTuple):
 def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
     """What each operator could do with its permissions: ways to the whole cluster, and what is less grave."""
     for obj, source in _csvs(subject):
-        found = list(_dangers(obj))
+        by_level = sorted(_dangers(obj), key=lambda danger: -danger.level)
         name = obj["metadata"].get("name")
         for rule, grave in ((rules.WHOLE_CLUSTER, True), (rules.POWERFUL, False)):
-            mine = [each for each in found if (each.level is Level.CRITICAL) is grave]
-            if not mine:
-                continue
-            mine.sort(key=lambda each: -each.level)
-            names = ", ".join(dict.fromkeys(each.risk.name for each in mine))
-            why = "\n".join(dict.fromkeys(f"{each.risk.name}: {each.risk.why}" for each in mine)) if grave else ""
-            yield rule.finding(at(source, *mine[0].keys), csv=name, names=names, why=why)
+            dangers = [danger for danger in by_level if (danger.level is Level.CRITICAL) is grave]
+            if dangers:
+                risks = [danger.risk for danger in dangers]
+                names = ", ".join(dict.fromkeys(risk.name for risk in risks))
+                why = "\n".join(dict.fromkeys(f"{risk.name}: {risk.why}" for risk in risks)) if grave else ""
+                yield rule.finding(at(source, *dangers[0].keys), csv=name, names=names, why=why)
 
 
 def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source]]:

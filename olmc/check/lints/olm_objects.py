@@ -52,14 +52,12 @@ def deprecated(subject: LintSubject) -> Iterator[Diagnostic]:
             ("olm.channel", channel): (f"channel {channel}", "channel"),
             ("olm.bundle", subscription.installed): (subscription.installed, "name"),
         }
-        for each in package.deprecations:
-            found = used.get((each.schema, each.name))
-            if found is not None and found[0]:
-                message = " ".join(each.message.split())
-                yield rules.DEPRECATED.finding(
-                    at(subscription.source, "spec", found[1]),
-                    name=name, what=found[0], message=message, package=package.name,
-                )  # fmt: skip
+        for deprecation in package.deprecations:
+            what, field = used.get((deprecation.schema, deprecation.name), ("", ""))
+            if what:
+                message = " ".join(deprecation.message.split())
+                place = at(subscription.source, "spec", field)
+                yield rules.DEPRECATED.finding(place, name=name, what=what, message=message, package=package.name)
 
 
 def stranded(subject: LintSubject) -> Iterator[Diagnostic]:

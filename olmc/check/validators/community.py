@@ -50,7 +50,7 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
     csv = csv_of(bundle.csv)
     place = csv.place("spec", "minKubeVersion")
     wanted, least = settings.kubernetes, csv.min_kube_version
-    for given, told in (
+    for given, message in (
         (wanted, f"invalid value informed via the k8s key option : {wanted}"),
         (
             least,
@@ -59,7 +59,7 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
         ),
     ):
         if given and tolerant_or_none(given) is None:
-            yield Finding(rules.REMOVED_APIS, result_text(told, value=csv.name), place)
+            yield Finding(rules.REMOVED_APIS, result_text(message, value=csv.name), place)
     versions = [version for version in map(tolerant_or_none, (wanted, least)) if version is not None]
     for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), _removed_in_1_26(bundle)):
         gone = any(version >= Version(1, removed.minor) for version in versions)
@@ -68,18 +68,18 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
             (removed.soft, rules.REMOVED_APIS_ADVICE),
         ):
             if found:
-                told = result_text(_message(removed.minor, found), value=csv.name)
-                yield Finding(rule, told, csv.place())
+                message = result_text(_message(removed.minor, found), value=csv.name)
+                yield Finding(rule, message, csv.place())
 
 
 def _message(minor: int, found: Found) -> str:
     return (
         f"this bundle is using APIs which were deprecated and removed in v1.{minor}. More info: {GUIDE}#v1-{minor}. "
-        f"Migrate the API(s) for {listed(found)}"
+        f"Migrate the API(s) for {format_kinds(found)}"
     )
 
 
-def listed(found: Found) -> str:
+def format_kinds(found: Found) -> str:
     """Kinds with the names of their objects, as the messages have them."""
     return ",".join(f"{kind}: ({ascii_list(found[kind])})" for kind in sorted(found))
 
@@ -89,14 +89,14 @@ def removed_in_1_22(bundle: Bundle) -> Removed:
     return Removed(22, _objects(bundle, 22), {})
 
 
-def noticed(minor: int) -> frozenset[GVK]:
+def checked_apis(minor: int) -> frozenset[GVK]:
     """The APIs that are looked for of those that a minor version of Kubernetes 1 has removed."""
     return frozenset(api for api in removed_in(minor) if api.kind not in _UNNOTICED)
 
 
 def _objects(bundle: Bundle, minor: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    removed = noticed(minor)
+    removed = checked_apis(minor)
     for file in bundle.files:
         obj = file.manifest.object
         if gvk_of(obj) in removed:
@@ -114,7 +114,7 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
             for number, resource in enumerate(mappings(item.get("resources"))):
                 kind = text(resource.get("kind"))
                 described.add(f"{kind.lower()}s")
-                if GVK(*split_api_version(resource.get("version")), kind) in noticed(25):
+                if GVK(*split_api_version(resource.get("version")), kind) in checked_apis(25):
                     name = f"{_CRDS}.{relation.capitalize()}[{index}].Resource[{number}]"
                     found.setdefault(kind, []).append(name)
     soft = [
@@ -139,7 +139,7 @@ _SAMPLE = """'[{"type": "key name", "value": "key value"}]'"""
 _VALUE = re.compile(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
 
 
-class _Told(NamedTuple):
+class _Verdict(NamedTuple):
     """What is said about the annotation: as an error, or as a warning."""
 
     error: str = ""
@@ -151,24 +151,24 @@ def community_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[
     found = removed_in_1_22(bundle).found
     if not found:
         return
-    csv, apis = csv_of(bundle.csv), listed(found)
-    told = _about_annotation(csv.annotations.get(PROPERTIES, ""), apis)
-    errors = [told.error] if told.error else []
-    warnings = [told.warning] if told.warning else []
+    csv, apis = csv_of(bundle.csv), format_kinds(found)
+    verdict = _judge_annotation(csv.annotations.get(PROPERTIES, ""), apis)
+    errors = [verdict.error] if verdict.error else []
+    warnings = [verdict.warning] if verdict.warning else []
     if settings.dockerfile is None:
-        # The tools build this list anew from the errors: those are told twice, an earlier warning is lost.
+        # The tools build this list anew from the errors: those come twice, an earlier warning is lost.
         warnings = [*errors, _ask_for_dockerfile(apis)]
-    elif label := _about_label(settings.dockerfile, apis):
+    elif label := _label_problem(settings.dockerfile, apis):
         errors.append(label)
     place = csv.place("metadata", "annotations", PROPERTIES)
     for texts, rule in ((errors, rules.COMMUNITY), (warnings, rules.COMMUNITY_ADVICE)):
-        for each in texts:
-            yield Finding(rule, about(csv.name, each), place)
+        for detail in texts:
+            yield Finding(rule, about(csv.name, detail), place)
 
 
-def _about_annotation(written: str, apis: str) -> _Told:
+def _judge_annotation(written: str, apis: str) -> _Verdict:
     if not written:
-        return _Told(
+        return _Verdict(
             f"csv.Annotations not specified {MAX_VERSION} for an OCP version < 4.9. This annotation is required to "
             "prevent the user from upgrading their OCP cluster before they have installed a version of their operator "
             f"which is compatible with 4.9. This bundle is {_REMOVED} which are no longer supported on 4.9. Migrate "
@@ -177,36 +177,36 @@ def _about_annotation(written: str, apis: str) -> _Told:
     try:
         items = decode("[]internal.propertiesAnnotation", unmarshal(written)) or ()
     except ValueError:
-        return _Told(
+        return _Verdict(
             f"csv.Annotations has an invalid value specified for {PROPERTIES}. Please, check the value  ({written}) "
             f'and ensure that it is an array such as: "{PROPERTIES}": {_SAMPLE}'
         )
     value = next((item["value"] for item in items if item["type"] == MAX_VERSION), None)
     if value is None:
-        return _Told(
+        return _Verdict(
             f"csv.Annotations.{PROPERTIES} with the key `{MAX_VERSION}` and a value with an OCP version which is < 4.9 "
             f"is required for any operator bundle that is {_REMOVED}. Migrate the API(s) for {apis} or use the "
             "annotation"
         )
-    return _about_version(value, apis)
+    return _judge_version(value, apis)
 
 
-def _about_version(value: str, apis: str) -> _Told:
+def _judge_version(value: str, apis: str) -> _Verdict:
     try:
         version = parse_tolerant(value)
     except VersionError as error:
-        return _Told(
+        return _Verdict(
             f"csv.Annotations.{PROPERTIES} has an invalid value. Unable to parse ({value}) using semver : {error}"
         )
     truncated = Version(version.major, version.minor)
     if version != truncated:
-        return _Told(
+        return _Verdict(
             warning=f"csv.Annotations.{PROPERTIES} has an invalid value. {MAX_VERSION} must specify only major.minor "
             f"versions, {version} will be truncated to {truncated}"
         )
     if version < _LIMIT:
-        return _Told()
-    return _Told(
+        return _Verdict()
+    return _Verdict(
         f"csv.Annotations.{PROPERTIES} with the key and value for {MAX_VERSION} has the OCP version value {value} "
         f"which is >= of 4.9. This bundle is {_REMOVED}. Migrate the API(s) for {apis} or inform in this property an "
         "OCP version which is < 4.9"
@@ -221,7 +221,7 @@ def _ask_for_dockerfile(apis: str) -> str:
     )
 
 
-def _about_label(dockerfile: str, apis: str) -> str:
+def _label_problem(dockerfile: str, apis: str) -> str:
     """What is wrong with the label in a Dockerfile, "" when it ends below OpenShift 4.9."""
     if LABEL not in dockerfile:
         return (

@@ -143,16 +143,16 @@ def read_folder(root: Path, folder: Folder, bundle: Bundle | None) -> BundleFold
 
 
 def _read_file(root: Path, path: str) -> FolderFile:
-    found = Report()
-    text = read_text(root, path, found)
-    documents = read(path, text, found) if text is not None else []
-    problem = next((each for each in found if each.severity is Severity.ERROR), None)
+    report = Report()
+    text = read_text(root, path, report)
+    documents = read(path, text, report) if text is not None else []
+    problem = next((diagnostic for diagnostic in report if diagnostic.severity is Severity.ERROR), None)
     if problem is not None:
         line = f" (line {problem.location.line})" if problem.location is not None and problem.location.line else ""
-        told = f"{problem.message}{line}"
+        message = f"{problem.message}{line}"
         says = text is not None and says_csv(text)
         return FolderFile(
-            path, problem=told, location=problem.location, hint=problem.hint, says_csv=says, cause=problem.cause
+            path, problem=message, location=problem.location, hint=problem.hint, says_csv=says, cause=problem.cause
         )
     first = next((document for document in documents if document.value is not None), None)
     if first is None:
@@ -262,7 +262,8 @@ def _problems(key: str, annotations: Mapping[str, str | None], kind: str) -> Ite
     value = annotations.get(key) or ""
     if key not in annotations and key in _REQUIRED:
         yield f"Missing annotation {quoted(key)}"
-    no_csv = kind == PLAIN and value == REGISTRY  # what the bundle lacks is its CSV, which is told elsewhere
+    # What such a bundle lacks is its CSV, and that is reported already.
+    no_csv = kind == PLAIN and value == REGISTRY
     if key == _MEDIA_TYPE and value != kind and not no_csv:
         yield f"Expecting annotation {quoted(key)} to have value {quoted(kind)} instead of {quoted(value)}"
     if key in _NEVER_EMPTY and not value and (key in annotations or key in _REQUIRED):

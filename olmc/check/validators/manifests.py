@@ -3,7 +3,7 @@
 The loader reads the folder that holds the CSV; here that is always manifests/. Where the tools print paths on their
 machine, these are relative to the workspace; what their YAML and JSON decoders say is said in this program's words, and
 where they end a message with a dump of their memory of an object, its kind and name stand here. What the CSV and CRD
-validators find is told by themselves. In a Helm chart nothing is checked (R-CAT-206).
+validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
     csvs = 0
     for file in folder.manifests or ():
         if file.name.startswith("."):
-            text_of_it = f"bundle manifests dir has hidden file: {file.path}"
-            yield Finding(rules.LOADING, text_of_it, Location(file.path))
+            message = f"bundle manifests dir has hidden file: {file.path}"
+            yield Finding(rules.LOADING, message, Location(file.path))
             continue
         csvs += file.kind == CSV_KIND
         yield from _file_findings(file, csvs)
@@ -50,23 +50,23 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
         yield from _without_csv(folder)
     for file in (*(folder.manifests or ()), *(folder.metadata or ())):
         if file.name.startswith("annotations") and file.problem:
-            text_of_it = f"unable to load the annotations file {file.path}: {file.problem}"
-            yield Finding(rules.LOADING, text_of_it, file.place, hint=file.hint, cause=file.cause)
+            message = f"unable to load the annotations file {file.path}: {file.problem}"
+            yield Finding(rules.LOADING, message, file.place, hint=file.hint, cause=file.cause)
 
 
 def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
-    """That there is no CSV: for a file that was meant to be one but can't be read, that is told already."""
+    """That there is no CSV: for a file that was meant to be one but can't be read, that is reported already."""
     files = folder.manifests or ()
     if any(file.says_csv for file in files):
         return
     almost = next((file for file in files if file.source is not None and is_almost_csv(file.kind)), None)
-    told = f"unable to find a csv in bundle directory {folder.directory or '.'}"
+    message = f"unable to find a csv in bundle directory {folder.directory or '.'}"
     if almost is not None and almost.source is not None:
         hint = did_you_mean(f"{CSV_KIND} instead of {almost.kind}")
-        yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint, cause=Missing.CSV)
+        yield Finding(rules.LOADING, message, Place(almost.source, ("kind",)), hint=hint, cause=Missing.CSV)
     else:
         hint = "Add the ClusterServiceVersion to manifests/."
-        yield Finding(rules.LOADING, told, folder.place, hint=hint, cause=Missing.CSV)
+        yield Finding(rules.LOADING, message, folder.place, hint=hint, cause=Missing.CSV)
 
 
 def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
@@ -81,20 +81,20 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
             yield Finding(rules.LOADING, "no bundle csv found", whole)
         error = decode_error(CSV_KIND, file.value)
         if error is not None and not is_forgiven(error):
-            text_of_it = f"unable to parse CSV {file.name}: {error}"
+            message = f"unable to parse CSV {file.name}: {error}"
             place, failure = Place(file.source, error.path), decode_failure(error)
-            yield Finding(rules.LOADING, text_of_it, place, hint=decode_hint(error), cause=failure)
+            yield Finding(rules.LOADING, message, place, hint=decode_hint(error), cause=failure)
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):
-            text_of_it = f"unsupported CRD version {version} for {file.name}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, ("apiVersion",)))
+            message = f"unsupported CRD version {version} for {file.name}"
+            yield Finding(rules.LOADING, message, Place(file.source, ("apiVersion",)))
             return
         error = crd_error(file.value)
         if error is not None:
-            text_of_it = f"unable to parse CRD {file.name}: {error}"
+            message = f"unable to parse CRD {file.name}: {error}"
             place, failure = Place(file.source, error.path), decode_failure(error)
-            yield Finding(rules.LOADING, text_of_it, place, hint="Correct the value.", cause=failure)
+            yield Finding(rules.LOADING, message, place, hint="Correct the value.", cause=failure)
 
 
 def is_forgiven(error: DecodeError) -> bool:
@@ -129,8 +129,8 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
         cause = file.problem or "Object 'Kind' is missing"
         yield Finding(rules.CONTENT, cause, file.place, hint=file.hint, cause=file.cause)
     elif kind == REGISTRY and file.kind not in SUPPORTED:
-        told = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
-        yield Finding(rules.CONTENT, told, Place(file.source, ("kind",)))
+        message = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
+        yield Finding(rules.CONTENT, message, Place(file.source, ("kind",)))
     elif file.kind == CRD_KIND:
         yield from _crd_version_findings(text(file.value.get("apiVersion")), file.source)
     elif file.kind == CSV_KIND:
@@ -142,8 +142,8 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
         errors = metadata_errors(file.value)
         if errors:
             name = text(metadata_of(file.value).get("name"))
-            told = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
-            yield Finding(rules.OBJECT_METADATA, told, Place(file.source, errors[0].keys))
+            message = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
+            yield Finding(rules.OBJECT_METADATA, message, Place(file.source, errors[0].keys))
 
 
 def _crd_version_findings(version: str, source: Source) -> Iterator[Finding]:
@@ -175,8 +175,8 @@ def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)
     for api, place in provided.items():
-        told = f"CRD {api} is present in bundle {bundle} but not defined in CSV"
-        yield Finding(rules.CONTENT_ADVICE, told, place)
+        message = f"CRD {api} is present in bundle {bundle} but not defined in CSV"
+        yield Finding(rules.CONTENT_ADVICE, message, place)
 
 
 def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
@@ -194,8 +194,8 @@ def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
 def _release_findings(csv: Csv) -> Iterator[Finding]:
     release, substituted = csv.spec.get("release"), csv.annotations.get(SUBSTITUTES_FOR)
     if release and substituted:
-        told = (
+        message = (
             f'bundle {quoted(csv.name)} cannot have both a release version ("{release}") and olm.substitutesFor '
             f"annotation ({quoted(substituted)})"
         )
-        yield Finding(rules.CONTENT_APIS, told, csv.place("spec", "release"))
+        yield Finding(rules.CONTENT_APIS, message, csv.place("spec", "release"))

@@ -5,7 +5,7 @@ clusters do, and so say other things than the API server (`olmc.kube.api_validat
 it counts bytes, dump memory where it prints JSON, judge CRDs of v1beta1 by their own rules, and drop whatever they find
 below `openAPIV3Schema` or `status`. What is the same is asked there: group, scope, names, conversion and
 preserveUnknownFields. Versions are judged here, since errors print all of them; that a version of v1 has no schema is
-told although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
+reported although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
 approval annotation of Kubernetes' own groups, and per-version fields that are all alike.
 """
 
@@ -85,8 +85,8 @@ def crd_findings(manifest: Manifest) -> Iterator[Finding]:
     if manifest.object.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
         return
     for error in _errors(manifest.object):
-        told = result_text(str(error), field=error.field, value=error.bare_value)
-        yield Finding(rules.CRD, told, Place(manifest.source, error.keys))
+        message = result_text(str(error), field=error.field, value=error.bare_value)
+        yield Finding(rules.CRD, message, Place(manifest.source, error.keys))
 
 
 def _errors(crd: KubernetesObject) -> Iterator[FieldError]:
@@ -172,8 +172,8 @@ def _name_findings(csv: Csv) -> Iterator[Finding]:
     for field, name in named:
         problems = [*subdomain_problems(name), *is_label_value(name)]
         if problems and (name or field == "metadata.name"):
-            told = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
-            yield Finding(rules.CSV_NAME, told, csv.place(*field.split(".")))
+            message = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
+            yield Finding(rules.CSV_NAME, message, csv.place(*field.split(".")))
 
 
 def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
@@ -185,9 +185,9 @@ def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
     only_all = all(supported == (mode == _ALL_NAMESPACES) for mode, supported in modes)
     for index, webhook in enumerate(csv.webhooks):
         if webhook.object.get("conversionCRDs") and not only_all:
-            told = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+            message = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
             where = csv.place("spec", "webhookdefinitions", index, "conversionCRDs")
-            yield Finding(rules.INSTALL_MODES, about(csv.name, told), where)
+            yield Finding(rules.INSTALL_MODES, about(csv.name, message), where)
     if not any(supported for _, supported in modes):
         yield Finding(rules.INSTALL_MODES, about(csv.name, "none of InstallModeTypes are supported"), place)
 
@@ -202,8 +202,8 @@ def min_kube_version_findings(csv: Csv) -> Iterator[Finding]:
     try:
         parse_strict(version)
     except VersionError:
-        told = about(csv.name, f"csv.Spec.MinKubeVersion has an invalid value: {version}")
-        yield Finding(rules.BAD_MIN_KUBE_VERSION, told, place)
+        message = about(csv.name, f"csv.Spec.MinKubeVersion has an invalid value: {version}")
+        yield Finding(rules.BAD_MIN_KUBE_VERSION, message, place)
 
 
 def _field_findings(csv: Csv) -> Iterator[Finding]:
@@ -237,9 +237,9 @@ def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
 def _annotation_findings(csv: Csv) -> Iterator[Finding]:
     yield from miscased_annotations(csv.annotations, csv.name, csv.place("metadata", "annotations"))
     if PROPERTIES in csv.annotations:
-        told = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
+        message = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
         place = csv.place("metadata", "annotations", PROPERTIES)
-        yield Finding(rules.PROPERTIES_ANNOTATION, result_text(told, value=""), place, of_key=True)
+        yield Finding(rules.PROPERTIES_ANNOTATION, result_text(message, value=""), place, of_key=True)
 
 
 def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place) -> Iterator[Finding]:
@@ -247,8 +247,8 @@ def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place
     for key in annotations:
         right = _CASED.get(key.lower(), key)
         if right != key:
-            told = result_text(f"provided annotation {key} uses wrong case and should be {right} instead", value=name)
-            yield Finding(rules.ANNOTATION_CASE, told, place._replace(keys=(*place.keys, key)), of_key=True)
+            detail = result_text(f"provided annotation {key} uses wrong case and should be {right} instead", value=name)
+            yield Finding(rules.ANNOTATION_CASE, detail, place._replace(keys=(*place.keys, key)), of_key=True)
 
 
 def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:

@@ -163,8 +163,8 @@ def capability_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator
     csv = csv_of(bundle.csv)
     level = csv.annotations.get("capabilities")
     if level is not None and level not in CAPABILITIES:
-        told = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
-        yield Finding(rules.CAPABILITIES, about(csv.name, told), csv.place("metadata", "annotations", "capabilities"))
+        detail = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
+        yield Finding(rules.CAPABILITIES, about(csv.name, detail), csv.place("metadata", "annotations", "capabilities"))
 
 
 def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
@@ -176,14 +176,14 @@ def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[F
     place = csv.place("metadata", "annotations", "categories")
     custom = settings.categories
     if custom is not None and custom.problem:
-        told = f"could not extract custom categories from categories map[string]struct {{}}(nil): {custom.problem}"
-        yield Finding(rules.CATEGORIES, about(csv.name, told), place)
+        message = f"could not extract custom categories from categories map[string]struct {{}}(nil): {custom.problem}"
+        yield Finding(rules.CATEGORIES, about(csv.name, message), place)
         return
     known, which = (CATEGORIES, "standard") if custom is None else (custom.names, "custom")
     for category in written.split(","):
         if category.strip(SPACES) not in known:
-            told = (
+            message = (
                 f'csv.Metadata.Annotations["categories"] value {quoted(category)} is not in the set of {which} '
                 "categories"
             )
-            yield Finding(rules.CATEGORIES, about(csv.name, told), place)
+            yield Finding(rules.CATEGORIES, about(csv.name, message), place)

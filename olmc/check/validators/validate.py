@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from olmc.check.validators.bundles import bundle_findings, dependency_findings, package_findings, size_findings
 from olmc.check.validators.community import community_findings, removed_api_findings
-from olmc.check.validators.findings import Finding, ValidatorSettings, tell
+from olmc.check.validators.findings import Finding, ValidatorSettings, report_findings
 from olmc.check.validators.folders import (
     BundleFolder,
     annotation_findings,
@@ -65,10 +65,10 @@ class ValidatedBundle(NamedTuple):
 
 def subject_of(folder: BundleFolder, bundle: Bundle | None) -> ValidatedBundle:
     """The folder with its bundle; one that could not be loaded, for want of annotations, is put together here."""
-    return ValidatedBundle(folder, bundle or _assembled(folder))
+    return ValidatedBundle(folder, bundle or _assemble(folder))
 
 
-def _assembled(folder: BundleFolder) -> Bundle | None:
+def _assemble(folder: BundleFolder) -> Bundle | None:
     files = [
         BundleFile(file.name, Manifest(file.value, file.source))
         for file in folder.manifests or ()
@@ -126,14 +126,15 @@ def validate(
     folder = without_vendored(root, scan(root, Report(), ignored=ignored))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
-    for each in bundle_folders(folder):
-        subject = subject_of(read_folder(root, each, loaded.get(each.path)), loaded.get(each.path))
+    for of_bundle in bundle_folders(folder):
+        bundle = loaded.get(of_bundle.path)
+        subject = subject_of(read_folder(root, of_bundle, bundle), bundle)
         if is_meant_as_bundle(subject.folder):
-            tell(subject_findings(subject, settings), report)
+            report_findings(subject_findings(subject, settings), report)
             bundles += 1
     for texts in _catalog_texts(root, folder):
-        tell(package_findings(texts), report)
-    tell(_operator_groups(workspace), report)
+        report_findings(package_findings(texts), report)
+    report_findings(_operator_groups(workspace), report)
     return Validated(bundles)
 
 
