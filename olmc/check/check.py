@@ -72,6 +72,7 @@ def lint(subject: LintSubject, report: Report) -> None:
 
 DEFAULTS = Options()
 
+# What ends a line in YAML, by which its reader counts; in JSON only the line feed does.
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
 
 
@@ -114,6 +115,7 @@ def check_directory(
     report = Report([*compiled.diagnostics, *compiled.suppressed])
     workspace = compiled.workspace
     if workspace is None:
+        # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
@@ -123,6 +125,7 @@ def check_directory(
     done = obeyed(root, report, config)
     left = obeyed(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*done.kept, *left.kept])
+    # After an error much was not looked at, so that no suppression can be called unused.
     if not report.failed:
         suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
         used, looked_for = done.used | left.used, _looked_for(settings, effective)
@@ -135,6 +138,7 @@ def check_directory(
 def _check_suppressions(
     root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: frozenset[FoundBy]
 ) -> Iterator[Diagnostic]:
+    # A misspelt code accepts nothing, and nobody would notice.
     known = {rule.code: rule for rule in all_rules()}
     for suppression in suppressions:
         place = _place(root, suppression)
@@ -230,6 +234,7 @@ def dedupe(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     best: dict[tuple[object, ...], Diagnostic] = {}
     for diagnostic in sorted(given, key=lambda item: (-item.severity, RuleTag.OF_VALIDATORS in item.tags, item.code)):
         best.setdefault(_mistake(diagnostic), diagnostic)
+    # Sorted for the choice only: what stays keeps its place in the report.
     kept = frozenset(best.values())
     return tuple(diagnostic for diagnostic in given if diagnostic in kept)
 

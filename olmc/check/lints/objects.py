@@ -58,6 +58,7 @@ def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
     applied = subject.options.purpose == "apply"
     for manifest, bundle in _held(subject):
         obj = manifest.object
+        # Writing an object as JSON takes its time, and hardly any file is large enough to need it.
         if is_surely_small(manifest.source):
             continue
         size = size_of(annotations_of(obj))
@@ -70,6 +71,7 @@ def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
         size = applied_size(obj)
         if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
+        # OLM writes the objects of bundles without that annotation; only those who apply olmc's output need to mind it.
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
         diagnostic = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
         yield diagnostic.caused_by(OversizedAnnotations(object_key(obj).kind))
@@ -89,6 +91,7 @@ def not_installable(subject: LintSubject) -> Iterator[Diagnostic]:
     profile = profile_of(subject.options.olm_version)
     for manifest, bundle in _held(subject):
         kind = manifest.object.get("kind")
+        # The tools and the catalog operator have a list each, and the first one is longer (R-CAT-107).
         if bundle is not None and kind in SUPPORTED and kind not in profile.bundle_kinds:
             name = object_key(manifest.object).name
             yield rules.NOT_INSTALLABLE.finding(at(manifest.source, "kind"), bundle=bundle.name, kind=kind, name=name)
@@ -109,6 +112,7 @@ def variables(subject: LintSubject) -> Iterator[Diagnostic]:
             continue
         match, keys, of_key = first
         place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), match[0])
+        # Without such a Kustomization it is a possibility; and a bundle goes to OLM, past Flux.
         if flux is None or (bundle is not None and not applied):
             yield rules.SUBSTITUTABLE.finding(place, text=match[0])
         else:
@@ -133,6 +137,7 @@ def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], 
 
 def _written(source: Source, start: Location, variable: str) -> Location:
     """Where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
+    # `start` is where the text begins, which may be many lines above the variable.
     lines = _line_starts(source.text)
     offset = lines[start.line - 1] + start.column - 1
     match = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
@@ -172,6 +177,7 @@ def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
         for field in dropped_fields({**bundle.csv.object, "kind": CSV_KIND}, profile, exact=False):
             alike.setdefault(_pattern(field), []).append(field)
         for pattern, (first, *more) in alike.items():
+            # A slip in one item of a list is mostly in all of them: one finding with a number says it.
             rule = rules.MISSPELT_IN_BUNDLE if first.meant else rules.UNKNOWN_IN_BUNDLE
             times = f" ({len(more) + 1} times)" if more else ""
             yield rule.finding(
@@ -212,6 +218,7 @@ def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
     kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
     go_type = TYPED_KINDS.get((api_version, kind)) or (kind if kind in CORE_KINDS else None)
     unknown = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
+    # The server clears the status of what it creates, so nothing in it counts.
     yield from (_Lost(keys, others) for keys, others in unknown if keys[0] != "status")
 
 
@@ -233,6 +240,7 @@ def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
     cluster = subject.settled.cluster if subject.settled is not None else None
     for name, member in sorted(cluster.members.items()) if cluster is not None else ():
         for pods in _pods(member.csv) if member.succeeded else ():
+            # The pods can't start without it, which OLM finds out only when they don't.
             if cluster is None or account_exists(cluster.objects, name.namespace, pods.account):
                 continue
             yield rules.NO_ACCOUNT.finding(

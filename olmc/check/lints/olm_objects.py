@@ -32,6 +32,7 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
         if not starting or settled is None or after is None:
             continue
         place = at(before.source, "spec", "startingCSV")
+        # OLM reads startingCSV for the first installation only; later it is a wish that no upgrade heeds.
         if before.installed and before.installed != starting:
             entries = tuple(channel_entries(settled.beginning, before))
             why = obstacle(settled.beginning, before, entries, starting) if entries else ""
@@ -39,6 +40,7 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
                 yield rules.PIN_OUT_OF_REACH.finding(
                     place, name=name, starting=starting, why=why, installed=before.installed, package=before.package
                 )
+        # With automatic approval OLM goes on to the head at once, so the version that was named doesn't stay.
         elif after.installed not in ("", starting) and before.approval != MANUAL:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
@@ -67,6 +69,8 @@ def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
         if not subscription.installed or channel not in package.channels:
             continue
         graph = upgrade_graph(package, [channel])
+        # An upgrade is an entry that replaces, skips or ranges over what is installed (R-CAT-410); where there is none,
+        # the installed CSV stays and that is no error (R-CAT-411).
         vertex = graph.vertices().get(subscription.installed)
         if vertex is not None and channel in vertex.stranded:
             yield rules.STRANDED.finding(
@@ -81,6 +85,7 @@ def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
+    # OLM plans the next version as soon as the CSV of the last one exists, unless somebody has to approve it.
     approved = {
         NamespacedName(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs
     }
@@ -129,6 +134,7 @@ def empty_targets(subject: LintSubject) -> Iterator[Diagnostic]:
     for manifest in of_kind(subject, "OperatorGroup"):
         spec = spec_of(manifest.object)
         if "targetNamespaces" in spec and not spec["targetNamespaces"]:
+            # OLM asks the selector first, and takes an empty list for none (R-OG-1).
             everything = is_empty(spec.get("selector"))
             effect = "the group targets all namespaces" if everything else "the selector decides"
             place = at(manifest.source, "spec", "targetNamespaces")
@@ -140,6 +146,7 @@ def kept_apis(subject: LintSubject) -> Iterator[Diagnostic]:
     for manifest in of_kind(subject, "OperatorGroup"):
         annotations = annotations_of(manifest.object)
         static = spec_of(manifest.object).get("staticProvidedAPIs")
+        # OLM adds to the annotation whatever its members provide (R-OG-13), so what is written here doesn't stay.
         if PROVIDED_APIS in annotations and not static:
             place = at(manifest.source, "metadata", "annotations", PROVIDED_APIS)
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
@@ -170,7 +177,7 @@ def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
             for channel in graph.channels:
                 names = [vertex.name for vertex in graph.versions if channel.name in vertex.stranded]
                 if channel.problem or not names:
-                    continue  # of a channel without order the resolver tells
+                    continue  # the resolver reports a channel without order
                 place = package.channels[channel.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
@@ -186,6 +193,8 @@ def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
             for channel in package.channels.values():
                 for entry in channel.entries:
                     parts = dropped_parts(entry.skip_range)
+                    # OLM drops a part of less than two characters, and uses the rest (R-CAT-453); what can't be read at
+                    # all another check reports.
                     if parts and range_or_none(entry.skip_range) is not None:
                         place = entry.location
                         yield rules.DROPPED_PART.finding(
@@ -196,6 +205,7 @@ def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def _distinct(subject: LintSubject) -> Iterator[Catalog]:
     """The catalogs of the workspace, each once under however many names."""
+    # One directory may serve several CatalogSources; its mistakes are one.
     yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
 
 
@@ -207,6 +217,8 @@ def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:
     scene = render_context(cluster, subject.options)
     for name, member in sorted(cluster.members.items()):
         count = len(copy_targets(scene, member))
+        # OLM copies the whole CSV into every target namespace (R-COPY-2), and etcd and all who watch CSVs keep each
+        # copy.
         size = count * len(json.dumps(member.csv.object, separators=(",", ":"), default=str)) if count else 0
         if size >= MUCH:
             place = at(member.csv.source, "metadata", "name")

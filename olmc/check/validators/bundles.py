@@ -54,6 +54,7 @@ def _crd_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.BUNDLE_CRDS, result_text(message, value=str(api)), place)
     for api, place in provided.items():
+        # A version that the CSV doesn't list is fine, as long as it owns another of the same kind.
         if (api.group, api.kind) not in owned_kinds:
             message = f"CRD {quoted(str(api))} is present in bundle {quoted(csv.name)} but not defined in CSV"
             yield Finding(rules.BUNDLE_CRDS, result_text(message, value=str(api)), place)
@@ -161,6 +162,7 @@ def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
     `files` are the texts of all files below the folder by their paths in the workspace.
     """
     texts = files.values()
+    # Package files have no kind to know them by, so the folder is read only if some text looks like one.
     if not any(_MARK.search(text) for text in texts) or any(_FILE_BASED.search(text) for text in texts):
         return
     packages: list[tuple[str, Any, Source]] = []
@@ -174,6 +176,7 @@ def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
             unreadable.append(_not_decoded(path, problem.message, where, problem.cause))
         elif documents and _is_package(documents[0].value):
             packages.append((path, documents[0].value, documents[0].source))
+    # A file that can't be read may have been anything, unless the folder has a package file.
     if packages:
         yield from unreadable
         yield from _package_findings(packages)
@@ -291,6 +294,7 @@ def _package_problems(name: str, version: str) -> Iterator[str]:
 
 
 def _cel_problems(cel: Any, settings: ValidatorSettings) -> Iterator[str]:
+    # Other constraints than CEL's are right, but the tools know no others (R-CAT-205).
     if cel is None:
         yield "The CEL field is missing"
         return

@@ -62,6 +62,7 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
             yield Finding(rules.REMOVED_APIS, result_text(message, value=csv.name), place)
     versions = [version for version in map(tolerant_or_none, (wanted, least)) if version is not None]
     for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), _removed_in_1_26(bundle)):
+        # R-CAT-255: it is a failure only if the author said that the bundle is for such a cluster.
         gone = any(version >= Version(1, removed.minor) for version in versions)
         for found, rule in (
             (removed.found, rules.REMOVED_APIS if gone else rules.REMOVED_APIS_ADVICE),
@@ -113,6 +114,8 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
         for index, item in enumerate(csv.crd_descriptions(relation)):
             for number, resource in enumerate(mappings(item.get("resources"))):
                 kind = text(resource.get("kind"))
+                # A CRD described under that plural may be what the permission is about, so it silences the remark
+                # (R-CAT-256).
                 described.add(f"{kind.lower()}s")
                 if GVK(*split_api_version(resource.get("version")), kind) in checked_apis(25):
                     name = f"{_CRDS}.{relation.capitalize()}[{index}].Resource[{number}]"
@@ -198,6 +201,7 @@ def _judge_version(value: str, apis: str) -> _Verdict:
         return _Verdict(
             f"csv.Annotations.{PROPERTIES} has an invalid value. Unable to parse ({value}) using semver : {error}"
         )
+    # First problem wins: a version that is truncated is not held against 4.9 any more (R-CAT-250).
     truncated = Version(version.major, version.minor)
     if version != truncated:
         return _Verdict(

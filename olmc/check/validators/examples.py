@@ -200,6 +200,7 @@ def _misfit(items: Any) -> str:
 
 def _api(item: dict[str, Any]) -> GVK:
     api = gvk_of(item)
+    # Go's parser of apiVersions gives up at a second slash, and the tools don't ask why.
     return GVK("", "", "") if "/" in api.group else api
 
 

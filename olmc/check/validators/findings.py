@@ -114,6 +114,7 @@ def result_text(detail: str, *, field: str = "", value: str | None = None) -> st
         return f"Field {field}{message}" if value is None else f"Field {field}, Value {value}{message}"
     if value is not None:
         return f"Value {value}{message}"
+    # The api library says so where it was given nothing to say (R-CAT-200).
     return message or "ErrMessageMissing"
 
 

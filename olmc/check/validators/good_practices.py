@@ -105,6 +105,7 @@ def _permission_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
                 and _RESOURCES & {*rule.names("resources")}
                 and _VERBS & {*rule.names("verbs")}
             ):
+                # The tools say it once, however many rules do it.
                 yield rule.keys, _MAKES_CRDS
                 return
 

@@ -44,6 +44,7 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
             message = f"bundle manifests dir has hidden file: {file.path}"
             yield Finding(rules.LOADING, message, Location(file.path))
             continue
+        # The loader reads file by file, so the second CSV is the one too many (R-CAT-202).
         csvs += file.kind == CSV_KIND
         yield from _file_findings(file, csvs)
     if not csvs:
@@ -110,6 +111,7 @@ def crd_error(crd: KubernetesObject) -> DecodeError | None:
 def content_findings(folder: BundleFolder) -> Iterator[Finding]:
     """What is wrong with the files of manifests/, one by one and together."""
     kind = media_type(folder)
+    # R-CAT-206: a chart is left to Helm.
     if kind == HELM:
         return
     for path in folder.subfolders:
@@ -139,6 +141,7 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
             place, failure = Place(file.source, error.path), decode_failure(error)
             yield Finding(rules.CONTENT, error.message, place, hint=decode_hint(error), cause=failure)
     else:
+        # The tools judge metadata as that of a kind without namespaces, and take any name (R-CAT-207).
         errors = metadata_errors(file.value)
         if errors:
             name = text(metadata_of(file.value).get("name"))
@@ -171,6 +174,8 @@ def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
     bundle = quoted(csv.name)
     for index, item in enumerate(csv.owned_crds):
         api = _DefinitionKey(item.name, item.version, item.kind)
+        # What remains of `provided` afterwards nobody owns: to this check that is advice, to the bundle validator an
+        # error.
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)

@@ -77,6 +77,7 @@ def multiarch_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[
 
 
 def _labelled(csv: Csv, prefix: str) -> tuple[str, ...]:
+    # The tools look for the prefix anywhere in the key, and only for this very value.
     promised = [key for key, value in csv.labels.items() if prefix in key and value == "supported"]
     return tuple(sorted(key.replace(prefix, "") for key in promised))
 
@@ -128,6 +129,7 @@ def _not_inspected(images: _Images) -> Iterator[str]:
 
 def _unsupported(images: _Images, promise: _Promise) -> Iterator[str]:
     """Platforms that the labels promise and some image lacks."""
+    # A CSV without labels promises linux on amd64 (R-CAT-265).
     for system in promise.systems or ("linux",):
         for arch in promise.archs or ("amd64",):
             lacking = sorted(
@@ -156,6 +158,7 @@ def _missing_labels(images: _Images, promise: _Promise) -> Iterator[str]:
         (OS_LABEL, promise.systems, "linux", "os", "OS(s)", "linux OS you MUST,"),
     ):
         provided = _provided(images, labelled, usual, field)
+        # The tools look for the name in the label, so that arm counts as labelled where arm64 is.
         missing = [name for name in provided if not any(name in label for label in labelled)]
         if missing and provided != [usual]:
             yield (

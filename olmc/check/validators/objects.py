@@ -170,6 +170,7 @@ def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterato
 def _name_findings(csv: Csv) -> Iterator[Finding]:
     named = (("metadata.name", csv.name), ("spec.replaces", text(csv.spec.get("replaces"))))
     for field, name in named:
+        # OLM writes names of CSVs into labels, hence both rules (R-CAT-210).
         problems = [*subdomain_problems(name), *is_label_value(name)]
         if problems and (name or field == "metadata.name"):
             message = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
@@ -182,6 +183,8 @@ def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
     if not modes:
         yield Finding(rules.INSTALL_MODES, about(csv.name, "install modes not found"), place)
         return
+    # A CRD has one conversion webhook for the whole cluster, so its operator must be able to watch all of it
+    # (R-CAT-212).
     only_all = all(supported == (mode == _ALL_NAMESPACES) for mode, supported in modes)
     for index, webhook in enumerate(csv.webhooks):
         if webhook.object.get("conversionCRDs") and not only_all:
@@ -218,6 +221,7 @@ def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
         yield "TypeMeta", "struct", csv.place()
     if not any(csv.metadata.values()):
         yield "ObjectMeta", "struct", csv.place("metadata")
+    # An empty spec is one finding; all that it lacks would be noise (R-CAT-214).
     if not any(spec.values()):
         yield "Spec", "struct", csv.place("spec")
         return

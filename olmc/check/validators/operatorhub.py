@@ -139,6 +139,7 @@ def _problems(spec: Mapping[str, Any]) -> Iterator[tuple[Rule, _Keys, str]]:
         if url and (problem := link_problem(url)):
             yield rules.OPERATORHUB, (*keys, "url"), f"csv.Spec.Links url {url} is invalid: {problem}"
     version = tolerant_or_none(text(spec.get("version")))
+    # Go's zero version stands for a missing one (R-CAT-241).
     if version is None or str(version).partition("+")[0] == "0.0.0":
         yield rules.OPERATORHUB, ("version",), "csv.Spec.Version must be set"
     yield from _icon_problems(spec.get("icon"))
@@ -181,6 +182,7 @@ def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[F
         return
     known, which = (CATEGORIES, "standard") if custom is None else (custom.names, "custom")
     for category in written.split(","):
+        # Trimmed to compare, but printed as it is written (R-CAT-244).
         if category.strip(SPACES) not in known:
             message = (
                 f'csv.Metadata.Annotations["categories"] value {quoted(category)} is not in the set of {which} '

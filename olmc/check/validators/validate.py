@@ -77,6 +77,7 @@ def _assemble(folder: BundleFolder) -> Bundle | None:
     csvs = [file for file in files if file.manifest.object["kind"] == CSV_KIND]
     if not csvs:
         return None
+    # Of several CSVs the first counts; the others are reported by the loader.
     others = [file for file in files if file is csvs[0] or file not in csvs]
     return Bundle(folder.directory, "", (), "", csvs[0].manifest, tuple(others), {})
 
@@ -84,7 +85,8 @@ def _assemble(folder: BundleFolder) -> Bundle | None:
 def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """What all default validators, and the optional ones that are asked for, find in a bundle.
 
-    As with the tools, a folder that is no bundle is not looked into, and what can't be decoded is not validated.
+    As with the tools, a folder that is no bundle is not looked into (R-CAT-203), and what can't be decoded is not
+    validated.
     """
     folder, bundle = subject
     if folder.manifests is None or folder.metadata is None:
@@ -99,6 +101,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
     for file in bundle.files:
         if file.manifest.object.get("kind") == CRD_KIND and crd_error(file.manifest.object) is None:
             yield from crd_findings(file.manifest)
+    # Loading has reported what can't be decoded.
     error = decode_error(CSV_KIND, bundle.csv.object)
     if error is not None and not is_forgiven(error):
         return
@@ -106,6 +109,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
     yield from bundle_findings(bundle)
     yield from size_findings(folder, bundle.name)
     for name, validator in OPTIONAL_VALIDATORS.items():
+        # In the order of the table, whatever the order in which they were asked for.
         if name in settings.optional:
             yield from validator(bundle, settings)
 
