@@ -65,9 +65,9 @@ def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
 
 
 def _group_lines(changes: tuple[DiffChange, ...], paint: Paint) -> Iterator[str]:
-    for identity, mine in by_object(changes).items():
+    for identity, of_object in by_object(changes).items():
         yield f"  {clean(str(identity))}"
-        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in mine)
+        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in of_object)
 
 
 def by_object(changes: Iterable[DiffChange]) -> dict[ObjectKey, list[DiffChange]]:
@@ -105,7 +105,7 @@ def folded_text(difference: Difference) -> str:
 def _plural(what: str, count: int) -> str:
     if count == 1:
         return what
-    return what.replace("role or binding", "roles and bindings") if what == "role or binding" else f"{what}s"
+    return "roles and bindings" if what == "role or binding" else f"{what}s"
 
 
 class _TextSection(NamedTuple):
@@ -128,8 +128,9 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
         return full
     left: Counter[str] = Counter()
     for section in sections:
-        room = limit - _RESERVED_FOR_CUT - len(text)
-        kept = _fitting(section, room) if not left else ()
+        space = limit - _RESERVED_FOR_CUT - len(text)
+        # Once something is cut, all that comes after it goes: the reader need not guess what is missing.
+        kept = _fit(section, space) if not left else ()
         if kept:
             text += _section_text(section, kept)
         if len(kept) < len(section.changes):
@@ -167,7 +168,7 @@ def _of(changes: Iterable[DiffChange], severity: Severity) -> tuple[DiffChange, 
 
 
 def _section_text(section: _TextSection, changes: Sequence[DiffChange]) -> str:
-    lines = [f"- {code(str(known))}\n{''.join(map(_item, mine))}" for known, mine in by_object(changes).items()]
+    lines = [f"- {code(str(key))}\n{''.join(map(_item, items))}" for key, items in by_object(changes).items()]
     title = f"{section.heading} ({len(section.changes)})"
     if section.folded:
         return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
@@ -179,12 +180,12 @@ def _item(change: DiffChange) -> str:
     return f"  - {sign} {marked(change.message)}\n"
 
 
-def _fitting(section: _TextSection, room: int) -> tuple[DiffChange, ...]:
-    """As many of the first changes of a section as there is room for."""
+def _fit(section: _TextSection, space: int) -> tuple[DiffChange, ...]:
+    """As many of the first changes of a section as there is space for."""
     low, high = 0, len(section.changes)
     while low < high:
         middle = (low + high + 1) // 2
-        if len(_section_text(section, section.changes[:middle])) <= room:
+        if len(_section_text(section, section.changes[:middle])) <= space:
             low = middle
         else:
             high = middle - 1

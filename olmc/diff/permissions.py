@@ -82,7 +82,9 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, 
             rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
     for holder, rule in _of_unbound(rendered, granted):
         rules.setdefault(holder, {})[rule] = None
-    return SideAccess({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
+    return SideAccess(
+        {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted)
+    )
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -100,6 +102,7 @@ def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator
     """A role, or one for the condition of a CSV with the package in the place of the CSV."""
     known = object_key(obj)
     owner = owners.get(NamespacedName(known.namespace, known.name))
+    # The Role for a CSV's OperatorCondition names that CSV, which every upgrade would change.
     if owner is None or known.kind != "Role":
         return obj
     own = {owner.name: owner.package}
@@ -117,6 +120,7 @@ def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[
     used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
     for role in rendered:
         known = role.identity
+        # Somebody may bind it elsewhere, and then what is in it matters.
         if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
             for rule in decode_rules(role.object.get("rules")):
                 yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalize(rule))

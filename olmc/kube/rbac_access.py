@@ -17,6 +17,7 @@ from olmc.model.objects import (
     Rendered,
     Request,
     Subject,
+    labels_of,
     mapping,
     mappings,
 )
@@ -65,7 +66,7 @@ class Role(NamedTuple):
 
 def decode_role(obj: KubernetesObject) -> Role:
     """A Role or ClusterRole, decoded whatever is written there."""
-    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    labels = labels_of(obj)
     listed = mapping(obj.get("aggregationRule")).get("clusterRoleSelectors")
     return Role(
         decode_rules(obj.get("rules")),

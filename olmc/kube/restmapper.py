@@ -32,6 +32,7 @@ from olmc.model.objects import (
     gvk_of,
     mapping,
     mappings,
+    metadata_of,
     spec_of,
     status_of,
     text,
@@ -105,7 +106,7 @@ class RestMapper(NamedTuple):
 
         OLM's proposed v2alpha1 is left alone: what it says of its objects' namespaces has rules of its own.
         """
-        namespace = mapping(obj.get("metadata")).get("namespace")
+        namespace = metadata_of(obj).get("namespace")
         if not namespace or obj.get("apiVersion") == "operators.coreos.com/v2alpha1":
             return None
         return None if self.of(obj).namespaced else namespace
@@ -133,7 +134,7 @@ def rest_mapper(objects: Iterable[KubernetesObject]) -> RestMapper:
     custom: dict[GroupKind, RestMapping] = {}
     for obj in objects:
         if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
-            crd = _custom(mapping(obj.get("spec")))
+            crd = _custom(spec_of(obj))
             if crd.kind and crd.group_kind not in kubernetes_kinds():
                 custom.setdefault(crd.group_kind, crd)
     return RestMapper(custom)
@@ -165,7 +166,7 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
     for obj in objects:
         kind = gvk_of(obj).group_kind
         if kind not in mappings_by_kind:
-            namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
+            namespaced = bool(metadata_of(obj).get("namespace"))
             mappings_by_kind[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
     return tuple(sorted(mappings_by_kind.values()))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode_plain
 from olmc.kube.api_validation.field import JsonText
-from olmc.model.objects import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, metadata_of, spec_of, status_of, text, texts
 
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
@@ -64,7 +64,7 @@ class InternalCrd(NamedTuple):
 
 def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     """A CRD of v1 as Go keeps it; `stored`: the versions that its status lists before its storage version is added."""
-    spec = mapping(crd.get("spec"))
+    spec = spec_of(crd)
     raw = mappings(spec.get("versions"))
     # What no version has is common to all as well.
     common = {key for key in _MOVED if raw and all(version.get(key) == raw[0].get(key) for version in raw)}
@@ -76,7 +76,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     # The server puts the storage version into the status before it looks whether it is there.
     storage = next((version.name for version in versions if version.storage), None)
     return InternalCrd(
-        metadata=mapping(crd.get("metadata")),
+        metadata=metadata_of(crd),
         group=text(spec.get("group")),
         names=defaulted_names(mapping(spec.get("names"))),
         scope=text(spec.get("scope")),
@@ -85,7 +85,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
         conversion=mapping(spec.get("conversion")) or {"strategy": "None"},
         preserves_unknown=spec.get("preserveUnknownFields") is True,
         stored=stored if storage is None or storage in stored else [*stored, storage],
-        is_established=_is_established(mapping(crd.get("status"))),
+        is_established=_is_established(status_of(crd)),
     )
 
 
@@ -157,7 +157,7 @@ def defaulted_names(names: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_versions(crd: Mapping[str, Any]) -> list[str]:
     """The versions that the status of a CRD lists."""
-    return texts(mapping(crd.get("status")).get("storedVersions"))
+    return texts(status_of(crd).get("storedVersions"))
 
 
 _NULL = "null"

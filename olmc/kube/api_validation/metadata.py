@@ -11,7 +11,7 @@ from typing import Any
 
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, between, integer, typed
 from olmc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.model.objects import mapping, text
+from olmc.model.objects import metadata_of, text
 
 MAX_ID = 2**32 - 1
 MAX_INT32 = 2**31 - 1
@@ -182,7 +182,7 @@ def metadata_errors(
     obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name, *, namespaced: bool = False
 ) -> list[FieldError]:
     """What Kubernetes would say about `metadata` of an object of a kind that has no namespace, or has one."""
-    metadata = Struct(mapping(obj.get("metadata")), _METADATA)
+    metadata = Struct(metadata_of(obj), _METADATA)
     errors = metadata.required_text("name", name_problems, "name or generateName is required")
     if namespaced:
         errors += metadata.required_text("namespace", is_dns1123_label)
