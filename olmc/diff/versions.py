@@ -238,7 +238,7 @@ def target_changes(pair: Pair) -> Iterator[DiffChange]:
 
 
 def _targets(group: KubernetesObject) -> list[str]:
-    """As OLM found them, else as they are requested for; all namespaces is ""."""
+    """As OLM found them, else as they are asked for; all namespaces is ""."""
     selected = status_of(group).get("namespaces")
     requested = spec_of(group).get("targetNamespaces")
     return sorted(texts(selected if selected is not None else requested) or [""])

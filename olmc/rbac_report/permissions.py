@@ -208,12 +208,12 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
-    for each in objects:
-        key = each.identity
+    for obj in objects:
+        key = obj.identity
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
-            rendered[key] = each
+            rendered[key] = obj
         elif key.group == RBAC and key.kind in ("RoleBinding", "ClusterRoleBinding"):
-            bindings.append(decode_binding(key, each.object, namespace_of(key)))
+            bindings.append(decode_binding(key, obj.object, namespace_of(key)))
     sources = _Sources.of(rendered)
     grants: set[Grant] = set()
     dangling: set[tuple[ObjectKey, ObjectKey]] = set()
@@ -239,6 +239,7 @@ def namespace_of(binding: ObjectKey) -> str:
 def _role_of(binding: RoleBinding, roles: Mapping[ObjectKey, Rendered]) -> ObjectKey:
     """The role that a binding names; of a binding without a namespace, a Role without one or in `default`."""
     role = binding.role
+    # kubectl puts what names no namespace into `default`, whichever of the two it was left out of.
     there = role._replace(namespace=namespace_of(binding.identity))
     return there if role.kind == "Role" and role not in roles and there in roles else role
 
@@ -252,14 +253,14 @@ class _Sources(NamedTuple):
 
     @staticmethod
     def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
-        roles = collect_roles((key, each.object) for key, each in rendered.items())
+        roles = collect_roles((key, role.object) for key, role in rendered.items())
         rules = {
             key: tuple(dict.fromkeys(part for rule in role.rules for part in normalize(rule)))
             for key, role in roles.by_identity.items()
         }
         provenances = {
-            key: None if each.provenance.origin is Origin.KUBERNETES else each.provenance
-            for key, each in rendered.items()
+            key: None if role.provenance.origin is Origin.KUBERNETES else role.provenance
+            for key, role in rendered.items()
         }
         return _Sources(roles, rules, provenances)
 
@@ -273,6 +274,7 @@ def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterat
     namespace = namespace_of(binding.identity)
     for subject in binding.subjects:
         for source, rule, provenance in sources.behind(role):
+            # A RoleBinding gives no URLs: they are in no namespace.
             if not (rule.urls and namespace):
                 yield Grant(subject, namespace, rule, role, source, binding.identity, provenance)
 
@@ -281,5 +283,6 @@ def _gained(role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
     """What an aggregated role has beyond what every cluster has."""
     if sources.roles.by_identity[role].selectors:
         for source, rule, provenance in sources.behind(role):
+            # What every cluster's `admin` may do is no news; what an operator adds to it is.
             if provenance is not None:
                 yield Grant(Subject("ClusterRole", "", role.name), None, rule, role, source, None, provenance)
