@@ -22,7 +22,7 @@ from olmc.diff.change import (
 from olmc.diff.compare import Difference
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
-from olmc.output.messages import Paint, in_color
+from olmc.output.messages import Paint, in_black, in_color
 from olmc.output.unicode import clean, json_text
 
 __all__ = [
@@ -43,11 +43,7 @@ _UNDERSCORE = re.compile(r"_([a-z])")
 
 def as_text(difference: Difference, *, color: bool = False) -> str:
     """All changes; of a difference without any only the line that says so."""
-    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else _no_paint))
-
-
-def _no_paint(text: str, style: str) -> str:  # noqa: ARG001
-    return text
+    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else in_black))
 
 
 def _lines(difference: Difference, paint: Paint) -> Iterator[str]:

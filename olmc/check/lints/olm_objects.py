@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.explain.resolution import channel_entries, obstacle
-from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.kube.selectors import is_empty
 from olmc.model.catalog import Catalog, Package
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
@@ -75,7 +75,7 @@ def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
         if vertex is not None and channel in vertex.stranded:
             yield rules.STRANDED.finding(
                 at(subscription.source, "spec"),
-                name=name, installed=subscription.installed, head=_heads(graph.channels[0]), channel=channel,
+                name=name, installed=subscription.installed, head=" or ".join(graph.channels[0].heads), channel=channel,
                 package=package.name,
             )  # fmt: skip
 
@@ -114,10 +114,6 @@ def _followed(settled: SettledCluster | None) -> Iterator[tuple[NamespacedName, 
         package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
         if package is not None:
             yield name, subscription, package
-
-
-def _heads(channel: ChannelView) -> str:
-    return " or ".join(channel.heads)
 
 
 PROVIDED_APIS = "olm.providedAPIs"

@@ -61,7 +61,7 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
         if given and tolerant_or_none(given) is None:
             yield Finding(rules.REMOVED_APIS, result_text(message, value=csv.name), place)
     versions = [version for version in map(tolerant_or_none, (wanted, least)) if version is not None]
-    for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), _removed_in_1_26(bundle)):
+    for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), Removed(26, _objects(bundle, 26), {})):
         # R-CAT-255: it is a failure only if the author said that the bundle is for such a cluster.
         gone = any(version >= Version(1, removed.minor) for version in versions)
         for found, rule in (
@@ -127,10 +127,6 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
         if _SOFT_GROUP in rule.names("apiGroups") and _SOFT_RESOURCE in rule.names("resources")
     ]
     return Removed(25, found, {_SOFT_RESOURCE: soft} if soft and _SOFT_RESOURCE not in described else {})
-
-
-def _removed_in_1_26(bundle: Bundle) -> Removed:
-    return Removed(26, _objects(bundle, 26), {})
 
 
 LABEL = "com.redhat.openshift.versions"
