@@ -171,19 +171,19 @@ def as_sarif(diagnostics: Iterable[Diagnostic], tool: Tool, line_of: LineOf, *, 
     Paths are relative to the base `%SRCROOT%`, the root of the repository. A finding without a place is put there.
     What is beyond GitHub's limits is left out, the least grave first, and the run says how many that are.
     """
-    found = _gravest_first(diagnostics, least)
-    prints = _fingerprints(found, line_of)
-    kept = min(len(found), MOST_RESULTS)
+    shown = _gravest_first(diagnostics, least)
+    prints = _fingerprints(shown, line_of)
+    kept = min(len(shown), MOST_RESULTS)
     while True:
-        text = _file(found[:kept], prints, tool, len(found) - kept)
+        text = _file(shown[:kept], prints, tool, len(shown) - kept)
         if len(text) <= MOST_BYTES or len(gzip.compress(text.encode(), mtime=0)) <= MOST_BYTES:
-            return Sarif(text, len(found) - kept)
+            return Sarif(text, len(shown) - kept)
         # How far a file compresses shows only when it is written, so it is tried with fewer.
         kept = kept * 3 // 4
 
 
-def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_out: int) -> str:
-    codes = sorted({diagnostic.code for diagnostic in found})
+def _file(shown: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_out: int) -> str:
+    codes = sorted({diagnostic.code for diagnostic in shown})
     numbers = {code: number for number, code in enumerate(codes)}
     run = {
         "tool": {
@@ -196,7 +196,7 @@ def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_o
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(left_out)],
-        "results": [_result(item, numbers[item.code], mark) for item, mark in zip(found, prints, strict=False)],
+        "results": [_result(item, numbers[item.code], mark) for item, mark in zip(shown, prints, strict=False)],
     }
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -257,12 +257,12 @@ def _location(place: Location | None) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
-def _fingerprints(found: Iterable[Diagnostic], line_of: LineOf) -> list[str]:
+def _fingerprints(diagnostics: Iterable[Diagnostic], line_of: LineOf) -> list[str]:
     """For each diagnostic a mark that stays the same when lines are added above it: of its code, path and line's text,
     and its number among those for which they are the same."""
     seen: Counter[str] = Counter()
     marks = []
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         place = diagnostic.location
         line = line_of(place) if place is not None and place.line else None
         text = line.strip() if line is not None else diagnostic.message

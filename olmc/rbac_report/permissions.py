@@ -119,14 +119,14 @@ _AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
 @cache
 def builtin_roles() -> dict[ObjectKey, Rendered]:
     """The roles by identity: complete objects, aggregated ones with their aggregationRule in place of rules."""
-    found = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
-    found += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
-    found.append(_READER)
-    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in found}
+    roles = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
+    roles += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
+    roles.append(_READER)
+    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in roles}
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:
-    return {"name": name, "labels": {f"{_AGGREGATE_TO}{each}": "true" for each in to}}
+    return {"name": name, "labels": {f"{_AGGREGATE_TO}{role}": "true" for role in to}}
 
 
 def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:

@@ -43,14 +43,14 @@ class Able(NamedTuple):
 
 
 def parse_question(
-    verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
+    verb: str, resource: str, name: str, namespace: str | None, permissions: Permissions, objects: Iterable[Rendered]
 ) -> AccessQuestion:
     """The question that some words mean; QueryError for a verb or a resource that nobody knows.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
     """
     words = " ".join(filter(None, (verb, resource, name, f"in {namespace}" if namespace else "")))
-    rules = [grant.rule for grant in (*found.grants, *found.gains)]
+    rules = [grant.rule for grant in (*permissions.grants, *permissions.gains)]
     verbs = {*_VERBS, ANY, *(name for rule in rules for name in rule.verbs)}
     verbs |= {name for risk in RISKS for name in risk.verbs}
     if verb not in verbs:
@@ -59,9 +59,9 @@ def parse_question(
         return AccessQuestion(words, (Request(verb, url=resource),), False, namespace)
     wanted, slash, subresource = resource.partition("/")
     kinds = known_kinds(rendered.object for rendered in objects)
-    meant = _meant(wanted, kinds, found)
+    meant = _meant(wanted, kinds, permissions)
     if not meant:
-        plurals = {kind.plural for kind in kinds} | {base for base, _, _ in _in_rules(found)}
+        plurals = {kind.plural for kind in kinds} | {base for base, _, _ in _in_rules(permissions)}
         raise not_found(f"There is no resource {wanted}", wanted, sorted(plurals))
     # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
     name = "" if verb in _NAMELESS and not subresource else name
@@ -69,18 +69,18 @@ def parse_question(
     return AccessQuestion(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
 
 
-def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iterable[str]) -> str:
+def namespace_remark(namespace: str | None, permissions: Permissions, namespaces: Iterable[str]) -> str:
     """What to say about a namespace that neither the workspace nor a permission has, "" about any other.
 
     It may be there in a cluster all the same, so this is no error.
     """
-    known = {*namespaces, *(grant.namespace for grant in found.grants if grant.namespace)}
+    known = {*namespaces, *(grant.namespace for grant in permissions.grants if grant.namespace)}
     if not namespace or namespace in known:
         return ""
     return str(not_found(f"There is no namespace {namespace} here", namespace, sorted(known)))
 
 
-def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> list[tuple[str, str, bool]]:
+def _meant(wanted: str, known: Iterable[RestMapping], permissions: Permissions) -> list[tuple[str, str, bool]]:
     """The resources that a word means: plural, group, and whether it has namespaces."""
     versioned = _WITH_VERSION.fullmatch(wanted)
     if versioned:
@@ -91,12 +91,12 @@ def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> lis
     # Objects of a namespace have one in its path, so a Role in it may allow to get the namespace itself.
     named = find_kinds(wanted, known)
     kinds = [(kind.plural, kind.group, kind.namespaced or kind.plural == "namespaces") for kind in named]
-    return kinds or sorted({item for item in _in_rules(found) if item[0] == base and group in ("", item[1])})
+    return kinds or sorted({item for item in _in_rules(permissions) if item[0] == base and group in ("", item[1])})
 
 
-def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
+def _in_rules(permissions: Permissions) -> Iterator[tuple[str, str, bool]]:
     """The resources that rules and the table of risks name; no object says whether they have namespaces."""
-    for grant in (*found.grants, *found.gains):
+    for grant in (*permissions.grants, *permissions.gains):
         for resource in grant.rule.resources:
             for group in grant.rule.groups:
                 yield resource.partition("/")[0], group, True
@@ -105,10 +105,10 @@ def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
             yield resource.partition("/")[0], risk.group, bool(risk.namespaced)
 
 
-def find_able(question: AccessQuestion, found: Permissions) -> tuple[Able, ...]:
+def find_able(question: AccessQuestion, permissions: Permissions) -> tuple[Able, ...]:
     """Everybody who can, sorted; of aggregated roles those that users are given."""
     able: dict[tuple[Subject, str | None, tuple[str, ...]], list[Grant]] = defaultdict(list)
-    for grant in (*found.grants, *(gain for gain in found.gains if gain.subject.name in USER_ROLES)):
+    for grant in (*permissions.grants, *(gain for gain in permissions.gains if gain.subject.name in USER_ROLES)):
         if _holds(grant, question) and any(_allows(grant, request) for request in question.requests):
             able[grant.subject, grant.namespace, grant.rule.names].append(grant)
     entries = (Able(*key, tuple(grants)) for key, grants in able.items())

@@ -88,9 +88,9 @@ def expired(message: str) -> StatusError:
     return StatusError(status(410, message))
 
 
-def too_large_version(asked: str, current: str) -> StatusError:
+def too_large_version(requested: str, current: str) -> StatusError:
     """The client has seen a later state than the server; clients try again or start anew."""
-    text = f"Too large resource version: {asked}, current: {current}"
+    text = f"Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return StatusError(status(504, text, {"causes": [cause], "retryAfterSeconds": 1}), {"Retry-After": "1"})
 

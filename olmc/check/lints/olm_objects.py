@@ -100,7 +100,9 @@ def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def _replaced(cluster: Cluster, namespace: str, csv: str) -> list[str]:
     """The CSVs that were replaced one after the other until `csv` was installed, and itself, in this order."""
-    known = {each.name: each for each in (*cluster.csvs.values(), *cluster.retired) if each.namespace == namespace}
+    known = {
+        member.name: member for member in (*cluster.csvs.values(), *cluster.retired) if member.namespace == namespace
+    }
     chain = [csv]
     while chain[0] in known and known[chain[0]].replaces in known and known[chain[0]].replaces not in chain:
         chain.insert(0, known[chain[0]].replaces)

@@ -33,7 +33,7 @@ _SOFT_GROUP, _SOFT_RESOURCE = "policy", "podsecuritypolicies"
 _CRDS = "ClusterServiceVersion.Spec.CustomResourceDefinitions"
 _STRATEGY = "ClusterServiceVersion.Spec.InstallStrategy.StrategySpec"
 
-Found = Mapping[str, list[str]]
+NamesByKind = Mapping[str, list[str]]
 """Names of objects by the kind, or what stands for it in messages."""
 
 
@@ -41,8 +41,8 @@ class Removed(NamedTuple):
     """What a bundle has of the APIs that a release of Kubernetes removed; `soft` may be for another version."""
 
     minor: int
-    found: Found
-    soft: Found
+    names: NamesByKind
+    soft: NamesByKind
 
 
 def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
@@ -64,25 +64,25 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
     for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), Removed(26, _objects(bundle, 26), {})):
         # R-CAT-255: it is a failure only if the author said that the bundle is for such a cluster.
         gone = any(version >= Version(1, removed.minor) for version in versions)
-        for found, rule in (
-            (removed.found, rules.REMOVED_APIS if gone else rules.REMOVED_APIS_ADVICE),
+        for names, rule in (
+            (removed.names, rules.REMOVED_APIS if gone else rules.REMOVED_APIS_ADVICE),
             (removed.soft, rules.REMOVED_APIS_ADVICE),
         ):
-            if found:
-                message = result_text(_message(removed.minor, found), value=csv.name)
+            if names:
+                message = result_text(_message(removed.minor, names), value=csv.name)
                 yield Finding(rule, message, csv.place())
 
 
-def _message(minor: int, found: Found) -> str:
+def _message(minor: int, names: NamesByKind) -> str:
     return (
         f"this bundle is using APIs which were deprecated and removed in v1.{minor}. More info: {GUIDE}#v1-{minor}. "
-        f"Migrate the API(s) for {format_kinds(found)}"
+        f"Migrate the API(s) for {format_kinds(names)}"
     )
 
 
-def format_kinds(found: Found) -> str:
+def format_kinds(names: NamesByKind) -> str:
     """Kinds with the names of their objects, as the messages have them."""
-    return ",".join(f"{kind}: ({ascii_list(found[kind])})" for kind in sorted(found))
+    return ",".join(f"{kind}: ({ascii_list(names[kind])})" for kind in sorted(names))
 
 
 def removed_in_1_22(bundle: Bundle) -> Removed:
@@ -96,19 +96,19 @@ def checked_apis(minor: int) -> frozenset[GVK]:
 
 
 def _objects(bundle: Bundle, minor: int) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     removed = checked_apis(minor)
     for file in bundle.files:
         obj = file.manifest.object
         if gvk_of(obj) in removed:
             kind = "CRD" if obj["kind"] == CRD_KIND else obj["kind"]
-            found.setdefault(kind, []).append(text(metadata_of(obj).get("name")))
-    return found
+            names.setdefault(kind, []).append(text(metadata_of(obj).get("name")))
+    return names
 
 
 def _removed_in_1_25(bundle: Bundle) -> Removed:
     csv = csv_of(bundle.csv)
-    found = _objects(bundle, 25)
+    names = _objects(bundle, 25)
     described: set[str] = set()
     for relation in ("owned", "required"):
         for index, item in enumerate(csv.crd_descriptions(relation)):
@@ -119,14 +119,14 @@ def _removed_in_1_25(bundle: Bundle) -> Removed:
                 described.add(f"{kind.lower()}s")
                 if GVK(*split_api_version(resource.get("version")), kind) in checked_apis(25):
                     name = f"{_CRDS}.{relation.capitalize()}[{index}].Resource[{number}]"
-                    found.setdefault(kind, []).append(name)
+                    names.setdefault(kind, []).append(name)
     soft = [
         f"{_STRATEGY}.{field[0].upper()}{field[1:]}[{rule.permission}].Rules[{rule.number}]"
         for field in ("clusterPermissions", "permissions")
         for rule in policy_rules(csv, field)
         if _SOFT_GROUP in rule.names("apiGroups") and _SOFT_RESOURCE in rule.names("resources")
     ]
-    return Removed(25, found, {_SOFT_RESOURCE: soft} if soft and _SOFT_RESOURCE not in described else {})
+    return Removed(25, names, {_SOFT_RESOURCE: soft} if soft and _SOFT_RESOURCE not in described else {})
 
 
 LABEL = "com.redhat.openshift.versions"
@@ -147,10 +147,10 @@ class _Verdict(NamedTuple):
 
 def community_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """Whether a bundle with removed APIs keeps OpenShift 4.9 from installing it."""
-    found = removed_in_1_22(bundle).found
-    if not found:
+    names = removed_in_1_22(bundle).names
+    if not names:
         return
-    csv, apis = csv_of(bundle.csv), format_kinds(found)
+    csv, apis = csv_of(bundle.csv), format_kinds(names)
     verdict = _judge_annotation(csv.annotations.get(PROPERTIES, ""), apis)
     errors = [verdict.error] if verdict.error else []
     warnings = [verdict.warning] if verdict.warning else []

@@ -263,9 +263,9 @@ def _schema(schema: Any) -> str:
 
 
 def _items(items: Any) -> str:
-    one = _schema(items) if isinstance(items, dict) else _NULL
-    several = _list(map(_schema, items)) if isinstance(items, list) else _NULL
-    return f'{{"Schema":{one},"JSONSchemas":{several}}}'
+    schema = _schema(items) if isinstance(items, dict) else _NULL
+    schemas = _list(map(_schema, items)) if isinstance(items, list) else _NULL
+    return f'{{"Schema":{schema},"JSONSchemas":{schemas}}}'
 
 
 def _schema_or_bool(value: Any) -> str:
