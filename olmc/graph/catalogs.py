@@ -26,7 +26,7 @@ from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostics import Report
 from olmc.output.messages import QueryError, not_found
 
-__all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at"]
+__all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at", "distinct_catalogs"]
 
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
@@ -68,7 +68,7 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
     workspace = load(path, report, ignored=ignored, indexing=indexing)
     catalogs = [
         _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
-        for name, catalog in _distinct(workspace.catalogs)
+        for name, catalog in distinct_catalogs(workspace.catalogs)
     ]
     listed = {name for known in catalogs for package in known.packages.values() for name in package.bundles}
     alone = [loose(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
@@ -123,8 +123,9 @@ def _texts(path: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def _distinct(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
+def distinct_catalogs(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
     """The catalogs by name without those that are the same under another name."""
+    # One directory may serve several CatalogSources; its mistakes are one.
     by_content = {id(catalog): (name, catalog) for name, catalog in sorted(catalogs.items(), reverse=True)}
     return sorted(by_content.values(), key=lambda pair: pair[0])
 

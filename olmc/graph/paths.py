@@ -18,17 +18,9 @@ from olmc.resolver.upgrade_path import EdgeKind, edge_kind
 from olmc.semver import tolerant_or_none
 
 __all__ = [
-    "PathHop",
-    "Route",
-    "Walk",
-    "channel_named",
-    "dead_ends",
-    "obstacle",
-    "route",
-    "route_text",
-    "version_named",
+    "PathHop", "Route", "Walk", "channel_named", "dead_ends", "obstacle", "route", "route_text", "version_named",
     "walk",
-]
+]  # fmt: skip
 
 
 _MARGIN = "  "

@@ -15,18 +15,9 @@ from olmc.model.diagnostics import join_limited
 from olmc.resolver.upgrade_path import EdgeKind
 
 __all__ = [
-    "BOX_HEIGHT",
-    "Piece",
-    "RailColumn",
-    "RailLine",
-    "RailPage",
-    "RailTag",
-    "depth",
-    "is_below",
-    "line_of",
-    "pieces_of",
+    "BOX_HEIGHT", "Piece", "RailColumn", "RailLine", "RailPage", "RailTag", "depth", "is_below", "line_of", "pieces_of",
     "tracks",
-]
+]  # fmt: skip
 
 BOX_HEIGHT = 36
 _TRACK = 10  # between rails

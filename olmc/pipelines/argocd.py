@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
-from olmc.diagnostics.rules import output as rules
 from olmc.explain.left_out import incomplete
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
@@ -20,6 +19,7 @@ from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, ob
 from olmc.model.options import Options, full_kube_version
 from olmc.pipelines.settings import (
     KEPT_KINDS,
+    bad_setting,
     by_its_name,
     choose_options,
     empty_output,
@@ -100,7 +100,7 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     compilation = compile(root, choice.options, given=given)
     report.found.extend(compilation.diagnostics)
     for name, problem, meant in find_misspelt(settings, compilation):
-        report.add(_bad(name, problem, meant))
+        report.add(bad_setting(name, problem, meant))
     if not compilation.objects and not compilation.failed and not settings.get("allowEmpty"):
         hint = "If that is what you want, set the parameter allow-empty to true: with pruning, it deletes everything."
         source = environment.get("ARGOCD_APP_SOURCE_PATH") or "the source of the Application"
@@ -141,19 +141,15 @@ def _settings(environment: Mapping[str, str], report: Report) -> tuple[dict[str,
             settings[by_its_name(name)], where[by_its_name(name)] = value, f"the parameter {name}"
     waves = str(settings.pop(SYNC_WAVES, "false")).lower()
     if waves not in ("true", "false"):
-        report.add(_bad(where[SYNC_WAVES], f"{waves!r} is neither true nor false", _WAVES_HELP))
+        report.add(bad_setting(where[SYNC_WAVES], f"{waves!r} is neither true nor false", _WAVES_HELP))
     names = (*(option_name(title) for title in _TITLES), SYNC_WAVES)
     for name in [name for name in settings if name in known_settings() and name not in _TITLES]:
-        report.add(_bad(where[name], "an Application can't set it", f"It can set {', '.join(names)}."))
+        report.add(bad_setting(where[name], "an Application can't set it", f"It can set {', '.join(names)}."))
         del settings[name]
     for problem in problems_in(settings):
         hint = problem.hint if problem.name in known_settings() else f"There are {', '.join(names)}."
-        report.add(_bad(where[problem.name], problem.text, hint))
+        report.add(bad_setting(where[problem.name], problem.text, hint))
     return settings, waves == "true"
-
-
-def _bad(where: str, problem: str, hint: str) -> Diagnostic:
-    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
 
 
 def _variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -170,18 +166,20 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     try:
         listed = (unmarshal(text) if text.strip() else None) or []
     except ValueError as error:
-        report.add(_bad(_PARAMETERS, f"it is no JSON: {error}", hint))
+        report.add(bad_setting(_PARAMETERS, f"it is no JSON: {error}", hint))
         return
     if not isinstance(listed, list):
-        report.add(_bad(_PARAMETERS, "it is no list", hint))
+        report.add(bad_setting(_PARAMETERS, "it is no list", hint))
         return
     for item in listed:
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str) or not name:
-            report.add(_bad(_PARAMETERS, f"{json.dumps(item)} has no name", "Give each parameter a name and a value."))
+            report.add(
+                bad_setting(_PARAMETERS, f"{json.dumps(item)} has no name", "Give each parameter a name and a value.")
+            )
             continue
         if "map" in item:
-            report.add(_bad(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
+            report.add(bad_setting(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
         elif "array" in item:
             yield name, item["array"]
         else:

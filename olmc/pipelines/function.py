@@ -20,6 +20,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, Sourc
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, mapping, object_key
 from olmc.pipelines.settings import (
     KEPT_KINDS,
+    bad_setting,
     by_its_name,
     choose_options,
     empty_output,
@@ -230,12 +231,12 @@ def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any
     section = "data" if texts else "spec"
     given = config.get(section) or {}
     if not isinstance(given, dict):
-        report.add(_bad("functionConfig", f"{section} is no map", _KIND_HINT))
+        report.add(bad_setting("functionConfig", f"{section} is no map", _KIND_HINT))
         return {}
     named = {by_its_name(str(key)): value for key, value in given.items()}
     settings = {name: parse_value(name, v) if texts and isinstance(v, str) else v for name, v in named.items()}
     for name, problem, hint in problems_in(settings):
-        report.add(_bad(f"functionConfig, {name}", problem, hint))
+        report.add(bad_setting(f"functionConfig, {name}", problem, hint))
     return settings
 
 
@@ -244,11 +245,7 @@ def _check_kind(config: Mapping[str, Any], report: Report) -> None:
     if api != ("olmc.dev/v1alpha1", "Render"):
         what = " ".join(str(part) for part in api if part) or "neither"
         problem = f"it is to be a Render of olmc.dev/v1alpha1 or a ConfigMap, not {what}"
-        report.add(_bad("functionConfig", problem, _KIND_HINT))
-
-
-def _bad(where: str, problem: str, hint: str) -> Diagnostic:
-    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
+        report.add(bad_setting("functionConfig", problem, _KIND_HINT))
 
 
 def _render(given: ResourceList, settings: Mapping[str, Any], report: Report) -> tuple[KubernetesObject, ...]:
@@ -263,7 +260,7 @@ def _render(given: ResourceList, settings: Mapping[str, Any], report: Report) ->
     if settings.get("flux"):
         compilation = replace(compilation, objects=tuple(for_flux(compilation.objects)))
     for name, problem, meant in find_misspelt(settings, compilation):
-        report.add(_bad(f"functionConfig, {name}", problem, meant))
+        report.add(bad_setting(f"functionConfig, {name}", problem, meant))
     if compilation.missing and not compilation.failed and not settings.get("keepGoing"):
         how = "set keepGoing: true in the functionConfig"
         report.add(incomplete(compilation.missing, done="rendered", keep_going=how))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation
-from olmc.diagnostics.rules import output as apply_rules
+from olmc.diagnostics.rules import output as rules
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, closest, did_you_mean
@@ -64,6 +64,11 @@ def parse_value(name: str, text: str) -> Any:
     return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
 
 
+def bad_setting(where: str, problem: str, hint: str) -> Diagnostic:
+    """That a setting can't be used."""
+    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
+
+
 class SettingProblem(NamedTuple):
     """What is wrong with a setting, and what to do about it."""
 
@@ -105,7 +110,7 @@ def empty_output(compilation: Compilation, path: str, hint: str) -> Diagnostic:
     reason = output_left_out([(settled.cluster, compilation.options)]) if settled is not None else None
     problem, there_is = reason if reason is not None else ("", "")
     hint = f"{there_is} {hint}".strip()
-    return apply_rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)
+    return rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)
 
 
 def _meant(name: str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.explain.resolution import channel_entries, obstacle
+from olmc.graph.catalogs import distinct_catalogs
 from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.kube.selectors import is_empty
-from olmc.model.catalog import Catalog, Package
+from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, join_limited
 from olmc.model.objects import annotations_of, spec_of
@@ -169,7 +170,7 @@ def refused_sources(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
     """Versions of a channel from which no upgrade leads to its head, one finding a channel (R-CAT-410)."""
-    for catalog in _distinct(subject):
+    for _, catalog in distinct_catalogs(subject.workspace.catalogs):
         for _, package in sorted(catalog.packages.items()):
             graph = upgrade_graph(package)
             for channel in graph.channels:
@@ -186,7 +187,7 @@ def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
     """Ranges of which OLM drops a part (R-CAT-453)."""
-    for catalog in _distinct(subject):
+    for _, catalog in distinct_catalogs(subject.workspace.catalogs):
         for _, package in sorted(catalog.packages.items()):
             for channel in package.channels.values():
                 for entry in channel.entries:
@@ -199,12 +200,6 @@ def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
                             at(place.source, *place.keys, "skipRange") if place is not None else None,
                             parts=" and ".join(map(repr, parts)), text=entry.skip_range, name=entry.name,
                         )  # fmt: skip
-
-
-def _distinct(subject: LintSubject) -> Iterator[Catalog]:
-    """The catalogs of the workspace, each once under however many names."""
-    # One directory may serve several CatalogSources; its mistakes are one.
-    yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
 
 
 def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:

@@ -18,16 +18,9 @@ from olmc.strconv import quoted
 from olmc.yaml import locate
 from olmc.yaml.scalars import replace_surrogates
 
-OPTIONAL = (
-    "operatorhub",
-    "operatorhubv2",
-    "standardcapabilities",
-    "standardcategories",
-    "community",
-    "alpha-deprecated-apis",
-    "good-practices",
-    "multiarch",
-    "bundle-objects",
+OPTIONAL = tuple(
+    "operatorhub operatorhubv2 standardcapabilities standardcategories community alpha-deprecated-apis good-practices "
+    "multiarch bundle-objects".split()
 )
 """The names of the optional validators (D12)."""
 
