@@ -18,12 +18,6 @@ from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.output.unicode import clean
 
-__all__ = [
-    "ABSENT", "ADDED", "BREAKING", "CHANGE", "CHANGED", "NOTE", "REMOVED", "RISK", "SEVERITY_WORDS", "WORKLOADS",
-    "Absent", "ChangeGroup", "ChangeKind", "ChangeType", "DiffChange", "Judgement", "Message", "UntrustedText",
-    "change_kind", "excerpts", "from_to", "listed", "plain", "shown",
-]  # fmt: skip
-
 _WIDEST = 120
 _BEFORE = 15
 

@@ -33,8 +33,6 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 
-__all__ = ["Difference", "compare"]
-
 _GROUPS = tuple(ChangeGroup)
 # They see or change what others send to the API server, or answer for it.
 _POWERFUL = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"))

@@ -17,8 +17,6 @@ from olmc.diff.deltas import deltas, path_text, same
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, spec_of, text, texts
 
-__all__ = ["crd_changes"]
-
 _UPPER = ("maximum", "maxLength", "maxItems", "maxProperties")
 _LOWER = ("minimum", "minLength", "minItems", "minProperties")
 _FLAGS = ("exclusiveMaximum", "exclusiveMinimum", "uniqueItems")

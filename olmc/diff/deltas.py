@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from olmc.diff.change import ABSENT
 from olmc.gojson.quantity import amount
 
-__all__ = ["Delta", "ListItem", "Path", "aligned", "deltas", "identical", "path_text", "same"]
-
 
 class ListItem(NamedTuple):
     """A step of a path into a list: what the item is known by."""

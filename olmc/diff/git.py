@@ -19,8 +19,6 @@ from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.model.workspace import LeftOut, Reason, Unseen
 
-__all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
-
 # git must not fetch, prompt, or write into the repository, and its messages must not depend on the locale.
 _OFFLINE = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",

@@ -37,8 +37,6 @@ from olmc.output.unicode import clean
 from olmc.resources import template_text
 from olmc.yaml import dump_one
 
-__all__ = ["DiffBlock", "as_html", "beside"]
-
 
 class _Piece(NamedTuple):
     """A piece of a message; `quoted` if it comes from the input."""

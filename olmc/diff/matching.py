@@ -32,11 +32,6 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 
-__all__ = [
-    "IMAGE_VARIABLE", "SUBSCRIBED", "Pair", "folded_kind", "matched_pairs", "metadata_without_noise", "role_of_group",
-    "without_noise",
-]  # fmt: skip
-
 IMAGE_VARIABLE = "RELATED_IMAGE_"
 """How the variables begin by which an operator is told which images to use."""
 

@@ -23,8 +23,6 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP
 from olmc.olm.naming import COPIED_FROM
 
-__all__ = ["CSV", "DiffOperator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
-
 CSV = "ClusterServiceVersion"
 
 _PROPERTIES = "operatorframework.io/properties"

@@ -25,10 +25,6 @@ from olmc.model.objects import ObjectKey
 from olmc.output.messages import Paint, in_black, in_color
 from olmc.output.unicode import clean, json_text
 
-__all__ = [
-    "FORMAT_VERSION", "LIMIT", "as_json", "as_markdown", "as_text", "by_object", "code", "folded_text", "summary",
-]  # fmt: skip
-
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
 

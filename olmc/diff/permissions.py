@@ -31,8 +31,6 @@ from olmc.model.objects import (
 from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
-__all__ = ["Cell", "Matrix", "MatrixRow", "ScopedSubject", "SideAccess", "access", "matrices", "permission_changes"]
-
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200

@@ -28,8 +28,6 @@ from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
 from olmc.yaml.events import Head, documents_in, head_of
 
-__all__ = ["Memory", "Spared", "read_rendering", "rendered_objects", "spared", "texts_below"]
-
 _OLM_INPUT = re.compile(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
     re.MULTILINE,

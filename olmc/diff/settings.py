@@ -22,8 +22,6 @@ from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.model.workspace import LeftOut, Reason
 
-__all__ = ["left_out_changes", "setting_changes"]
-
 _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 """Settings that decide what there is to see."""
 

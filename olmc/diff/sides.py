@@ -28,8 +28,6 @@ from olmc.render.passes import is_wanted
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
 
-__all__ = ["Compile", "Kinds", "Side", "SideSettings", "Sides", "read_sides", "read_versions"]
-
 
 Compile = Callable[[Path, Narrowing | None], SettledCompilation]
 """Compiles a directory, with what is left out of it in the place of what it leaves out itself."""

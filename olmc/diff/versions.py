@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Package
     from olmc.reconcile.loop import SettledCluster
 
-__all__ = ["Subscribed", "operator_changes", "plan_changes", "subscribed", "subscription_changes", "target_changes"]
 
 _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
 

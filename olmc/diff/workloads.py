@@ -16,8 +16,6 @@ from olmc.diff.matching import IMAGE_VARIABLE, Pair
 from olmc.diff.operators import CSV
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, spec_of, text
 
-__all__ = ["image_changes", "images_of", "without_repetitions", "workload_changes"]
-
 _POD = ("spec", "template", "spec")
 _LOOSENED: tuple[tuple[str, object], ...] = (
     ("privileged", True),

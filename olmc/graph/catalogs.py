@@ -26,8 +26,6 @@ from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostics import Report
 from olmc.output.messages import QueryError, not_found
 
-__all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at", "distinct_catalogs"]
-
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
 

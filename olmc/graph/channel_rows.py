@@ -13,8 +13,6 @@ from olmc.model.diagnostics import join_limited
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = ["MARKS", "Arrow", "Cell", "ChannelRow", "Mark", "channel_rows"]
-
 Mark = Literal["head", "skipped", "deprecated", "prohibited", "stranded", "missing", "elsewhere"]
 MARKS: dict[Mark, str] = {
     "head": "where the upgrades of the channel are to end",

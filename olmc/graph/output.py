@@ -14,11 +14,6 @@ from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, upgrade_
 from olmc.output.unicode import clean, json_text
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = [
-    "FORMAT_VERSION", "GraphOutput", "as_dot", "as_json", "as_mermaid", "describe_route", "draw_package",
-    "mermaid_remark",
-]  # fmt: skip
-
 FORMAT_VERSION = 1
 
 _MERMAID_SHAPES = {

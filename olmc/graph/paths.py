@@ -17,12 +17,6 @@ from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind, edge_kind
 from olmc.semver import tolerant_or_none
 
-__all__ = [
-    "PathHop", "Route", "Walk", "channel_named", "dead_ends", "obstacle", "route", "route_text", "version_named",
-    "walk",
-]  # fmt: skip
-
-
 _MARGIN = "  "
 _MOST = 3
 

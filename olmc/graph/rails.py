@@ -14,11 +14,6 @@ from olmc.graph.channel_rows import Arrow, ChannelRow
 from olmc.model.diagnostics import join_limited
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = [
-    "BOX_HEIGHT", "Piece", "RailColumn", "RailLine", "RailPage", "RailTag", "depth", "is_below", "line_of", "pieces_of",
-    "tracks",
-]  # fmt: skip
-
 BOX_HEIGHT = 36
 _TRACK = 10  # between rails
 _NEAREST = 11  # between boxes and the rail next to them

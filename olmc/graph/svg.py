@@ -30,8 +30,6 @@ from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.resources import template_text
 
-__all__ = ["MARGIN", "Box", "Picture", "SvgRow", "as_svg", "layout", "shortened"]
-
 MARGIN = 16.0
 _GAP = 26.0  # between columns
 _PADDING = 8.0  # inside of a row

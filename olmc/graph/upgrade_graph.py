@@ -32,8 +32,6 @@ from olmc.resolver.upgrade_path import (
 )
 from olmc.semver import tolerant_or_none
 
-__all__ = ["ChannelView", "Edge", "UpgradeGraph", "Vertex", "label", "upgrade_graph", "version_in"]
-
 _DEPRECATED = "olm.deprecated"
 _VERSION_IN_NAME = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
 

@@ -174,9 +174,8 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     for item in listed:
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str) or not name:
-            report.add(
-                bad_setting(_PARAMETERS, f"{json.dumps(item)} has no name", "Give each parameter a name and a value.")
-            )
+            problem = f"{json.dumps(item)} has no name"
+            report.add(bad_setting(_PARAMETERS, problem, "Give each parameter a name and a value."))
             continue
         if "map" in item:
             report.add(bad_setting(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
