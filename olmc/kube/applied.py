@@ -118,7 +118,7 @@ def size_of(annotations: dict[str, str]) -> int:
 def applied_size(obj: KubernetesObject) -> int:
     """The bytes of an object's annotations when kubectl or Argo CD has applied it on the client's side."""
     others = annotations_of(obj)
-    # kubectl leaves its own annotation out of the copy, which would otherwise double with each apply.
+    # kubectl leaves its own annotation out of the copy, which would otherwise hold the copy before it, and so on.
     if others.pop(_LAST_APPLIED, None) is not None:
         obj = {**obj, "metadata": {**obj["metadata"], "annotations": others}}
     text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str)
