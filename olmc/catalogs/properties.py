@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.gojson import decode, encode_plain
-from olmc.kube.restmapper import CRD_KIND, V1, V1BETA1, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.catalog import Property
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject
 from olmc.model.operators import CSV_KIND, CRDDescription, Csv
 from olmc.strconv import quoted
 
@@ -57,11 +57,11 @@ def required_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
 
 def crd_apis(crd: KubernetesObject) -> list[APIKey]:
     """The APIs of a CRD, one a version, served or not."""
-    if crd.get("apiVersion") not in (V1, V1BETA1):
+    if crd.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
         return []
     found = Crd(crd)
     versions = [version.name for version in found.versions]
-    if crd["apiVersion"] == V1BETA1 and found.only_version:
+    if crd["apiVersion"] == CRD_V1BETA1 and found.only_version:
         versions.append(found.only_version)
     return list(dict.fromkeys(APIKey(found.group, version, found.kind, found.plural) for version in versions))
 

@@ -10,7 +10,7 @@ from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_sub
 from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
-from olmc.model.objects import CatalogKey, KubernetesObject, object_key
+from olmc.model.objects import APIEXTENSIONS, CRD_KIND, CatalogKey, KubernetesObject, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
@@ -36,7 +36,7 @@ def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLin
     yield from unexecuted
     for maker in () if unexecuted else makers(wanted, scene):
         yield from _not_made(maker, wanted, scene)
-    if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
+    if (APIEXTENSIONS, CRD_KIND) in kinds:
         yield from _required_by(wanted.name, settled.cluster)
 
 

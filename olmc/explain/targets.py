@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.explain.status import package_of
-from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
+from olmc.kube.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, did_you_mean
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
@@ -69,10 +69,10 @@ def target(text: str, scene: ExplainContext) -> ExplainTarget:
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
-    kinds = called(first, known)
+    kinds = find_kinds(first, known)
     if not kinds:
         if len(rest) == 1 and _is_csv(rest[0], scene):
-            return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
+            return _object(Wanted(find_kinds(CSV_KIND, known), first, rest[0]), scene)
         hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
         raise QueryError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
@@ -93,7 +93,7 @@ def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
 
 def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
     """A CSV first, then a package, then whatever has that name."""
-    csvs = called(CSV_KIND, known_kinds(()))
+    csvs = find_kinds(CSV_KIND, known_kinds(()))
     if _is_csv(name, scene):
         return _object(Wanted(csvs, "", name), scene)
     if name in set(packages(scene)):

@@ -16,7 +16,16 @@ from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.json_schema import SchemaProblem, problems, without_nulls
 from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
-from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
+from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    CRD_V1,
+    KubernetesObject,
+    ObjectKey,
+    gvk_of,
+    object_key,
+    status_of,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import CORE_KINDS
@@ -24,7 +33,7 @@ from olmc.yaml import Document, locate
 
 _LABELS = frozenset({("", "Namespace"), ("", "Service")})
 # Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
-_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
+_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, APIEXTENSIONS})
 
 
 def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
@@ -188,7 +197,7 @@ def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
     """What the API server refuses of the kinds that olmc knows."""
     if _has_schema(obj):
         return problems(_SCHEMAS[obj["kind"]], obj)
-    if obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
+    if obj["apiVersion"] == CRD_V1 and obj["kind"] == CRD_KIND:
         return problems("customresourcedefinition", obj)
     if CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
         return _typed_problems(obj)

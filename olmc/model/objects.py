@@ -217,6 +217,9 @@ RBAC = "rbac.authorization.k8s.io"
 RBAC_V1 = f"{RBAC}/v1"
 ANY = "*"
 ACCOUNT = "ServiceAccount"
+APIEXTENSIONS = "apiextensions.k8s.io"
+CRD_KIND = "CustomResourceDefinition"
+CRD_V1, CRD_V1BETA1 = f"{APIEXTENSIONS}/v1", f"{APIEXTENSIONS}/v1beta1"
 
 
 class PolicyRule(NamedTuple):

@@ -8,7 +8,7 @@ from hashlib import sha224, sha256
 from typing import Any
 
 from olmc.gojson import decode, encode, encode_decoded, encode_plain
-from olmc.model.objects import RBAC_V1, KubernetesObject, mapping, mappings, spec_of
+from olmc.model.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, mapping, mappings, spec_of
 from olmc.model.operators import CONVERSION, CSV_KIND, OperatorGroup
 from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled
@@ -252,7 +252,7 @@ CORE_KINDS = {
 
 # Written as they are, and decoded by the API server into types of its own: the names of these in olmc.gojson.
 TYPED_KINDS = {
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "CustomResourceDefinition",
+    (CRD_V1, CRD_KIND): CRD_KIND,
     ("networking.k8s.io/v1", "NetworkPolicy"): "NetworkPolicy",
     ("policy/v1", "PodDisruptionBudget"): "PodDisruptionBudget",
     ("policy/v1beta1", "PodDisruptionBudget"): "PodDisruptionBudget",

@@ -12,10 +12,11 @@ from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.names import is_dns1123_subdomain
-from olmc.kube.restmapper import CRD_KIND, RestMapper, rest_mapper
+from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Place, PlanFault
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
     Origin,
     Provenance,

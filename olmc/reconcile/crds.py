@@ -12,6 +12,7 @@ from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Cause
 from olmc.model.objects import (
+    CRD_V1,
     KubernetesObject,
     Rendered,
     annotations_of,
@@ -206,7 +207,7 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
         spec["preserveUnknownFields"] = True
     spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
     metadata = crd.get("metadata") or {}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
+    return {"apiVersion": CRD_V1, "kind": crd["kind"], "metadata": metadata, "spec": spec}
 
 
 def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.kube.restmapper import CRD_KIND
 from olmc.load.manifests import refused
 from olmc.load.scopes import placed
 from olmc.model.cluster import (
@@ -21,6 +20,7 @@ from olmc.model.cluster import (
 )
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
+    CRD_KIND,
     GVK,
     CatalogKey,
     KubernetesObject,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
-from olmc.kube.restmapper import BUILTIN, CRD_KIND, RestMapping
+from olmc.kube.restmapper import BUILTIN, RestMapping
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import Cause, PlanFault
 from olmc.model.objects import (
     ACCOUNT,
+    CRD_KIND,
     GVK,
     RBAC,
     CatalogKey,

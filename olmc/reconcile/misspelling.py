@@ -17,7 +17,7 @@ from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean
-from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, object_key, spec_of
+from olmc.model.objects import CRD_KIND, GVK, GroupKind, KubernetesObject, gvk_of, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
@@ -364,6 +364,6 @@ def _kinds_of(clusters: Iterable[Cluster]) -> Iterator[str]:
     for cluster in clusters:
         for key, rendered in cluster.objects.items():
             yield key.kind
-            if key.kind == "CustomResourceDefinition":
+            if key.kind == CRD_KIND:
                 names = spec_of(rendered.object).get("names") or {}
                 yield str(names.get("kind") or key.kind)

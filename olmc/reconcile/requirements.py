@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from olmc.gojson import encode
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
-from olmc.kube.restmapper import CRD_KIND, Crd, rest_mapper
+from olmc.kube.restmapper import Crd, rest_mapper
 from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_name
 from olmc.model.objects import (
     ACCOUNT,
+    CRD_KIND,
     RBAC,
     ObjectKey,
     Origin,

@@ -9,9 +9,10 @@ from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.lints import TOO_LARGE_TO_APPLY
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import applied_size, is_applied_by_server, is_surely_small
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Location, OversizedAnnotations, Report, join_limited
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
     Origin,
     Rendered,

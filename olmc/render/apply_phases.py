@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
+    CRD_KIND,
     GroupKind,
     KubernetesObject,
     ObjectKey,

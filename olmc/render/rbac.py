@@ -9,6 +9,8 @@ from typing import Any
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import CsvState, namespaced_name
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_V1,
     RBAC_V1,
     KubernetesObject,
     ObjectKey,
@@ -196,7 +198,7 @@ def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[Kubernet
     if api.is_crd:
         rule = {
             "verbs": profile.api_clusterrole_verbs["crdview"],
-            "apiGroups": ["apiextensions.k8s.io"],
+            "apiGroups": [APIEXTENSIONS],
             "resources": ["customresourcedefinitions"],
             "resourceNames": [api.name],
         }
@@ -213,7 +215,7 @@ def _api_owner(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     if not kind:
         return {}
     owner = (
-        owner_reference("apiextensions.k8s.io/v1", kind, api.name)
+        owner_reference(CRD_V1, kind, api.name)
         if api.is_crd
         else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
     )

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import CsvState
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
     ObjectKey,
     Rendered,

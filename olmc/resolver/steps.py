@@ -13,6 +13,7 @@ from olmc.model.catalog import Candidate, CatalogBundle
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.model.objects import (
+    CRD_KIND,
     RBAC,
     RBAC_V1,
     CatalogKey,
@@ -167,7 +168,7 @@ def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, p
 
 def partitioned(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Steps of inline bundles in plan order: CSVs, then CRDs, then everything else (R-CAT-612)."""
-    ranks = {"ClusterServiceVersion": 0, "CustomResourceDefinition": 1}
+    ranks = {"ClusterServiceVersion": 0, CRD_KIND: 1}
     return tuple(sorted(steps, key=lambda step: ranks.get(step.kind, 2)))
 
 

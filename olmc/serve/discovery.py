@@ -47,7 +47,7 @@ def group() -> dict[str, Any]:
 
 
 def _group() -> dict[str, Any]:
-    versions = [{"groupVersion": each.api_version, "version": each.version} for each in RESOURCES]
+    versions = [{"groupVersion": resource.api_version, "version": resource.version} for resource in RESOURCES]
     return {"name": GROUP, "versions": versions, "preferredVersion": versions[0]}
 
 
@@ -78,7 +78,8 @@ def resource_list(resource: Resource) -> dict[str, Any]:
 def aggregated(media: str, groups: bool) -> dict[str, Any]:
     """All groups in one document; the legacy API (`groups` false) has none."""
     version = media.partition("v=")[2].partition(";")[0]
-    items = [{"metadata": {"name": GROUP}, "versions": [_version(each) for each in RESOURCES]}] if groups else []
+    versions = list(map(_version, RESOURCES))
+    items = [{"metadata": {"name": GROUP}, "versions": versions}] if groups else []
     return {"kind": "APIGroupDiscoveryList", "apiVersion": f"{AGGREGATED}/{version}", "metadata": {}, "items": items}
 
 

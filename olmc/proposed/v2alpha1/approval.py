@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from olmc.kube.rbac import decode_rules, requests_of, rules_allow
-from olmc.kube.rbac_access import Access, access, decode_binding, user, with_groups
+from olmc.kube.rbac_access import Access, access, decode_binding, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.model.objects import (
     ACCOUNT,
@@ -257,7 +257,7 @@ def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Ato
     """What the approving user lacks of the pending permissions; without a user, somebody omnipotent approves (D46)."""
     if not setting.options.user:
         return frozenset()
-    subjects = with_groups(user(setting.options.user), *setting.options.user_groups)
+    subjects = with_groups(subject_of(setting.options.user), *setting.options.user_groups)
     return not_held(pending, access(setting.objects, aggregated=True), subjects)
 
 

@@ -10,7 +10,7 @@ from olmc.catalogs.rendering import bundle_properties, loose
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey, KubernetesObject, metadata_of
+from olmc.model.objects import CRD_KIND, CatalogKey, KubernetesObject, metadata_of
 from olmc.model.operators import CSV_KIND, Install
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle, Workspace
@@ -195,7 +195,7 @@ _FIELDS: Mapping[str, Callable[[KubernetesObject, Mapping[str, str]], Kubernetes
     "APIService": _in_apiservice,
     "ValidatingWebhookConfiguration": _in_webhooks,
     "MutatingWebhookConfiguration": _in_webhooks,
-    "CustomResourceDefinition": _in_conversion,
+    CRD_KIND: _in_conversion,
 }
 
 

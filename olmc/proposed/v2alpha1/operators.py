@@ -11,7 +11,7 @@ from typing import NamedTuple
 from olmc.diagnostics.rules import proposed as migrate
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
-from olmc.kube.rbac_access import access, user, with_groups
+from olmc.kube.rbac_access import access, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate, ResolveRequest, Selection, SubscriptionRequest
@@ -44,7 +44,7 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
     if not options.user:
         return True
-    subjects = with_groups(user(options.user), *options.user_groups)
+    subjects = with_groups(subject_of(options.user), *options.user_groups)
     granted = access(cluster.objects, aggregated=True).rules(catalog.namespace, *subjects)
     return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
 

@@ -8,7 +8,17 @@ from typing import Any
 from olmc.kube.restmapper import Crd
 from olmc.model.catalog import InstalledEntry
 from olmc.model.cluster import Cluster
-from olmc.model.objects import GVK, CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
+from olmc.model.objects import (
+    CRD_KIND,
+    GVK,
+    CatalogKey,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    labels_of,
+    spec_of,
+    status_of,
+)
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.proposed.v2alpha1.approval import OperatorResult
@@ -73,7 +83,7 @@ def _age(csv: KubernetesObject) -> tuple[Any, str, str]:
 
 def _singulars(objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
     for obj in objects:
-        if obj["kind"] == "CustomResourceDefinition":
+        if obj["kind"] == CRD_KIND:
             yield obj["metadata"]["name"], Crd(obj).singular
 
 
