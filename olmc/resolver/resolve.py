@@ -9,11 +9,17 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
-from olmc.resolver.predicates import CelMissingError, LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
+from olmc.resolver.predicates import (
+    CelMissingError,
+    LabelPredicate,
+    PackagePredicate,
+    Predicate,
+    ProvidingAPIPredicate,
+    wording,
+)
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
-    AppliedConstraint,
     ConstraintKind,
     ResolveError,
     VariableSet,
@@ -151,12 +157,11 @@ def remarks(question: ResolveRequest, draft: VariableSet, picked: tuple[Decision
         item = draft.items.get(each.identifier)
         if item is None or item.existing or each.because.kind is not ConstraintKind.DEPENDS:
             continue
-        wish = wishes.get(each.because.subject)
         others = [draft.items[other] for other in each.because.others]
-        if wish is None:
-            yield from _other_providers(draft, each.because, item, others)
+        if each.because.requirement is None:
+            yield from _other_channels(wishes[each.because.subject], item, others)
         else:
-            yield from _other_channels(wish, item, others)
+            yield from _other_providers(draft.items[each.because.subject], each.because.requirement, item, others)
 
 
 def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
@@ -179,15 +184,14 @@ def _other_channels(wish: SubscriptionRequest, item: Entry, others: list[Entry])
 
 
 def _other_providers(
-    draft: VariableSet, because: AppliedConstraint, item: Entry, others: list[Entry]
+    requiring: Entry, requirement: Predicate, item: Entry, others: list[Entry]
 ) -> Iterator[Diagnostic]:
     packages = sorted({other.package for other in others} - {item.package})
-    requiring = draft.items.get(because.subject)
-    if packages and requiring is not None:
+    if packages:
         yield rules.SEVERAL_PROVIDERS.finding(
             requiring.origin.location,
             bundle=requiring.name,
-            wanted=because.text.removeprefix(f"bundle {requiring.name} requires an operator "),
+            wanted=wording(requirement),
             chosen=item.name,
             others=", ".join(packages),
         )

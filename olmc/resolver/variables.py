@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import itemgetter
 from typing import NamedTuple
 
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
-from olmc.model.objects import CatalogKey
+from olmc.model.objects import GVK, CatalogKey
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -53,12 +54,18 @@ class ConstraintKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AppliedConstraint:
-    """A constraint on the variable `subject`, and OLM's text for it."""
+    """A constraint on the variable `subject`, and OLM's text for it, which is for people.
+
+    `requirement` is what a bundle asks for (DEPENDS), `api` what its others all provide (AT_MOST_ONE; None if what they
+    have in common is the package `subject`).
+    """
 
     kind: ConstraintKind
     subject: str
     others: tuple[str, ...]
     text: str
+    requirement: Predicate | None = None
+    api: GVK | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +93,12 @@ def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConst
 
 
 class ResolveError(NamedTuple):
-    """An error that stops the resolution: OLM's text, the place of what is wrong, and what to tell in place of the text
-    where that does not say what it is about."""
+    """An error that stops the resolution: OLM's text, the place of what is wrong, and what explains it to people where
+    the text does not say what it is about."""
 
     text: str
     location: Location | None
-    told: str = ""
+    explanation: str = ""
 
 
 @dataclass(slots=True)
@@ -194,13 +201,13 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
         if item.identifier in draft.items:
             continue
         draft.items[item.identifier] = item
-        draft.constraints[item.identifier] = found = list(_own_constraints(draft, item))
+        draft.constraints[item.identifier] = constraints = list(_own_constraints(draft, item))
         try:
-            wanted = requirements(each for each in item.properties if each.type not in draft.unheeded)
+            predicates = requirements(declared for declared in item.properties if declared.type not in draft.unheeded)
         except ConstraintError as error:
             errors.append(_unreadable(item, str(error)))
             continue
-        for predicate in wanted:
+        for predicate in predicates:
             try:
                 options = _options(draft, predicate, item.catalog)
             except ChannelError as error:
@@ -211,7 +218,9 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
             stack += options
             text = f"bundle {item.name} requires an operator {wording(predicate)}"
             identifiers = tuple(option.identifier for option in options)
-            found.append(AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text))
+            constraints.append(
+                AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text, requirement=predicate)
+            )
     return errors
 
 
@@ -283,23 +292,27 @@ def _rank(view: Snapshot, shelf: ChannelKey) -> tuple[bool, str, str]:
 def problem_of(draft: VariableSet) -> ConstraintProblem:
     """The solver's problem: the draft, and "at most one" per API and per package (R-CAT-545)."""
     variables = dict(draft.constraints)
-    offering: dict[tuple[str, str], list[str]] = defaultdict(list)
+    providers: dict[GVK, list[str]] = defaultdict(list)
+    of_package: dict[str, list[str]] = defaultdict(list)
     for identifier, item in draft.items.items():
         # OLM looks the bundle up by name and channel and gives up on what isn't unique.
         if identifier not in draft.view.copies:
             for api in item.apis:
-                if (api.group, api.kind) in draft.view.shared:
-                    continue
-                offering[api.bracketed, f"provide {api.bracketed}"].append(identifier)
+                if (api.group, api.kind) not in draft.view.shared:
+                    providers[api].append(identifier)
             for package, _ in item.packages:
-                offering[package, f"originate from package {package}"].append(identifier)
+                of_package[package].append(identifier)
+    groups: list[tuple[str, str, GVK | None, list[str]]] = [
+        *((api.bracketed, "provide", api, members) for api, members in providers.items()),
+        *((package, "originate from package", None, members) for package, members in of_package.items()),
+    ]
     # A bundle that lists a property twice is here twice, excludes itself and is never installed, as in OLM (R-CAT-545,
     # D18).
-    for (name, verb), members in sorted(offering.items()):
+    for name, verb, provided, members in sorted(groups, key=itemgetter(0, 1)):
         if len(members) > 1:
-            text = f"{_listed(sorted(members), 'and')} {verb}"
+            text = f"{_listed(sorted(members), 'and')} {verb} {name}"
             variables.setdefault(name, []).append(
-                AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text)
+                AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text, api=provided)
             )
     return ConstraintProblem(
         {name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors)
