@@ -239,14 +239,14 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
-    from olmc.resolver.lock import broken, lock_of, moved  # only workspaces with Subscriptions need it
+    from olmc.resolver.lock import find_changed, find_deviations, lock_of  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, selections(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
-        for namespace, text in broken(workspace.lock, present):
+        for namespace, text in find_deviations(workspace.lock, present):
             report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
-        for namespace, name in moved(workspace.lock, present):
+        for namespace, name in find_changed(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
 

@@ -69,7 +69,7 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
         csv = csv_object(content, namespace, replaces, properties, profile)
         steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
-        found, place = error.found, locate(source, error.found.keys)
+        found, place = error.undecodable, locate(source, error.undecodable.keys)
         finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint)
         report.add(finding.caused_by(found.cause))
     manifests = tuple(Manifest(obj, source) for obj in objects)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from olmc.model.catalog import Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.resolver.predicates import CelMissingError, Predicate, wording
-from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, drafted, unmet_hint
+from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
 from olmc.resolver.snapshot import Entry
 from olmc.resolver.solver import select
 from olmc.resolver.variables import (
@@ -52,7 +52,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
     if not answer.message:
         return ()
     try:
-        draft, errors = drafted(question)
+        draft, errors = collect_variables(question)
     except CelMissingError:
         return (ExplanationLine(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
@@ -77,7 +77,7 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
     """What called for each pick of a question that can be resolved, in the order of the answer's picks: a
     Subscription, or a bundle's requirement. Raises cel.CelMissingError.
     """
-    draft, errors = drafted(question)
+    draft, errors = collect_variables(question)
     if errors:
         return ()
     names = {subscription_variable(wish.name): f"Subscription {wish.name}" for wish in question.wishes}

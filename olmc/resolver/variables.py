@@ -67,6 +67,11 @@ class AppliedConstraint:
     requirement: Predicate | None = None
     api: GVK | None = None
 
+    @property
+    def rules_out_subject(self) -> bool:
+        """Whether the subject can't be true, whatever else is: it is prohibited, or lacks what it depends on."""
+        return self.kind is ConstraintKind.PROHIBITED or (self.kind is ConstraintKind.DEPENDS and not self.others)
+
 
 @dataclass(frozen=True, slots=True)
 class ConstraintProblem:
@@ -80,16 +85,16 @@ def applied(problem: ConstraintProblem) -> tuple[AppliedConstraint, ...]:
     """The constraints of all variables; of those of one variable that say the same the last one only
     (R-CAT-541).
     """
-    return tuple(one for constraints in problem.variables.values() for one in _distinct(constraints))
+    return tuple(constraint for constraints in problem.variables.values() for constraint in _distinct(constraints))
 
 
 def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConstraint]:
-    found: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
-    for one in constraints:
+    clauses: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
+    for constraint in constraints:
         # A dependency without candidates and a prohibition are the same clause.
-        kind = ConstraintKind.PROHIBITED if one.kind is ConstraintKind.DEPENDS and not one.others else one.kind
-        found[kind, one.others] = one
-    return found.values()
+        kind = ConstraintKind.PROHIBITED if constraint.rules_out_subject else constraint.kind
+        clauses[kind, constraint.others] = constraint
+    return clauses.values()
 
 
 class ResolveError(NamedTuple):
@@ -145,6 +150,8 @@ def add_subscription(
         offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
     except ChannelError as error:
         return [ResolveError(str(error), error.location)]
+    # OLM gives up on a Subscription at the first candidate that can't be included, but still looks at the next
+    # Subscription: the message has the errors of all (R-CAT-514).
     for candidate in offered.candidates:
         errors = _include(draft, [candidate])
         if errors:
@@ -227,17 +234,19 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
 def _unreadable(item: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = item.origin
-    place = origin.bundle if isinstance(origin, Candidate) else None
-    location = locate(place.source, (*place.keys, "properties")) if place is not None else origin.location
+    bundle = origin.bundle if isinstance(origin, Candidate) else None
+    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else origin.location
     return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 
 def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstraint]:
     identifier = item.identifier
+    # Its requirements still count, so a leftover CSV with an unmet one stops the whole namespace (R-CAT-543).
     if item.existing and item.name not in draft.owned:
         text = f"clusterserviceversion {item.name} exists and is not referenced by a subscription"
         yield AppliedConstraint(ConstraintKind.MANDATORY, identifier, (), text)
-    if any(each.type == "olm.deprecated" for each in item.properties):
+    # A deprecated bundle stays in its channel, and can be its head, but nothing gets it any more (R-CAT-431).
+    if any(declared.type == "olm.deprecated" for declared in item.properties):
         yield AppliedConstraint(ConstraintKind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
 
 
@@ -247,21 +256,23 @@ def _options(draft: VariableSet, predicate: Predicate, own: CatalogKey) -> tuple
     Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
     way.
     """
-    known = draft.options.get((predicate, own))
-    if known is not None:
-        return known
+    cached = draft.options.get((predicate, own))
+    if cached is not None:
+        return cached
+    # The matching bundles only say which channels to look at: a channel is then walked from its head, and what another
+    # entry skips is not on the way, however well it would match (R-CAT-540).
     by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for item in _matching(draft.view, predicate):
         by_catalog[item.catalog][ChannelKey(item.catalog, item.package, item.channel)].append(item)
-    found: list[Entry] = []
+    options: list[Entry] = []
     for key in draft.view.order(own):
-        shelves = by_catalog.get(key, {})
-        for shelf in sorted(shelves, key=lambda each: _rank(draft.view, each)):
+        channels = by_catalog.get(key, {})
+        for channel in sorted(channels, key=lambda each: _rank(draft.view, each)):
             # Existing CSVs count one by one; they have no channel to be ordered with.
-            matched = shelves[shelf]
-            chain = ordered(matched) if matched[0].existing else _chain(draft, shelf)
-            found += [item for item in chain if matches(predicate, item)]
-    draft.options[predicate, own] = tuple(found)
+            matched = channels[channel]
+            chain = ordered(matched) if matched[0].existing else _chain(draft, channel)
+            options += [item for item in chain if matches(predicate, item)]
+    draft.options[predicate, own] = tuple(options)
     return draft.options[predicate, own]
 
 
