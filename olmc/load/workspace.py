@@ -112,10 +112,10 @@ def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]
 
 def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
-    from olmc.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
+    from olmc.catalogs.rendering import uncatalogued  # takes long to import, and many workspaces have no catalogs
 
-    by_directory = {bundle.directory: loose(bundle) for bundle in bundles.values()}
-    return {image: loose(bundle, image) for image, bundle in vendored.items()} | by_directory
+    by_directory = {bundle.directory: uncatalogued(bundle) for bundle in bundles.values()}
+    return {image: uncatalogued(bundle, image) for image, bundle in vendored.items()} | by_directory
 
 
 def _loaded(
@@ -277,9 +277,9 @@ def _implied_catalogs(
     if not wanted or not alone:
         return {}
     from olmc.catalogs.bundle_lists import catalog_from_bundles
-    from olmc.catalogs.rendering import loose
+    from olmc.catalogs.rendering import uncatalogued
 
-    catalog = catalog_from_bundles([loose(bundle) for bundle in alone], indexing, report)
+    catalog = catalog_from_bundles([uncatalogued(bundle) for bundle in alone], indexing, report)
     return dict.fromkeys(sorted(wanted), catalog)
 
 
