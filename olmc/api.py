@@ -230,9 +230,9 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
     """The compilation, what is suppressed in the files or in olmc.yaml kept apart from the other diagnostics."""
     if not report.found:
         return made
-    from olmc.load.suppressions import obeyed  # most compilations have nothing to tell
+    from olmc.load.suppressions import apply_suppressions  # most compilations have nothing to tell
 
-    found = obeyed(path, report, config)
+    found = apply_suppressions(path, report, config)
     return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
 
 

@@ -181,8 +181,8 @@ def _document(place: Place | None, known: dict[int, Location]) -> Location | Non
 def _effective_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     """The properties that count in resolution: those served and the requirements derived from them once more."""
     served = served_properties(bundle)
-    # The registry derives dependencies from these properties, and OLM makes properties of them again: the resolver meets
-    # each requirement twice, and so does whoever reads the annotation of the CSV (R-CAT-129, R-CAT-303).
+    # The registry derives dependencies from these properties, and OLM makes properties of them again: the resolver
+    # meets each requirement twice, and so does whoever reads the annotation of the CSV (R-CAT-129, R-CAT-303).
     derived = [
         _derive_requirement(prop) for prop in served if prop.type in (props.GVK_REQUIRED, props.PACKAGE_REQUIRED)
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.load.config import LOCK_FILE, lock_text
-from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.model.diagnostics import Report
 from olmc.model.workspace import Lock, LockedImage
 from olmc.output.directory import PARTIAL, put, sync_folder
@@ -121,7 +121,7 @@ def _sync(path: Path) -> None:
 def place(root: Path, image: LockedImage, made: Path) -> bool:
     """Rename the folder `made` to where the content of an image belongs; False if it is there already."""
     target = root / path_of(image)
-    if intact(root, image, Report()) is not None:
+    if intact_folder(root, image, Report()) is not None:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
     mark = root / VENDOR_FOLDER / MARK_FILE

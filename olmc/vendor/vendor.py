@@ -13,7 +13,7 @@ from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
 from olmc.load.config import indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
-from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.load.workspace import load
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
@@ -106,7 +106,7 @@ def _vendored(work: _VendorRun, report: Report, progress: Progress) -> VendorRes
     present = {
         image.image: image
         for image in work.lock.images
-        if image.platform in ("", work.platform) and intact(root, image, Report()) is not None
+        if image.platform in ("", work.platform) and intact_folder(root, image, Report()) is not None
     }
     have = {} if update else dict(present)
     if work.request.check:
@@ -198,7 +198,7 @@ def _with_bundles(
         return None
     bundles = dict(workspace.vendored)
     for need in added:
-        folder = intact(root, have[need.image], Report())
+        folder = intact_folder(root, have[need.image], Report())
         bundle = read_bundle(root, folder, Report()) if folder is not None else None
         if bundle is None:
             return None
