@@ -116,7 +116,7 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
     left_objects: list[LeftObject] = []
     problem = Unseen.NOTHING
     for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
-        # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed of them;
+        # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed;
         # only documents whose heads can't be read off are parsed.
         head, keys = head_of(document), plain_keys(document)
         if keys is not None and not {"apiVersion", "kind"}.issubset(keys):
