@@ -21,7 +21,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
-from olmc.load.suppressions import Suppression, obeyed, written
+from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -122,11 +122,11 @@ def checked(
         check_content(catalog, report)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
-    done = obeyed(root, report, config)
-    left = obeyed(root, findings(compiled.left_out), config, commented=False)
+    done = apply_suppressions(root, report, config)
+    left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     told = Report([*done.kept, *left.kept])
     if not report.failed:
-        suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
+        suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
         looked_for = _looked_for(settings, effective)
         for each in _about_suppressions(root, suppressions, done.used | left.used, looked_for):
             told.add(each)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refused
-from olmc.load.scopes import placed
+from olmc.load.manifests import refusal
+from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
@@ -86,12 +86,12 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
         errors = creation_errors(decode(_CRD, crd, exact=True))
     except DecodeError as error:
         where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
-        report.add(refused(crd, place, where, error))
+        report.add(refusal(crd, place, where, error))
         return True
     for found in errors:
         problem = str(found).removeprefix(f"{found.field}: ")
         place = locate(manifest.source, found.keys)
-        report.add(refused(crd, place, found.field, problem))
+        report.add(refusal(crd, place, found.field, problem))
     return bool(errors)
 
 
@@ -118,7 +118,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Rendered] = {}
-    manifests = placed(workspace.manifests, options, report)
+    manifests = in_default_namespace(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
@@ -221,7 +221,7 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
-    report.add(refused(obj, place, where, problem))
+    report.add(refusal(obj, place, where, problem))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:
