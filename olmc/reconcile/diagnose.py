@@ -151,11 +151,13 @@ def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Itera
     """What the resolver has to say, and the bundles that it picked without their content."""
     if settled.rounds or settled.history:
         from olmc.reconcile.unresolved import (  # few bundles by themselves need the resolver
+            held_upgrades,
             missing_content,
             resolutions,
         )
 
         yield from resolutions(settled)
+        yield from held_upgrades(settled)
         yield from missing_content(settled, bundles)
 
 

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from olmc.model.catalog import Resolution, ResolveRequest, SubscriptionRequest
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.diagnostics import Location
+from olmc.model.objects import CatalogKey
 from olmc.resolver.predicates import CelMissingError, Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
-from olmc.resolver.snapshot import Entry
+from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
 from olmc.resolver.solver import select
+from olmc.resolver.unsat import indispensable
+from olmc.resolver.upgrade_path import upgrades
 from olmc.resolver.variables import (
     AppliedConstraint,
     ConstraintKind,
@@ -23,7 +26,7 @@ from olmc.resolver.variables import (
     subscription_variable,
 )
 
-__all__ = ["ExplanationLine", "PickReason", "derivation", "reasons"]
+__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "reasons"]
 
 
 class ExplanationLine(NamedTuple):
@@ -94,6 +97,68 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
     return tuple(pick_reasons)
 
 
+class HeldUpgrade(NamedTuple):
+    """An upgrade that the channel of a Subscription has, and that would break something else.
+
+    `reasons` say what stands in its way, one line each.
+    """
+
+    wish: SubscriptionRequest
+    upgrade: str
+    reasons: tuple[ExplanationLine, ...]
+
+    def __str__(self) -> str:
+        return f"{self.upgrade} is held back: {'; '.join(reason.text for reason in self.reasons)}"
+
+
+def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade, ...]:
+    """The upgrades that no choice of versions can hold, of Subscriptions that stay as they are (R-CAT-546, R-CAT-547).
+
+    `answer` must be the answer to `question`; what it picks, or fails on, is not held back.
+    """
+    if answer.message:
+        return ()
+    moving = {pick.candidate.package for pick in answer.picks}
+    staying = [wish for wish in _may_move(question) if wish.package not in moving]
+    if not staying:
+        return ()
+    try:
+        draft, errors = collect_variables(question)
+    except CelMissingError:
+        return ()
+    return () if errors else tuple(held for wish in staying for held in _held(question, draft, wish))
+
+
+def _may_move(question: ResolveRequest) -> Iterator[SubscriptionRequest]:
+    """The Subscriptions whose channel has an upgrade of what they have installed."""
+    installed = {csv.name: csv for csv in question.present}
+    packages = {wish.package for wish in question.wishes if wish.installed in installed}
+    entries: dict[tuple[CatalogKey, str], list[Candidate]] = defaultdict(list)
+    for catalog in question.catalogs:
+        for entry in catalog.entries:
+            if entry.package in packages and not entry.withheld:
+                entries[catalog.key, entry.package].append(entry)
+    for wish in question.wishes:
+        if wish.installed in installed:
+            present = item_of_present(installed[wish.installed], question.namespace)
+            in_channel = (e for e in entries[wish.catalog, wish.package] if wish.channel in ("", e.channel))
+            if any(upgrades(item_of_candidate(entry), present) for entry in in_channel):
+                yield wish
+
+
+def _held(question: ResolveRequest, draft: VariableSet, wish: SubscriptionRequest) -> Iterator[HeldUpgrade]:
+    """The first upgrade that a Subscription would take, and what can't hold together with it."""
+    options = [each for each in draft.constraints[subscription_variable(wish.name)] if each.requirement is None]
+    upgrade = next((draft.items[other] for each in options for other in each.others), None)
+    if upgrade is None or upgrade.existing:
+        return
+    wanted = AppliedConstraint(ConstraintKind.MANDATORY, upgrade.identifier, (), f"{upgrade.identifier} is wanted")
+    conflict = indispensable([*applied(problem_of(draft)), wanted])
+    if conflict:
+        reasons = _Derivation.of(question, draft, conflict).reasons_against(upgrade)
+        yield HeldUpgrade(wish, upgrade.name, tuple(reasons))
+
+
 @dataclass(slots=True)
 class _Derivation:
     """The constraints of a conflict by what they are about, and the bundles that have been explained.
@@ -142,6 +207,17 @@ class _Derivation:
                 text = f"{item.name} is installed without a Subscription and has to stay"
                 yield ExplanationLine(1, text, item.origin.location)
                 yield from self._objections(item, anchor, 2)
+
+    def reasons_against(self, upgrade: Entry) -> list[ExplanationLine]:
+        """What others require and would lose by an upgrade; if that is not it, what stands against it by itself."""
+        demands = [
+            ExplanationLine(0, f"{item.name} {_demand(each.requirement)}", item.origin.location)
+            for subject, constraints in sorted(self.by_subject.items())
+            if (item := self.draft.items.get(subject)) is not None and item is not upgrade
+            for each in constraints
+            if each.requirement is not None
+        ]
+        return demands or [line for line in self._objections(upgrade, "", 0) if line.depth == 0]
 
     def _wish(self, wish: SubscriptionRequest) -> Iterator[ExplanationLine]:
         installed = installed_item(self.draft.view, wish)
