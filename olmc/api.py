@@ -215,23 +215,23 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
     """The compilation, what is suppressed in the files or in olmc.yaml kept apart from the other diagnostics."""
     if not report.found:
         return made
-    from olmc.load.suppressions import obeyed  # most compilations have nothing to tell
+    from olmc.load.suppressions import apply_suppressions  # most compilations have nothing to tell
 
-    found = obeyed(path, report, config)
+    found = apply_suppressions(path, report, config)
     return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
 
 
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
-    from olmc.resolver.lock import broken, lock_of, moved  # only workspaces with Subscriptions need it
+    from olmc.resolver.lock import find_changed, find_deviations, lock_of  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, selections(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
-        for namespace, text in broken(workspace.lock, present):
+        for namespace, text in find_deviations(workspace.lock, present):
             report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
-        for namespace, name in moved(workspace.lock, present):
+        for namespace, name in find_changed(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
 

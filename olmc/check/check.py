@@ -19,7 +19,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
-from olmc.load.suppressions import Suppression, obeyed, written
+from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -122,12 +122,12 @@ def check_directory(
         check_content(catalog, report)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
-    done = obeyed(root, report, config)
-    left = obeyed(root, findings(compiled.left_out), config, commented=False)
+    done = apply_suppressions(root, report, config)
+    left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*done.kept, *left.kept])
     # After an error much was not looked at, so that no suppression can be called unused.
     if not report.failed:
-        suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
+        suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
         used, looked_for = done.used | left.used, _looked_for(settings, effective)
         for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
             kept.add(diagnostic)

@@ -18,7 +18,7 @@ from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
-from olmc.load.suppressions import Suppression, written
+from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import KubernetesObject, text
 from olmc.model.options import Narrowing, Options
@@ -245,7 +245,7 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
         return Side(source.name, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    settings = SideSettings(config, patterns, tuple(written(path, config, files)), build_files(path))
+    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), build_files(path))
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
     return Side(source.name, objects, compilation.settled, left_out=left, settings=settings)

@@ -23,7 +23,7 @@ from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_n
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places
-from olmc.resolver.explain import ExplanationLine, derivation, reasons
+from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, held_back, reasons
 from olmc.yaml import at, locate
 
 if TYPE_CHECKING:
@@ -74,6 +74,22 @@ def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[E
     plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
     if plan is not None:
         yield from of_plan(plan)
+
+
+def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
+    """The upgrades that are held back since something else would break, by Subscription."""
+    return {
+        NamespacedName(namespace, held.wish.name): held
+        for namespace, done in settled.rounds.items()
+        if done.question is not None and done.answer is not None
+        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer)
+    }
+
+
+def of_held_upgrade(held: HeldUpgrade) -> Iterator[ExplanationLine]:
+    """An upgrade that is held back, and what stands in its way."""
+    yield ExplanationLine(0, f"{held.upgrade} is held back", held.wish.location)
+    yield from (reason._replace(depth=1) for reason in held.reasons)
 
 
 def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
@@ -254,6 +270,9 @@ def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Itera
         return
     if subscription.installed:
         yield ExplanationLine(0, f"it installed {subscription.installed}")
+    held = held_upgrades(settled).get(name)
+    if held is not None:
+        yield from of_held_upgrade(held)
     if subscription.generated_by:
         made_by = NamespacedName(name.namespace, subscription.generated_by)
         plan = next((each for each in cluster.plans if (each.namespace, each.name) == made_by), None)

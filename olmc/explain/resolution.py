@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.explain.provenance import held_upgrades
 from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import reasons
+from olmc.resolver.explain import HeldUpgrade, reasons
 from olmc.resolver.rounds import ResolutionRound
 from olmc.resolver.snapshot import item_of_candidate, item_of_present
 from olmc.resolver.upgrade_path import ChannelError, ordered, upgrade_path
@@ -127,17 +128,20 @@ class ResolutionHop(NamedTuple):
 
 
 class NamespaceResolution(NamedTuple):
-    """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest."""
+    """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest, and the
+    upgrades that are held back there."""
 
     namespace: str
     solution: tuple[Selection, ...]
     message: str
     plans: tuple[tuple[str, tuple[str, ...]], ...]
     settled: tuple[str, ...]
+    held: tuple[HeldUpgrade, ...] = ()
 
 
 def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     """The resolution of every namespace with Subscriptions, by name."""
+    held = held_upgrades(settled)
     found = []
     for namespace in sorted(settled.rounds):
         first, last = settled.first[namespace].answer, settled.rounds[namespace].answer
@@ -150,6 +154,7 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
                 message,
                 tuple((plan.approval, plan.csvs) for plan in plans),
                 tuple(csv.name for csv in settled.cluster.csvs_in(namespace)),
+                tuple(each for name, each in sorted(held.items()) if name.namespace == namespace),
             )
         )
     return tuple(found)
@@ -166,6 +171,7 @@ def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
                 "message": one.message,
                 "plans": [{"approval": approval, "install": list(names)} for approval, names in one.plans],
                 "settled": list(one.settled),
+                **({"held": [_held_data(held) for held in one.held]} if one.held else {}),
             }
             for one in found
         ],
@@ -188,19 +194,32 @@ def _selected(pick: Selection) -> dict[str, str]:
 def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
     """The hops of all plans in order, then what stays as it is."""
     moving: set[tuple[str, str]] = set()
+    held_back = held_upgrades(settled)
     for done in settled.history:
         for hop in _hops_of(done):
             moving.add((hop.namespace, hop.operator))
             yield hop
     for name, subscription in sorted(settled.cluster.subscriptions.items()):
-        if (name.namespace, subscription.package) in moving:
+        held = held_back.get(name)
+        if held is None and (name.namespace, subscription.package) in moving:
             continue
         installed = subscription.installed or "-"
         why = "can't be resolved" if subscription.failure else "not resolved"
         if subscription.installed and not subscription.failure:
-            why = "nothing to upgrade to"
+            why = str(held) if held is not None else "nothing to upgrade to"
         channel = subscription.channel
         yield ResolutionHop(name.namespace, subscription.package, installed, installed, channel, why)
+
+
+def _held_data(held: HeldUpgrade) -> dict[str, Any]:
+    return {
+        "subscription": held.wish.name,
+        "upgrade": held.upgrade,
+        "reasons": [
+            {"text": reason.text, "location": str(reason.location) if reason.location else ""}
+            for reason in held.reasons
+        ],
+    }
 
 
 def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:

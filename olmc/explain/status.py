@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_operator, of_plan, place_data, plan_of
+from olmc.explain.provenance import (
+    APPROVAL,
+    held_upgrades,
+    of_csv,
+    of_held_upgrade,
+    of_namespace,
+    of_operator,
+    of_plan,
+    place_data,
+    plan_of,
+)
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
@@ -14,7 +24,7 @@ from olmc.model.operators import Csv
 from olmc.olm.naming import PROPERTIES
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import ExplanationLine
+from olmc.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
 
 
 FORMAT_VERSION = 1
+HELD_BACK = "HeldBack"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 
@@ -56,7 +67,11 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
     cluster = settled.cluster
     namespaces = sorted({name.namespace for name in cluster.subscriptions})
     hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
-    found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
+    held = held_upgrades(settled)
+    found = [
+        _subscribed(each, hindered[name.namespace], held.get(name), settled)
+        for name, each in cluster.subscriptions.items()
+    ]
     found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
@@ -84,13 +99,14 @@ def package_of(csv: Csv) -> str:
 
 
 def _subscribed(
-    subscription: Subscription, hindered: tuple[ExplanationLine, ...], settled: SettledCluster
+    subscription: Subscription, hindered: tuple[ExplanationLine, ...], held: HeldUpgrade | None, settled: SettledCluster
 ) -> OperatorStatus:
-    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`."""
+    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
+    upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
-    upgrade, waits = _upgrade(subscription, settled)
+    upgrade, waits = _upgrade(subscription, held, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
     hindered = (*hindered, *(of_plan(plan) if plan is not None else ()))
@@ -105,7 +121,12 @@ def _subscribed(
         reason=member.reason if member is not None else _reason(subscription, cluster),
         upgrade=upgrade,
         waits=waits,
-        missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
+        missing=(
+            *missing,
+            *hindered,
+            *(of_held_upgrade(held) if held is not None else ()),
+            *_left_over(name.namespace, member, cluster),
+        ),
         fails=_is_broken(member) or (bool(hindered) and waits != APPROVAL) or (member is None and waits != APPROVAL),
     )
 
@@ -171,7 +192,7 @@ def _version(member: CsvState | None) -> str:
     return member.csv.version if member is not None else ""
 
 
-def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, str]:
+def _upgrade(subscription: Subscription, held: HeldUpgrade | None, settled: SettledCluster) -> tuple[str, str]:
     """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
     done = settled.rounds.get(subscription.name.namespace)
     for candidate in done.missing if done is not None else ():
@@ -179,7 +200,7 @@ def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, 
             return candidate.name, UNPACK_FAILED
     plan = plan_of(subscription, settled.cluster)
     if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
-        return "", ""
+        return (held.upgrade, HELD_BACK) if held is not None else ("", "")
     return subscription.current, plan.phase
 
 

@@ -15,7 +15,7 @@ from olmc.catalogs.bundle_lists import catalog_from_bundles
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import loose
+from olmc.catalogs.rendering import uncatalogued
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
@@ -69,7 +69,7 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
         for name, catalog in distinct_catalogs(workspace.catalogs)
     ]
     listed = {name for known in catalogs for package in known.packages.values() for name in package.bundles}
-    alone = [loose(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
+    alone = [uncatalogued(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
     if alone:
         catalog = catalog_from_bundles(alone, indexing, report)
         catalogs.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))

@@ -150,9 +150,14 @@ def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iter
 def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """What the resolver has to say, and the bundles that it picked without their content."""
     if settled.rounds or settled.history:
-        from olmc.reconcile.unresolved import missing_content, resolutions  # bundles by themselves need no resolver
+        from olmc.reconcile.unresolved import (  # few bundles by themselves need the resolver
+            held_upgrades,
+            missing_content,
+            resolutions,
+        )
 
         yield from resolutions(settled)
+        yield from held_upgrades(settled)
         yield from missing_content(settled, bundles)
 
 

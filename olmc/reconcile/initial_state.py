@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refused
-from olmc.load.scopes import placed
+from olmc.load.manifests import refusal
+from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
@@ -86,11 +86,11 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
     except DecodeError as failure:
         where, place = ".".join(map(str, failure.path)), locate(manifest.source, failure.path)
-        report.add(refused(crd, place, where, failure))
+        report.add(refusal(crd, place, where, failure))
         return True
     for error in errors:
         problem = str(error).removeprefix(f"{error.field}: ")
-        report.add(refused(crd, locate(manifest.source, error.keys), error.field, problem))
+        report.add(refusal(crd, locate(manifest.source, error.keys), error.field, problem))
     return bool(errors)
 
 
@@ -109,7 +109,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Rendered] = {}
-    manifests = placed(workspace.manifests, options, report)
+    manifests = in_default_namespace(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
@@ -217,7 +217,7 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
-    report.add(refused(obj, place, where, problem))
+    report.add(refusal(obj, place, where, problem))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
-from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Step
@@ -59,7 +59,7 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
                 "spec": {"targetNamespaces": list(targets)} if targets else {},
             }
         )
-    properties = properties_text(bundle_properties(loose(bundle), report))
+    properties = properties_text(bundle_properties(uncatalogued(bundle), report))
     replaces = Csv(bundle.csv.object).replaces
     steps: tuple[Step, ...] = ()
     try:
@@ -68,7 +68,7 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
         csv = csv_object(content, namespace, replaces, properties, profile)
         steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
-        csv_error, place = error.found, locate(source, error.found.keys)
+        csv_error, place = error.undecodable, locate(source, error.undecodable.keys)
         finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=csv_error.text, hint=csv_error.hint)
         report.add(finding.caused_by(csv_error.cause))
     manifests = tuple(Manifest(obj, source) for obj in objects)

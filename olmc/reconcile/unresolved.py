@@ -13,7 +13,7 @@ from olmc.model.objects import spec_of
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import PROPERTIES
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import derivation
+from olmc.resolver.explain import derivation, held_back
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import EXISTING
@@ -46,6 +46,19 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
                 else:
                     unreadable = _of_unreadable_csv(diagnostic, question, settled.cluster)
                     yield unreadable or _of_empty_catalog(diagnostic, question, settled.cluster)
+
+
+def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
+    """The upgrades that are held back at rest, at the Subscriptions, with the places of what stands in the way."""
+    for namespace, done in settled.rounds.items():
+        if done.question is None or done.answer is None:
+            continue
+        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer):
+            why = "; ".join(reason.text for reason in held.reasons)
+            related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
+            yield rules.HELD_BACK.finding(
+                held.wish.location, related=related, upgrade=held.upgrade, namespace=namespace, why=why
+            )
 
 
 def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
@@ -94,7 +107,9 @@ def with_places(question: ResolveRequest, cluster: Cluster, *, of_fields: bool) 
         spec = subscription.spec if subscription and of_fields else {}
         fields = tuple((field, place) for field in _FIELDS if field in spec and (place := at(source, "spec", field)))
         requests.append(request._replace(location=at(source, "spec"), fields=fields))
-    return question._replace(wishes=tuple(requests))
+    sources = {csv.name: csv.source for csv in cluster.csvs_in(question.namespace)}
+    present = (csv._replace(location=at(sources.get(csv.name), "metadata", "name")) for csv in question.present)
+    return question._replace(wishes=tuple(requests), present=tuple(present))
 
 
 def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:

@@ -23,8 +23,8 @@ def restrictions(question: ResolveRequest, locked: Sequence[LockedOperator]) -> 
     named; at last as it was asked."""
     names = {_identity(operator) for operator in locked}
     packages = {operator.package for operator in locked}
-    asked = {wish.package for wish in question.wishes}
-    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (asked - packages)
+    requested = {wish.package for wish in question.wishes}
+    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (requested - packages)
     for restricted in (strict, packages):
         yield question._replace(
             catalogs=tuple(
@@ -58,20 +58,21 @@ def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, S
             chosen.setdefault(name.namespace, {})[_identity_of(entry)] = entry
     for namespace, pick in picks:
         # The last one of a package is the one that is to be at rest: what was picked again goes to the end.
-        mine = chosen.setdefault(namespace, {})
-        mine.pop(_identity_of(pick.candidate), None)
-        mine[_identity_of(pick.candidate)] = pick.candidate
+        entries = chosen.setdefault(namespace, {})
+        entries.pop(_identity_of(pick.candidate), None)
+        entries[_identity_of(pick.candidate)] = pick.candidate
     return Lock(
         {
             namespace: tuple(
-                _locked(workspace, cluster, entry) for entry in sorted(entries.values(), key=lambda each: each.package)
+                _lock_entry(workspace, cluster, entry)
+                for entry in sorted(entries.values(), key=lambda each: each.package)
             )
             for namespace, entries in sorted(chosen.items())
         }
     )
 
 
-def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
+def _lock_entry(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
     digest = digest_of(workspace, cluster, entry)
     catalog = entry.catalog
     return LockedOperator(
@@ -117,7 +118,7 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+def find_deviations(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """Where the present choice is not the locked one: namespace and what differs."""
     for namespace in sorted({*lock.namespaces, *present.namespaces}):
         locked, chosen = lock.namespaces.get(namespace, ()), present.namespaces.get(namespace, ())
@@ -141,7 +142,7 @@ def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
                 yield namespace, f"{goal.name} is locked, the upgrades end at {end.name}"
 
 
-def moved(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+def find_changed(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """The locked operators whose entry or content changed: namespace and name."""
     for namespace, locked in sorted(lock.namespaces.items()):
         now = {_identity(operator): operator.digest for operator in present.namespaces.get(namespace, ())}

@@ -13,7 +13,7 @@ from operator_manifests import OLM
 
 import olmc
 from olmc.catalogs.properties import GVK
-from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.load.bundles import read_bundle
 from olmc.load.files import scan
 from olmc.migrate import migrate
@@ -41,7 +41,7 @@ def operator_workspace(root: Path, bundle: Path, mode: str) -> str:
     name, image = str(read.csv.object["metadata"]["name"]), "registry.example.com/bundle:v1"
     properties = [
         {"type": each.type, "value": json.loads(json.dumps(each.value))}
-        for each in bundle_properties(loose(read, image), Report())
+        for each in bundle_properties(uncatalogued(read, image), Report())
         if each.type in ("olm.package", GVK)
     ]
     catalog = [

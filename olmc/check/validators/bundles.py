@@ -9,7 +9,7 @@ from typing import Any
 from olmc.catalogs.csv_graphs import PackageManifest, package_manifest
 from olmc.catalogs.properties import GVK as GVK_PROPERTY
 from olmc.catalogs.properties import LABEL, PACKAGE, pull_spec_problem
-from olmc.catalogs.rendering import loose, release_of
+from olmc.catalogs.rendering import release_of, uncatalogued
 from olmc.check.validators.findings import Finding, ValidatorSettings, about, containers, csv_of, result_text
 from olmc.check.validators.folders import MAX_SIZE, BundleFolder, FolderFile, annotations_file
 from olmc.diagnostics.rules import validation as rules
@@ -91,7 +91,7 @@ def _service_account_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
 
 def _release_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
     try:
-        release = release_of(loose(bundle))
+        release = release_of(uncatalogued(bundle))
     except ValueError:
         # Decoding the bundle has reported that it is none.
         return

@@ -67,6 +67,18 @@ PREVENTED = Rule(
 )
 
 
+HELD_BACK = Rule(
+    "OLMC512",
+    Severity.INFO,
+    "An upgrade that is held back",
+    "{upgrade} is held back in namespace {namespace}: {why}",
+    "Wait for an upgrade of what stands in the way, or remove it.",
+    "All Subscriptions of a namespace are resolved together. OLM takes no upgrade by which another operator would lose "
+    "an API or a package that it requires, and says nothing about it: the Subscription stays AtLatestKnown "
+    "(R-CAT-546, R-CAT-547).",
+)
+
+
 GROUP_REASONS = {
     "NoOperatorGroup": "Add an OperatorGroup to namespace {namespace}.",
     "TooManyOperatorGroups": "Keep one OperatorGroup in namespace {namespace}.",

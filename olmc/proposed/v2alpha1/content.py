@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
-from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
@@ -129,7 +129,7 @@ def content_of_image(workspace: Workspace, image: str, options: Options) -> Cont
 
 
 def _of_bundle(bundle: Bundle) -> Content:
-    return bundle_content(bundle)._replace(served=tuple(bundle_properties(loose(bundle), Report())))
+    return bundle_content(bundle)._replace(served=tuple(bundle_properties(uncatalogued(bundle), Report())))
 
 
 def pinned_image(image: str, workspace: Workspace, options: Options) -> str:
