@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import unmarshal
-from olmc.kube.restmapper import BUILTIN
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import PlanFault
 from olmc.model.objects import (
@@ -16,7 +15,6 @@ from olmc.model.objects import (
     as_text,
     mapping,
     mappings,
-    metadata_of,
     namespace_of,
     spec_of,
     status_of,
@@ -189,7 +187,5 @@ def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any
     obj = {"apiVersion": api_version, "kind": kind, **manifest}
     if kind in ("ClusterServiceVersion", "Subscription"):
         obj.pop("status", None)
-    if derived and not BUILTIN.mapping(api.group_kind).namespaced:
-        obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
     key = CatalogKey(as_text(resource.get("sourceName")), as_text(resource.get("sourceNamespace")))
     return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

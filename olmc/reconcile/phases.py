@@ -46,10 +46,10 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     cluster = cluster._replace(groups=groups)
     granted = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist.
-    served = _apiservices(cluster, cluster.members)
+    served = _apiservices(cluster.members)
     while True:
         members, provided = _judge_all(cluster, options, granted, served)
-        again = _apiservices(cluster, members)
+        again = _apiservices(members)
         if again == served:
             members = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
             return cluster._replace(members=members, provided=provided)
@@ -64,13 +64,13 @@ def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
 
 
 class ServedAPI(NamedTuple):
-    """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
+    """An API service that CSVs have written: the kinds behind it, and the CSVs that own it."""
 
     kinds: frozenset[str]
     owners: frozenset[NamespacedName]
 
 
-def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
+def _apiservices(members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
     found: dict[str, ServedAPI] = {}
     for name, member in members.items():
         if member.installation is None or not member.installation.deployments:
@@ -78,9 +78,6 @@ def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -
         for item in member.csv.owned_apiservices:
             known = found.get(item.service_name, ServedAPI(frozenset(), frozenset()))
             found[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
-    for identity in cluster.objects:
-        if identity.kind == "APIService" and identity.name not in found:
-            found[identity.name] = ServedAPI(frozenset(), frozenset())
     return found
 
 
