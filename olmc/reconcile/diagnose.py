@@ -93,7 +93,7 @@ def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
 
 def _out_of_sight(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
     """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
-    for name, subscription in sorted(cluster.subscriptions.items()):
+    for name, subscription in cluster.subscriptions.items():
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
             yield rules.UNSEEN_CATALOG.finding(

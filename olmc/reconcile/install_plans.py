@@ -24,7 +24,6 @@ from olmc.model.objects import (
     as_text,
     mapping,
     mappings,
-    metadata_of,
     namespace_of,
     spec_of,
     split_api_version,
@@ -343,7 +342,5 @@ def _inline_step(resolving: str, resource: Mapping[str, Any], manifest: dict[str
     # OLM writes an empty status into these manifests (R-CAT-620, R-CAT-640); the objects come without.
     if kind in (CSV_KIND, "Subscription"):
         obj.pop("status", None)
-    if derived and not BUILTIN.mapping(api.group_kind).namespaced:
-        obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
     key = CatalogKey(as_text(resource.get("sourceNamespace")), as_text(resource.get("sourceName")))
     return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

@@ -48,10 +48,10 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     permissions = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start
     # with those of the phases before, until both agree.
-    served = _apiservices(cluster, cluster.members)
+    served = _apiservices(cluster.members)
     while True:
         members, provided = _judge_all(cluster, options, permissions, served)
-        again = _apiservices(cluster, members)
+        again = _apiservices(members)
         if again == served:
             members = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
             return cluster._replace(members=members, provided=provided)
@@ -66,23 +66,19 @@ def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
 
 
 class ServedAPI(NamedTuple):
-    """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
+    """An API service that CSVs have written: the kinds behind it, and the CSVs that own it."""
 
     kinds: frozenset[str]
     owners: frozenset[NamespacedName]
 
 
-def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
+def _apiservices(members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
     apiservices: dict[str, ServedAPI] = {}
     for name, member in members.items():
         # OLM writes API services behind each Deployment, so without any there are none (R-API-2).
         for item in member.csv.owned_apiservices if member.progress.deployments else ():
             known = apiservices.get(item.service_name, ServedAPI(frozenset(), frozenset()))
             apiservices[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
-    # Of one that lies there as a manifest nobody knows the kinds: it has a backend that olmc does not see.
-    for identity in cluster.objects:
-        if identity.kind == "APIService" and identity.name not in apiservices:
-            apiservices[identity.name] = ServedAPI(frozenset(), frozenset())
     return apiservices
 
 
