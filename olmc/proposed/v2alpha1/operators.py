@@ -31,6 +31,7 @@ from olmc.proposed.v2alpha1.approval import (
 )
 from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
+from olmc.proposed.v2alpha1.own_csvs import is_own
 from olmc.reconcile.apply_step import StepError
 from olmc.reconcile.loop import MAX_ROUNDS, settled_state
 from olmc.resolver.cluster_wide import cluster_question, components
@@ -83,7 +84,7 @@ def _first(operator: Operator, cluster: Cluster, installed: str, scene: Approval
             text += f"{catalog.ref.namespace} referenced by operator {operator.name}"
             return outcome._replace(failure=(NOT_SATISFIABLE, text))
         outcome = outcome._replace(package=found.package, channel=found.channel)
-    installed = installed or _labelled(cluster, component_key(operator.name, scene.options))
+    installed = installed or _labelled(cluster, component_key(operator.name, scene.options), outcome)
     if not installed:
         return outcome
     outcome = outcome._replace(installed=installed)
@@ -98,9 +99,9 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
     return min(found, key=lambda e: (e.package, not e.default_channel, e.channel), default=None)
 
 
-def _labelled(cluster: Cluster, key: str) -> str:
-    """The name of the newest CSV that carries a component label."""
-    found = [csv for csv in cluster.csvs.values() if key in csv.labels]
+def _labelled(cluster: Cluster, key: str, outcome: OperatorResult) -> str:
+    """The name of the newest CSV of an Operator's own that carries its component label."""
+    found = [csv for csv in cluster.csvs.values() if key in csv.labels and is_own(csv, outcome, cluster)]
     found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
