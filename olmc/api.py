@@ -182,6 +182,10 @@ def _settle_workspace(
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
+    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
+        from olmc.proposed.v2alpha1.dropped import check_v2alpha1  # hardly any workspace has such objects
+
+        check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
         return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs

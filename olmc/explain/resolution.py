@@ -155,8 +155,9 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     return tuple(found)
 
 
-def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
-    """The resolutions in the format of `schemas/resolution.schema.json`."""
+def as_data(found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = ()) -> dict[str, Any]:
+    """The resolutions, and what became of Operators, in the format of `schemas/resolution.schema.json`."""
+    of_operators = {"operators": _operators_data(operators)} if operators else {}
     return {
         "version": FORMAT_VERSION,
         "namespaces": [
@@ -169,6 +170,7 @@ def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
             }
             for one in found
         ],
+        **of_operators,
     }
 
 
@@ -231,8 +233,7 @@ def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop
             yield ResolutionHop("-", outcome.package or "-", installed, installed, outcome.channel, why)
 
 
-def operators_as_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
-    """What became of Operators of v2alpha1, in the format of `schemas/resolution.schema.json`."""
+def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
     return [
         {
             "name": outcome.operator.name,

@@ -213,7 +213,9 @@ def _about_value(validator: str, value: Any, wanted: Any, error: SchemaError) ->
             quotes = "; put it in quotes" if "string" in kinds and isinstance(value, int | float) else ""
             return f"{_shown(value)} is {_kind(value)}, not {' or '.join(_NAMES[kind] for kind in kinds)}{quotes}"
         case "enum":
-            return f"{_shown(value)} is not one of {', '.join(map(str, wanted))}{_meant(value, wanted)}"
+            # Where the empty text is allowed, too, it means that nothing is said.
+            choices = ", ".join(str(choice) for choice in wanted if choice != "")
+            return f"{_shown(value)} is not one of {choices}{_meant(value, wanted)}"
         case "const":
             return f"{_shown(value)} is not {wanted}"
         case "pattern" if error.schema.get("description"):
