@@ -29,7 +29,7 @@ __all__ = ["ExplanationLine", "PickReason", "derivation", "reasons"]
 class ExplanationLine(NamedTuple):
     """A step of an explanation: how deep it is nested, the text, and the place of the fact that it states.
 
-    `subscription` is the name of the Subscription whose wish the lines below are about.
+    `subscription` is the name of the Subscription, or Operator, whose wish the lines below are about.
     """
 
     depth: int
@@ -56,7 +56,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
     except CelMissingError:
         return (ExplanationLine(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
-        head = f"an error prevents the resolution of namespace {question.namespace}"
+        head = f"an error prevents the resolution of {question.scope}"
         found = [ExplanationLine(1, each.told or each.text, each.location) for each in errors] or [
             ExplanationLine(1, answer.message)
         ]
@@ -65,7 +65,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
 
 
 class PickReason(NamedTuple):
-    """What called for a pick: a Subscription, or a bundle's requirement."""
+    """What called for a pick: a Subscription (or an Operator), or a bundle's requirement."""
 
     text: str
     is_subscription: bool
@@ -81,7 +81,7 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
     draft, errors = drafted(question)
     if errors:
         return ()
-    names = {subscription_variable(wish.name): f"Subscription {wish.name}" for wish in question.wishes}
+    names = {subscription_variable(wish.name): f"{wish.kind} {wish.name}" for wish in question.wishes}
     found = []
     for each in select(problem_of(draft)).picked:
         item = draft.items.get(each.identifier)
@@ -127,22 +127,23 @@ class _Story:
 
     def told(self) -> Iterator[ExplanationLine]:
         yield ExplanationLine(
-            0, f"no choice of versions in namespace {self.question.namespace} suits everything that is asked for"
+            0, f"no choice of versions in {self.question.scope} suits everything that is asked for"
         )
         for wish in sorted(self.question.wishes, key=lambda each: each.name):
             if subscription_variable(wish.name) in self.by_subject:
                 yield from self._wish(wish)
+        who = self.question.kind
         for anchor in self.draft.anchors:
             item = self.draft.items.get(anchor)
             if item is not None and anchor in self.by_subject:
-                text = f"{item.name} is installed without a Subscription and has to stay"
+                text = f"{item.name} is installed without {'an' if who == 'Operator' else 'a'} {who} and has to stay"
                 yield ExplanationLine(1, text, item.origin.location)
                 yield from self._objections(item, anchor, 2)
 
     def _wish(self, wish: SubscriptionRequest) -> Iterator[ExplanationLine]:
         installed = installed_item(self.draft.view, wish)
         channel = f"channel {wish.channel}" if wish.channel else "any channel"
-        asked = f"Subscription {wish.name} asks for package {wish.package} from {channel}"
+        asked = f"{wish.kind} {wish.name} asks for package {wish.package} from {channel}"
         source = f" of catalog {wish.catalog.name} in {wish.catalog.namespace}"
         state = f", starting with {wish.starting}" if wish.starting else ""
         if installed:
@@ -209,7 +210,8 @@ class _Story:
         rivals = [self.draft.items[each] for each in wanted or others]
         verb = ("do" if provides else "are") if len(rivals) > 1 else ("does" if provides else "is")
         place = rivals[0].origin.location if len(rivals) == 1 else None
-        text = f"it {what}, as {verb} {_listed(rivals)}, and a namespace can have only one"
+        scope = "the cluster" if self.question.whole_cluster else "a namespace"
+        text = f"it {what}, as {verb} {_listed(rivals)}, and {scope} can have only one"
         return ExplanationLine(depth, text, place)
 
 
