@@ -146,15 +146,10 @@ class SubscriptionRequest(NamedTuple):
     kind: str = "Subscription"
 
     @property
-    def kind_in_texts(self) -> str:
-        """The kind as the texts of a resolution have it: OLM's write subscription; Operators, which OLM does not have,
-        keep their capital, since the small one is its word for a bundle."""
-        return "subscription" if self.kind == "Subscription" else self.kind
-
-    @property
     def in_texts(self) -> str:
-        """Kind and name as the texts of a resolution have them."""
-        return f"{self.kind_in_texts} {self.name}"
+        """Kind and name as the texts of a resolution have them: OLM's say subscription, and operator for a bundle, so
+        that an Operator keeps its capital."""
+        return f"{'subscription' if self.kind == 'Subscription' else self.kind} {self.name}"
 
     def place_of(self, field: str) -> Location | None:
         """The place of a field of the spec, or what is known instead."""

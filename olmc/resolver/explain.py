@@ -126,9 +126,7 @@ class _Story:
         return _Story(question, draft, by_subject, callers, groups)
 
     def told(self) -> Iterator[ExplanationLine]:
-        yield ExplanationLine(
-            0, f"no choice of versions in {self.question.scope} suits everything that is asked for"
-        )
+        yield ExplanationLine(0, f"no choice of versions in {self.question.scope} suits everything that is asked for")
         for wish in sorted(self.question.wishes, key=lambda each: each.name):
             if subscription_variable(wish.name) in self.by_subject:
                 yield from self._wish(wish)

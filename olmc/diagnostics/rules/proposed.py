@@ -228,7 +228,7 @@ APPROVAL_DENIED = Rule(
     Severity.FAILURE,
     "A user who may not approve an Install",
     'user "{user}" may not approve Install "{name}": missing permissions {missing}',
-    "Let somebody approve it who has these permissions.",
+    "{hint}",
     "Approving an Install gives its service account rights, so only who has them may do it (R-INSTALL-10).",
     found_by=FoundBy.AS_USER,
 )
@@ -274,7 +274,7 @@ NOT_APPLIED = Rule(
     "OLMC678",
     Severity.FAILURE,
     "The content of an Install can't be applied",
-    "Install {name}: {problem}",
+    "{who}: {problem}",
     "Correct the object; what comes after it is not applied.",
     "The objects of an Install are applied in order, and the first that fails stops it.",
     found_by=FoundBy.V2ALPHA1,

@@ -9,8 +9,7 @@ CEL_MISSING = Rule(
     "OLMC500",
     Severity.ERROR,
     "A CEL constraint can't be judged",
-    "{scope} can't be resolved: a bundle has a CEL constraint, "
-    "and the CEL library can't be loaded ({cause})",
+    "{scope} can't be resolved: a bundle has a CEL constraint, and the CEL library can't be loaded ({cause})",
     "Install it with `pip install cel-expr-python`.",
     "OLM evaluates `cel` constraints with Google's CEL. Guessing what a rule would say could install the "
     "wrong version, so olmc stops where it can't evaluate it.",

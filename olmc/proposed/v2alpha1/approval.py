@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from olmc.kube.rbac import decode_rules, requests_of, rules_allow
 from olmc.kube.rbac_access import Access, access, decode_binding, user, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.objects import (
     ACCOUNT,
     RBAC,
@@ -147,7 +148,8 @@ class InstallDecision(NamedTuple):
 
     `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
     is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
-    predecessors. `missing`: what the approving user lacks, as canonical entries.
+    predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
+    has picked, `picks` are its part of that, the Operator's own first, and `question` is what was asked.
     """
 
     install: Install
@@ -159,6 +161,8 @@ class InstallDecision(NamedTuple):
     made: tuple[KubernetesObject, ...]
     approvals: frozenset[Atom]
     missing: tuple[Entry, ...] = ()
+    picks: tuple[Selection, ...] = ()
+    question: ResolveRequest | None = None
 
 
 class Setting(NamedTuple):
@@ -283,9 +287,16 @@ def _labels(setting: Setting) -> dict[str, dict[str, str]]:
     return {"labels": dict(setting.labels)} if setting.labels else {}
 
 
-def as_json(entries: Sequence[Entry]) -> str:
-    """Entries as one line, for messages."""
-    return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
+def in_words(entry: Entry) -> str:
+    """An entry for people: get, list on roles.rbac.authorization.k8s.io in namespace a."""
+    verbs = ", ".join(entry["verbs"])
+    if "nonResourceURLs" in entry:
+        return f"{verbs} on {', '.join(entry['nonResourceURLs'])}"
+    resources = (f"{name}.{group}" if group else name for group in entry["apiGroups"] for name in entry["resources"])
+    named = f" called {', '.join(entry['resourceNames'])}" if "resourceNames" in entry else ""
+    spaces = entry.get("namespaces") or ()
+    where = f"in namespace{'s' * (len(spaces) > 1)} {', '.join(spaces)}" if spaces else "in the whole cluster"
+    return f"{verbs} on {', '.join(resources)}{named} {where}"
 
 
 class OperatorResult(NamedTuple):
@@ -293,7 +304,8 @@ class OperatorResult(NamedTuple):
 
     `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
     `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
-    ResolutionFailed, `missing` the image whose content is not known, `problem` why content could not be applied.
+    ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
+    `lacking` the entry of a catalog that has it, `problem` why content could not be applied.
     """
 
     operator: Operator
@@ -305,6 +317,8 @@ class OperatorResult(NamedTuple):
     failure: tuple[str, str] | None = None
     missing: str = ""
     problem: str = ""
+    unresolved: tuple[ResolveRequest, Resolution] | None = None
+    lacking: Candidate | None = None
 
     @property
     def ref(self) -> CatalogKey:
