@@ -21,7 +21,7 @@ from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.proposed.migration import Migration
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
 
 DEFAULTS = Options()
@@ -36,8 +36,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`: what became of the Operators of v2alpha1. `missing`: what is wanted and not among the objects of an
-    output for apply, which nobody is to prune by then, each with the reason.
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
     """
@@ -52,6 +52,7 @@ class Compilation:
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -106,7 +107,7 @@ def _read_workspace(
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
-        kube_version=options.kube_version, lock=lock,
+        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1,
     )  # fmt: skip
     return workspace, options, config
 
@@ -206,12 +207,14 @@ def _compilation(
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     changes: tuple[Any, ...] = ()
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
-        settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
+        settled, operators, installs = stage.settled, stage.operators, stage.installs
+        changes = (stage.further, stage.rewrite)
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
     diagnose(settled, bundles, options, report)
     objects = () if report.failed else render(settled.cluster, options, report, *changes)
@@ -226,7 +229,7 @@ def _compilation(
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
-        inputs=inputs, options=options, operators=operators, missing=lacking,
+        inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
     )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_operator, of_plan, place_data, plan_of
+from olmc.explain.installs import IMPORT_FAILED, of_operator
+from olmc.explain.provenance import APPROVAL, of_csv, of_namespace, of_plan, place_data, plan_of
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
@@ -29,9 +30,10 @@ _NOTHING = "-"
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
-    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
-    that would come next, and `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails`
-    says whether OLM would leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
+    v2alpha1, if it is of one. `upgrade` is the CSV that would come next, and `waits` why it does not. `missing` is
+    what prevents it from running or upgrading. `fails` says whether OLM would leave it broken, or unable to install or
+    upgrade; waiting for approval is none of that.
     """
 
     namespace: str
@@ -46,6 +48,7 @@ class OperatorStatus(NamedTuple):
     waits: str
     missing: tuple[ExplanationLine, ...]
     fails: bool
+    operator: str = ""
 
 
 def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
@@ -57,7 +60,9 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
     namespaces = sorted({name.namespace for name in cluster.subscriptions})
     hindered = {namespace: tuple(of_namespace(namespace, settled)) for namespace in namespaces}
     found = [_subscribed(each, hindered[name.namespace], settled) for name, each in cluster.subscriptions.items()]
-    found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
+    found += [
+        _operated(each, cluster) for each in proposed if each.package or each.operator.catalog or each.operator.image
+    ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
@@ -128,12 +133,14 @@ def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
 
 
 def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
-    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
-    namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
+    known)."""
+    known = (each for each in reversed(outcome.installs) if not each.content.missing)
+    namespace = next((each.content.namespace for each in known), "")
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
     waiting = outcome.waiting
     hindered = tuple(of_operator(outcome))
-    unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
+    unmade = IMPORT_FAILED if outcome.missing else APPROVAL if waiting else ""
     return OperatorStatus(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -143,10 +150,11 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
         channel=outcome.channel,
         phase=member.phase if member is not None else "",
         reason=member.reason if member is not None else outcome.failure[0] if outcome.failure else unmade,
-        upgrade=waiting.install.name if waiting else "",
-        waits=APPROVAL if waiting else "",
+        upgrade=waiting.install.name if waiting and not outcome.missing else "",
+        waits=APPROVAL if waiting and not outcome.missing else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
         fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
+        operator=outcome.operator.name,
     )
 
 
@@ -239,9 +247,10 @@ def _in_short(each: OperatorStatus) -> str:
 
 
 def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
-    """What a derivation, which is about the whole namespace, says of one Subscription."""
+    """What a derivation, which is about a whole namespace or the cluster, says of one Subscription or Operator."""
     lines = enumerate(each.missing)
-    at = next((index for index, line in lines if line.subscription == each.subscription), None)
+    asking = each.subscription or each.operator
+    at = next((index for index, line in lines if line.subscription == asking), None)
     if at is None:
         return ()
     depth = each.missing[at].depth
@@ -255,7 +264,8 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key != "missing"},
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", "operator")},
+                **({"operator": each.operator} if each.operator else {}),
                 "missing": lines_data(each.missing),
             }
             for path, each in found

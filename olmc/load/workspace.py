@@ -18,7 +18,7 @@ from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, witho
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import as_text, name_of, namespace_of, spec_of
+from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
@@ -42,6 +42,7 @@ _CATALOG_TEXT = re.compile(
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    v2alpha1: bool = False,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -49,7 +50,7 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace.
+    workspace. With `v2alpha1` bundles without a catalog serve the Operators of that version, too.
     """
     problem = no_folder(root)
     if problem:
@@ -69,7 +70,7 @@ def load(
     served |= _configmap_catalogs(kept, report)
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
-    served |= _implied_catalogs(kept, found.bundles, served, indexing, report)
+    served |= _implied_catalogs(kept, found.bundles, served, indexing, report, v2alpha1=v2alpha1)
     found.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(found, served.values(), vendored.values())
     return Workspace(kept, found.bundles, served, lock.operators, images, vendored, inputs)
@@ -266,12 +267,15 @@ def _inputs(found: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[Bun
 
 def _implied_catalogs(
     manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
-    indexing: Indexing, report: Report,
+    indexing: Indexing, report: Report, *, v2alpha1: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
+    `v2alpha1` the Operators of that version."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
     specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
-    wanted = {as_text(spec.get("source")) for spec in specs} - declared - catalogs.keys() - {""}
+    wanted = {as_text(spec.get("source")) for spec in specs}
+    wanted |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
+    wanted -= declared | catalogs.keys() | {""}
     listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
     alone = [bundle for name, bundle in bundles.items() if name not in listed]
     if not wanted or not alone:
@@ -281,6 +285,12 @@ def _implied_catalogs(
 
     catalog = catalog_from_bundles([loose(bundle) for bundle in alone], indexing, report)
     return dict.fromkeys(sorted(wanted), catalog)
+
+
+def _catalog_of_operator(operator: KubernetesObject) -> str:
+    """The name of the catalog that an Operator of v2alpha1 follows, "" if it follows none."""
+    updates = mapping(spec_of(operator).get("updates"))
+    return as_text(mapping(mapping(updates.get("catalogSource")).get("ref")).get("name"))
 
 
 def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:

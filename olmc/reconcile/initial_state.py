@@ -306,8 +306,9 @@ def _catalogs(
         found[key] = source._replace(priority=priority, manifest=obj, source=manifest.source)
     for name, catalog in workspace.catalogs.items():
         if name not in served:
-            homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}
-            for namespace in homes or {options.global_catalog_namespace}:
+            asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
+            homes = {key.namespace for key in asked if key.name == name}
+            for namespace in sorted(homes) or [options.global_catalog_namespace]:
                 key = CatalogKey(namespace, name)
                 found[key] = _source(key, catalog, "")
     return found

@@ -43,7 +43,7 @@ def told(kind: str, wanted: Any, done: olmc.Compilation) -> Any:
         case "why":
             scene = ExplainContext(
                 done.objects, done.settled, done.workspace.bundles, done.workspace.manifests, done.diagnostics,
-                done.operators,
+                done.operators, (), done.installs,
             )  # fmt: skip
             return {target: as_text(why(target, scene)) for target in wanted}
         case "status":
@@ -76,3 +76,12 @@ def test_nothing_is_made_up(case: Mapping[str, Any], tmp_path: Path, project: Pa
         Draft202012Validator(json.loads((project / "schemas/resolution.schema.json").read_text())).validate(data)
         texts.append(json.dumps(data))
     assert [(word, text) for word in MADE_UP for text in texts if word in text] == []
+
+
+def test_bundles_serve_only_operators_that_are_heeded(tmp_path: Path) -> None:
+    """R-OPERATOR-1: without the option no catalog is made up for what an Operator asks (D8)."""
+    (case,) = (each for each in CASES if each["title"] == "bundle folders without a catalog")
+    for wanted, changed in ({"own"}, {}), (set(), {"olmc": {"v2alpha1": False}}):
+        done = compiled({**case, **changed}, tmp_path)
+        assert done.workspace is not None
+        assert set(done.workspace.catalogs) == wanted

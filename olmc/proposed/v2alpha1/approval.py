@@ -142,6 +142,11 @@ class Account(NamedTuple):
     name: str
     generated: bool
 
+    @property
+    def in_words(self) -> str:
+        """The account as messages name it."""
+        return f"ServiceAccount {self.namespace}/{self.name}"
+
 
 class InstallDecision(NamedTuple):
     """What became of an Install.
@@ -292,11 +297,17 @@ def in_words(entry: Entry) -> str:
     verbs = ", ".join(entry["verbs"])
     if "nonResourceURLs" in entry:
         return f"{verbs} on {', '.join(entry['nonResourceURLs'])}"
-    resources = (f"{name}.{group}" if group else name for group in entry["apiGroups"] for name in entry["resources"])
+    resources = (_resource(group, name) for group in entry["apiGroups"] for name in entry["resources"])
     named = f" called {', '.join(entry['resourceNames'])}" if "resourceNames" in entry else ""
     spaces = entry.get("namespaces") or ()
     where = f"in namespace{'s' * (len(spaces) > 1)} {', '.join(spaces)}" if spaces else "in the whole cluster"
     return f"{verbs} on {', '.join(resources)}{named} {where}"
+
+
+def _resource(group: str, name: str) -> str:
+    """A resource as kubectl writes it: deployments.apps/scale."""
+    resource, slash, rest = name.partition("/")
+    return f"{resource}.{group}{slash}{rest}" if group else name
 
 
 class OperatorResult(NamedTuple):

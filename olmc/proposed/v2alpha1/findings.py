@@ -1,4 +1,4 @@
-"""What there is to say about Operators and Installs of v2alpha1, at the field or the line of a catalog that is meant."""
+"""What there is to say about Operators and Installs of v2alpha1, at the field or line of a catalog that is meant."""
 
 from __future__ import annotations
 

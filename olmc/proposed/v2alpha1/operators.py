@@ -61,8 +61,9 @@ def follow(
     state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
     for _ in range(MAX_ROUNDS):
         before = cluster
-        for part in components(question_of(scene, cluster, state.values())):
-            cluster, state = _round(scene, cluster, state, part)
+        question = question_of(scene, cluster, state.values())
+        for part in components(question):
+            cluster, state = _round(scene, cluster, state, part, question)
         if cluster is before:
             break
         cluster = settled_state(cluster, scene.options)
@@ -148,16 +149,23 @@ def _approved(
 
 
 def _round(
-    scene: ApprovalContext, cluster: Cluster, state: Mapping[str, OperatorResult], part: ResolveRequest
+    scene: ApprovalContext,
+    cluster: Cluster,
+    state: Mapping[str, OperatorResult],
+    part: ResolveRequest,
+    question: ResolveRequest,
 ) -> tuple[Cluster, dict[str, OperatorResult]]:
-    """One component: what is picked for its Operators is installed, or waits, or nothing can be said."""
+    """One component of a question: what is picked for its Operators is installed, or waits, or nothing can be said."""
     after = dict(state)
     mine = [state[wish.name] for wish in part.wishes]
     if any(outcome.problem for outcome in mine):
         return cluster, after
     found = answer(part)
     if found.message:
-        asked = with_places(part, {outcome.operator.name: outcome.operator for outcome in mine})
+        # What is not there, or is called otherwise, is said of all that the catalogs have, not of the component.
+        whole = part._replace(catalogs=question.catalogs)
+        asked = with_places(whole, {outcome.operator.name: outcome.operator for outcome in mine})
+        found = answer(asked)
         for outcome in mine:
             failed = outcome._replace(failure=(found.reason, found.message), unresolved=(asked, found))
             after[outcome.operator.name] = failed
