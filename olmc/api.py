@@ -184,7 +184,7 @@ def _settle_workspace(
 
     check_spelling(workspace, options, report)
     if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
-        from olmc.proposed.v2alpha1.dropped import check_v2alpha1  # hardly any workspace has such objects
+        from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
 
         check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
