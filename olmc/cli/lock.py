@@ -101,7 +101,8 @@ def _print(done: Compilation, output: str) -> None:
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
         if not rows:
-            click.echo("olmc: nothing here asks for an operator (no Subscription)", err=True)
+            asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
+            click.echo(f"olmc: nothing here asks for an operator ({asking})", err=True)
         click.echo(as_table(rows), nl=False)
 
 
