@@ -45,8 +45,8 @@ def of_waiting(judged: InstallDecision) -> Iterator[ExplanationLine]:
     place = at(install.source, *(("metadata", "name") if install.operator else ("spec", "approval")))
     yield ExplanationLine(0, f"Install {install.name} waits for approval", place)
     if judged.pending:
-        count = sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in judged.pending)
-        yield ExplanationLine(1, f"{count} permissions are not granted to {judged.account.in_words}")
+        account = f"ServiceAccount {judged.account.namespace}/{judged.account.name}"
+        yield ExplanationLine(1, f"{judged.pending_count} permissions are not granted to {account}")
     yield ExplanationLine(1, "--approve-installs shows what approving it would do")
 
 

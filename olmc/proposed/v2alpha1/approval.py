@@ -142,11 +142,6 @@ class Account(NamedTuple):
     name: str
     generated: bool
 
-    @property
-    def in_words(self) -> str:
-        """The account as messages name it."""
-        return f"ServiceAccount {self.namespace}/{self.name}"
-
 
 class InstallDecision(NamedTuple):
     """What became of an Install.
@@ -168,6 +163,11 @@ class InstallDecision(NamedTuple):
     missing: tuple[Entry, ...] = ()
     picks: tuple[Selection, ...] = ()
     question: ResolveRequest | None = None
+
+    @property
+    def pending_count(self) -> int:
+        """How many permissions wait for approval."""
+        return sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in self.pending)
 
 
 class Setting(NamedTuple):
@@ -290,24 +290,6 @@ def _rbac(kind: str, metadata: Mapping[str, Any], **body: Any) -> KubernetesObje
 
 def _labels(setting: Setting) -> dict[str, dict[str, str]]:
     return {"labels": dict(setting.labels)} if setting.labels else {}
-
-
-def in_words(entry: Entry) -> str:
-    """An entry for people: get, list on roles.rbac.authorization.k8s.io in namespace a."""
-    verbs = ", ".join(entry["verbs"])
-    if "nonResourceURLs" in entry:
-        return f"{verbs} on {', '.join(entry['nonResourceURLs'])}"
-    resources = (_resource(group, name) for group in entry["apiGroups"] for name in entry["resources"])
-    named = f" called {', '.join(entry['resourceNames'])}" if "resourceNames" in entry else ""
-    spaces = entry.get("namespaces") or ()
-    where = f"in namespace{'s' * (len(spaces) > 1)} {', '.join(spaces)}" if spaces else "in the whole cluster"
-    return f"{verbs} on {', '.join(resources)}{named} {where}"
-
-
-def _resource(group: str, name: str) -> str:
-    """A resource as kubectl writes it: deployments.apps/scale."""
-    resource, slash, rest = name.partition("/")
-    return f"{resource}.{group}{slash}{rest}" if group else name
 
 
 class OperatorResult(NamedTuple):

@@ -14,7 +14,7 @@ from olmc.model.objects import ObjectKey
 from olmc.model.operators import Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
-from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult, in_words
+from olmc.proposed.v2alpha1.approval import Entry, InstallDecision, OperatorResult
 from olmc.proposed.v2alpha1.questions import explanation
 from olmc.reconcile.diagnose import without_content
 from olmc.reconcile.unresolved import with_causes, without_bundle
@@ -140,8 +140,8 @@ def _about_install(judged: InstallDecision, options: Options) -> Iterator[Diagno
         shown, hint = _missing_in_words(judged)
         yield rules.APPROVAL_DENIED.finding(place, user=options.user, name=install.name, missing=shown, hint=hint)
     elif judged.pending:
-        count = sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in judged.pending)
-        yield rules.PENDING.finding(place, name=install.name, why=f"{count} permissions are not granted")
+        why = f"{judged.pending_count} permissions are not granted"
+        yield rules.PENDING.finding(place, name=install.name, why=why)
     elif not judged.applied and not (judged.content.missing or judged.content.problem):
         yield rules.PENDING.finding(place, name=install.name, why="its updates are approved by hand")
     who = f"Operator {install.operator}" if install.operator else f"Install {install.name}"
@@ -158,11 +158,29 @@ def _about_install(judged: InstallDecision, options: Options) -> Iterator[Diagno
 
 def _missing_in_words(judged: InstallDecision) -> tuple[str, str]:
     """The permissions that the approving user lacks, the first of them for a message, all of them for its hint."""
-    words = [in_words(entry) for entry in judged.missing]
+    words = [_in_words(entry) for entry in judged.missing]
     more = len(words) - _SHOWN_PERMISSIONS
     shown = "; ".join(words[:_SHOWN_PERMISSIONS]) + (f"; and {more} more" if more > 0 else "")
     hint = "Let somebody approve it who has these permissions."
     return shown, "\n".join((hint, *(f"  {each}" for each in words))) if more > 0 else hint
+
+
+def _in_words(entry: Entry) -> str:
+    """An entry for people: get, list on roles.rbac.authorization.k8s.io in namespace a."""
+    verbs = ", ".join(entry["verbs"])
+    if "nonResourceURLs" in entry:
+        return f"{verbs} on {', '.join(entry['nonResourceURLs'])}"
+    resources = (_resource(group, name) for group in entry["apiGroups"] for name in entry["resources"])
+    named = f" called {', '.join(entry['resourceNames'])}" if "resourceNames" in entry else ""
+    spaces = entry.get("namespaces") or ()
+    where = f"in namespace{'s' * (len(spaces) > 1)} {', '.join(spaces)}" if spaces else "in the whole cluster"
+    return f"{verbs} on {', '.join(resources)}{named} {where}"
+
+
+def _resource(group: str, name: str) -> str:
+    """A resource as kubectl writes it: deployments.apps/scale."""
+    resource, slash, rest = name.partition("/")
+    return f"{resource}.{group}{slash}{rest}" if group else name
 
 
 def _place_of_approval(judged: InstallDecision) -> Location | None:
