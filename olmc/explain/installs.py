@@ -34,7 +34,9 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
             place = at(outcome.operator.source, "spec", "updates", "manifestImage")
         yield ExplanationLine(0, text, place)
     if outcome.problem:
-        yield ExplanationLine(0, outcome.problem, place)
+        unreadable = outcome.unreadable
+        wrong = at(unreadable.content.csv.source, *unreadable.keys) if unreadable is not None else place
+        yield ExplanationLine(0, outcome.problem, wrong)
     if outcome.waiting and not (outcome.waiting.content.missing or outcome.waiting.content.problem):
         yield from of_waiting(outcome.waiting)
 

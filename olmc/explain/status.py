@@ -138,9 +138,9 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
     known = (each for each in reversed(outcome.installs) if not each.content.missing)
     namespace = next((each.content.namespace for each in known), "")
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
-    waiting = outcome.waiting
+    waiting = None if outcome.missing or outcome.problem else outcome.waiting
     hindered = tuple(of_operator(outcome))
-    unmade = IMPORT_FAILED if outcome.missing else APPROVAL if waiting else ""
+    unmade = IMPORT_FAILED if outcome.missing else UNPACK_FAILED if outcome.unreadable else APPROVAL if waiting else ""
     return OperatorStatus(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -150,8 +150,8 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
         channel=outcome.channel,
         phase=member.phase if member is not None else "",
         reason=member.reason if member is not None else outcome.failure[0] if outcome.failure else unmade,
-        upgrade=waiting.install.name if waiting and not outcome.missing else "",
-        waits=APPROVAL if waiting and not outcome.missing else "",
+        upgrade=waiting.install.name if waiting else "",
+        waits=APPROVAL if waiting else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
         fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
         operator=outcome.operator.name,

@@ -33,6 +33,7 @@ from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import random_suffix
 from olmc.proposed.v2alpha1.content import Resolved
+from olmc.resolver.steps import UndecodableCSV
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -298,7 +299,8 @@ class OperatorResult(NamedTuple):
     `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
     `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
     ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
-    `lacking` the entry of a catalog that has it, `problem` why content could not be applied.
+    `lacking` the entry of a catalog that has it, `problem` why content could not be applied, `unreadable` where a CSV
+    says what can't be read.
     """
 
     operator: Operator
@@ -312,6 +314,7 @@ class OperatorResult(NamedTuple):
     problem: str = ""
     unresolved: tuple[ResolveRequest, Resolution] | None = None
     lacking: Candidate | None = None
+    unreadable: UndecodableCSV | None = None
 
     @property
     def ref(self) -> CatalogKey:

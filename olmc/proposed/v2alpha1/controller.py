@@ -92,7 +92,10 @@ def _from_images(operators: Iterable[Operator], given: Mapping[str, InstallDecis
         if operator.image and operator.name in given:
             done = given[operator.name]
             missing = operator.image if done.content.missing else ""
-            yield OperatorResult(operator, installs=(done,), missing=missing, problem=done.content.problem)
+            content = done.content
+            yield OperatorResult(
+                operator, installs=(done,), missing=missing, problem=content.problem, unreadable=content.unreadable
+            )
 
 
 def _differing(outcome: OperatorResult, given: Iterable[Any]) -> tuple[ObjectKey, ...]:

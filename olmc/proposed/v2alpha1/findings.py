@@ -20,6 +20,7 @@ from olmc.reconcile.diagnose import without_content
 from olmc.reconcile.unresolved import with_causes, without_bundle
 from olmc.resolver.resolve import NOT_SATISFIABLE, answer
 from olmc.resolver.snapshot import needed_catalogs
+from olmc.resolver.steps import UndecodableCSV
 from olmc.yaml import at, locate
 
 _UPDATES = ("spec", "updates")
@@ -87,7 +88,7 @@ def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterato
         return
     who = f"Operator {operator.name}"
     if outcome.problem:
-        yield rules.NOT_APPLIED.finding(at(operator.source, *_UPDATES), who=who, problem=outcome.problem)
+        yield _not_applied(who, outcome.problem, outcome.unreadable, at(operator.source, *_UPDATES))
     if outcome.missing:
         found = rules.NO_CONTENT.finding(at(operator.source, *_UPDATES), who=who, image=outcome.missing)
         if outcome.lacking is not None:
@@ -95,6 +96,15 @@ def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterato
             found = found._replace(location=alike.location or found.location, related=alike.related)
             found = found._replace(hint=alike.hint) if alike.related else found
         yield found
+
+
+def _not_applied(who: str, problem: str, unreadable: UndecodableCSV | None, place: Location | None) -> Diagnostic:
+    """That content can't be applied: at what can't be read of a CSV, if it is that."""
+    found = rules.NOT_APPLIED.finding(place, who=who, problem=problem)
+    wrong = at(unreadable.content.csv.source, *unreadable.keys) if unreadable is not None else None
+    if unreadable is None or wrong is None:
+        return found
+    return found._replace(location=wrong, hint=unreadable.hint, related=((who, place),) if place is not None else ())
 
 
 def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], cluster: Cluster) -> Diagnostic:
@@ -149,7 +159,7 @@ def _about_install(judged: InstallDecision, options: Options) -> Iterator[Diagno
         yield rules.NO_CONTENT.finding(_place_of_image(judged, image), who=who, image=image)
     if judged.content.problem:
         place = at(install.source, *(_UPDATES if install.operator else ("spec", "content")))
-        yield rules.NOT_APPLIED.finding(place, who=who, problem=judged.content.problem)
+        yield _not_applied(who, judged.content.problem, judged.content.unreadable, place)
     for index, item in enumerate(judged.content.items):
         named = item.get("manifestImage")
         if named and "@" not in named:

@@ -215,7 +215,7 @@ def _installed(
     try:
         install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
     except UndecodableCSVError as error:
-        return cluster, outcome._replace(problem=str(error))
+        return cluster, outcome._replace(problem=str(error), unreadable=error.found)
     done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
     done = done._replace(picks=tuple(picks), question=question)
     applied = tuple(each for each in outcome.installs if each.applied)
