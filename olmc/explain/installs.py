@@ -90,10 +90,10 @@ def picked(judged: InstallDecision) -> Iterator[tuple[Selection, str, bool]]:
         return
     from olmc.resolver.resolve import answer  # whoever gets here has imported it
 
-    found = zip(answer(judged.question).picks, reasons(judged.question), strict=True)
-    told = {_entry(pick): reason for pick, reason in found}
+    answered = zip(answer(judged.question).picks, reasons(judged.question), strict=True)
+    by_entry = {_entry(pick): reason for pick, reason in answered}
     for pick in judged.picks:
-        reason = told[_entry(pick)]
+        reason = by_entry[_entry(pick)]
         yield pick, reason.text, reason.is_subscription
 
 

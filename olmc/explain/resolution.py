@@ -225,15 +225,15 @@ def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop
     """The hops of Operators of v2alpha1 with what they need, Install by Install, or what keeps them where they are."""
     for outcome in operators:
         name, image = f"Operator {outcome.operator.name}", bool(outcome.operator.image)
-        found = [hop for install in outcome.installs for hop in _hops_of_install(install, name, is_image=image)]
-        yield from found
+        rows = [hop for install in outcome.installs for hop in _hops_of_install(install, name, is_image=image)]
+        yield from rows
         why = f"{name} can't be installed" if outcome.missing or outcome.problem else ""
         why = f"{name} can't be resolved" if outcome.failure else why
-        if not found and outcome.installed:
+        if not rows and outcome.installed:
             why = why or "nothing to upgrade to"
         if why:
             installed = outcome.installed or "-"
-            namespace = next((each.content.namespace for each in outcome.installs if each.applied), "-")
+            namespace = next((judged.content.namespace for judged in outcome.installs if judged.applied), "-")
             package = outcome.package or outcome.operator.name
             yield ResolutionHop(namespace, package, installed, installed, outcome.channel or "-", why)
 
@@ -261,11 +261,11 @@ def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]
             "installed": outcome.installed,
             "installs": [
                 {
-                    "name": each.install.name,
-                    "applied": each.applied,
-                    "solution": [_selected(pick) for pick in each.picks],
+                    "name": judged.install.name,
+                    "applied": judged.applied,
+                    "solution": [_selected(pick) for pick in judged.picks],
                 }
-                for each in outcome.installs
+                for judged in outcome.installs
             ],
             "message": outcome.failure[1] if outcome.failure else outcome.problem,
         }

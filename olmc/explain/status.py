@@ -135,8 +135,8 @@ def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
 def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
     """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
     known)."""
-    known = (each for each in reversed(outcome.installs) if not each.content.missing)
-    namespace = next((each.content.namespace for each in known), "")
+    contents = (judged.content for judged in reversed(outcome.installs))
+    namespace = next((content.namespace for content in contents if not content.missing), "")
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
     waiting = None if outcome.missing or outcome.problem else outcome.waiting
     hindered = tuple(of_operator(outcome))

@@ -52,11 +52,11 @@ def findings(
         if outcome.failure:
             failures.setdefault(outcome.failure, []).append(outcome)
         yield from _about_operator(outcome, context)
-        found = differing.get(outcome.operator.name, ())
-        if found:
-            shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
+        components = differing.get(outcome.operator.name, ())
+        if components:
+            shown = ", ".join(map(str, components[:5])) + (", …" if len(components) > 5 else "")
             place = at(outcome.operator.source, "metadata", "name")
-            yield rules.DIVERGES.finding(place, operator=outcome.operator.name, count=len(found), components=shown)
+            yield rules.DIVERGES.finding(place, operator=outcome.operator.name, count=len(components), components=shown)
     for (reason, message), failed in failures.items():
         yield _unresolved(reason, message, failed, context.cluster)
 
@@ -76,9 +76,9 @@ def unread_catalogs(outcomes: Sequence[OperatorResult], cluster: Cluster, option
     """Catalogs without content that only Operators are resolved in: those of Subscriptions are told anyway."""
     if not any(outcome.operator.catalog for outcome in outcomes):
         return
-    told = {catalog.key for catalog in needed_catalogs(cluster, options)}
+    of_subscriptions = {catalog.key for catalog in needed_catalogs(cluster, options)}
     every = needed_catalogs(cluster, options, clusterwide=True)
-    yield from without_content([catalog for catalog in every if catalog.key not in told], options)
+    yield from without_content([catalog for catalog in every if catalog.key not in of_subscriptions], options)
 
 
 def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterator[Diagnostic]:
@@ -90,21 +90,21 @@ def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterato
     if outcome.problem:
         yield _not_applied(who, outcome.problem, outcome.unreadable, at(operator.source, *_UPDATES))
     if outcome.missing:
-        found = rules.NO_CONTENT.finding(at(operator.source, *_UPDATES), who=who, image=outcome.missing)
+        finding = rules.NO_CONTENT.finding(at(operator.source, *_UPDATES), who=who, image=outcome.missing)
         if outcome.lacking is not None:
             alike = without_bundle(outcome.lacking, context.cluster, context.bundles)
-            found = found._replace(location=alike.location or found.location, related=alike.related)
-            found = found._replace(hint=alike.hint) if alike.related else found
-        yield found
+            finding = finding._replace(location=alike.location or finding.location, related=alike.related)
+            finding = finding._replace(hint=alike.hint) if alike.related else finding
+        yield finding
 
 
 def _not_applied(who: str, problem: str, unreadable: UndecodableCSV | None, place: Location | None) -> Diagnostic:
     """That content can't be applied: at what can't be read of a CSV, if it is that."""
-    found = rules.NOT_APPLIED.finding(place, who=who, problem=problem)
+    finding = rules.NOT_APPLIED.finding(place, who=who, problem=problem)
     wrong = at(unreadable.content.csv.source, *unreadable.keys) if unreadable is not None else None
     if unreadable is None or wrong is None:
-        return found
-    return found._replace(location=wrong, hint=unreadable.hint, related=((who, place),) if place is not None else ())
+        return finding
+    return finding._replace(location=wrong, hint=unreadable.hint, related=((who, place),) if place is not None else ())
 
 
 def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], cluster: Cluster) -> Diagnostic:
@@ -117,20 +117,21 @@ def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], clu
     first = failed[0]
     names = ", ".join(f"Operator {outcome.operator.name}" for outcome in failed)
     place = at(first.operator.source, *_UPDATES)
-    found = rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
+    finding = rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
     if first.unresolved is None:
-        return found
+        return finding
     question, given = first.unresolved
     lines = explanation(first)
     if reason == NOT_SATISFIABLE and not given.conflict:  # an entrypoint alone that its catalog does not have
-        return found._replace(location=lines[-1].location or place, hint="\n".join(map(str, lines)))
+        return finding._replace(location=lines[-1].location or place, hint="\n".join(map(str, lines)))
     said = Report()
     answer(question, said)
-    for failure in (each for each in said if each.severity is Severity.FAILURE):
-        found = found._replace(location=failure.location or place, related=failure.related)
-        caused = with_causes(found, question, given, cluster)
-        return caused._replace(hint=f"{caused.hint}\n{hint}") if given.conflict and "--migrate" in hint else caused
-    return found
+    failure = next((remark for remark in said if remark.severity is Severity.FAILURE), None)
+    if failure is None:
+        return finding
+    finding = finding._replace(location=failure.location or place, related=failure.related)
+    caused = with_causes(finding, question, given, cluster)
+    return caused._replace(hint=f"{caused.hint}\n{hint}") if given.conflict and "--migrate" in hint else caused
 
 
 def _remarks(question: ResolveRequest) -> Iterator[Diagnostic]:
@@ -172,7 +173,7 @@ def _missing_in_words(judged: InstallDecision) -> tuple[str, str]:
     more = len(words) - _SHOWN_PERMISSIONS
     shown = "; ".join(words[:_SHOWN_PERMISSIONS]) + (f"; and {more} more" if more > 0 else "")
     hint = "Let somebody approve it who has these permissions."
-    return shown, "\n".join((hint, *(f"  {each}" for each in words))) if more > 0 else hint
+    return shown, "\n".join((hint, *(f"  {permission}" for permission in words))) if more > 0 else hint
 
 
 def _in_words(entry: Entry) -> str:

@@ -165,9 +165,9 @@ def _round(
         # What is not there, or is called otherwise, is said of all that the catalogs have, not of the component.
         whole = part._replace(catalogs=question.catalogs)
         asked = with_places(whole, {outcome.operator.name: outcome.operator for outcome in mine})
-        found = answer(asked)
+        given = answer(asked)
         for outcome in mine:
-            failed = outcome._replace(failure=(found.reason, found.message), unresolved=(asked, found))
+            failed = outcome._replace(failure=(given.reason, given.message), unresolved=(asked, given))
             after[outcome.operator.name] = failed
         return cluster, after
     # A CSV that is there already can be picked again, if it does not say of which package it is (R-CAT-310).

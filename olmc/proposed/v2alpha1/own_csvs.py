@@ -33,7 +33,7 @@ def _packages(csv: Csv, cluster: Cluster) -> frozenset[str]:
 
 def _annotated(csv: Csv) -> set[str]:
     try:
-        values = [each.value for each in csv_properties(csv, frozenset()) if each.type == "olm.package"]
+        values = [stated.value for stated in csv_properties(csv, frozenset()) if stated.type == "olm.package"]
     except UnreadablePropertiesError:
         return set()
     return {str(value.get("packageName")) for value in values if isinstance(value, Mapping)}
