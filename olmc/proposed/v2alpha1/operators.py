@@ -36,7 +36,7 @@ from olmc.proposed.v2alpha1.questions import question_of, with_places, without_e
 from olmc.reconcile.apply_step import StepError
 from olmc.reconcile.loop import MAX_ROUNDS, settled_state
 from olmc.resolver.cluster_wide import components
-from olmc.resolver.resolve import NOT_SATISFIABLE, answer
+from olmc.resolver.resolve import answer
 from olmc.resolver.steps import UndecodableCSVError, content_of
 from olmc.semver import tolerant_or_none
 from olmc.yaml import locate
@@ -83,7 +83,8 @@ def _first(operator: Operator, cluster: Cluster, installed: str, scene: Approval
         found = entrypoint_of(cluster, catalog)
         if found is None:
             unresolved = without_entrypoint(scene, cluster, outcome)
-            return outcome._replace(failure=(NOT_SATISFIABLE, unresolved[1].message), unresolved=unresolved)
+            given = unresolved[1]
+            return outcome._replace(failure=(given.reason, given.message), unresolved=unresolved)
         outcome = outcome._replace(package=found.package, channel=found.channel)
     installed = installed or _labelled(cluster, component_key(operator.name, scene.options), outcome)
     if not installed:

@@ -12,7 +12,7 @@ from olmc.model.operators import Operator
 from olmc.proposed.v2alpha1.approval import ApprovalContext, OperatorResult
 from olmc.resolver.cluster_wide import cluster_question
 from olmc.resolver.explain import ExplanationLine, derivation
-from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place
+from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, answer
 from olmc.resolver.snapshot import view_of
 from olmc.yaml import at
 
@@ -73,22 +73,26 @@ def _places(operator: Operator) -> Iterator[tuple[str, Location]]:
 def without_entrypoint(
     scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
 ) -> tuple[ResolveRequest, Resolution]:
-    """What an Operator of an entrypoint alone asks for, and that its catalog does not have it (R-OPERATOR-8)."""
+    """What an Operator of an entrypoint alone asks for, and that its catalog does not have it, or can't be read
+    (R-OPERATOR-8)."""
     wish, operator = wish_of(outcome), outcome.operator
     text = f"no operators found with name {wish.starting} in catalog {wish.catalog.name} in namespace "
     text += f"{wish.catalog.namespace} referenced by {wish.in_texts}"
     question = cluster_question(scene.workspace, cluster, [wish], cluster.subscriptions, scene.options)
-    return with_places(question, {operator.name: operator}), Resolution(message=text, reason=NOT_SATISFIABLE)
+    asked = with_places(question, {operator.name: operator})
+    if any(catalog.problem for catalog in question.catalogs if catalog.key == wish.catalog):
+        return asked, answer(asked)
+    return asked, Resolution(message=text, reason=NOT_SATISFIABLE)
 
 
 def explanation(outcome: OperatorResult) -> tuple[ExplanationLine, ...]:
     """Why an Operator can't be resolved, step by step; nothing for one that can."""
     if outcome.unresolved is None:
         return ()
-    question, answer = outcome.unresolved
+    question, given = outcome.unresolved
     (wish, *others) = question.wishes
-    if others or wish.package:
-        return derivation(question, answer)
+    if others or wish.package or given.reason != NOT_SATISFIABLE:
+        return derivation(question, given)
     catalog = f"catalog {wish.catalog.name} in {wish.catalog.namespace}"
     asked = f"{wish.kind} {wish.name} asks for {wish.starting} of {catalog}"
     view = view_of(question, question.present)
