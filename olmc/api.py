@@ -20,7 +20,7 @@ from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, sel
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
 
 DEFAULTS = Options()
@@ -35,8 +35,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`: what became of the Operators of v2alpha1. `missing`: what is wanted and not among the objects of an
-    output for apply, which nobody is to prune by then, each with the reason.
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
     """
@@ -51,6 +51,7 @@ class Compilation:
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -87,7 +88,7 @@ def _read_workspace(
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
-        kube_version=options.kube_version, lock=lock,
+        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1,
     )  # fmt: skip
     return workspace, options, config
 
@@ -167,6 +168,10 @@ def _settle_workspace(
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
+    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
+        from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
+
+        check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
         return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
@@ -187,12 +192,14 @@ def _compilation(
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     changes: tuple[Any, ...] = ()
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
-        settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
+        settled, operators, installs = stage.settled, stage.operators, stage.installs
+        changes = (stage.further, stage.rewrite)
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
     diagnose(settled, bundles, options, report)
     objects = () if report.failed else render(settled.cluster, options, report, *changes)
@@ -207,7 +214,7 @@ def _compilation(
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
-        inputs=inputs, options=options, operators=operators, missing=lacking,
+        inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
     )  # fmt: skip
 
 

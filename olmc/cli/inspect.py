@@ -55,7 +55,10 @@ def why(
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
     left = tell_left_out(path, done)
-    scene = ExplainContext(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left)
+    scene = ExplainContext(
+        done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
+        installs=done.installs,
+    )  # fmt: skip
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.explain.installs import picked
 from olmc.explain.provenance import held_upgrades
+from olmc.explain.status import package_of
 from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import HeldUpgrade, reasons
@@ -20,7 +23,7 @@ from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
 class PinError(ValueError):
@@ -160,8 +163,9 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     return tuple(found)
 
 
-def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
-    """The resolutions in the format of `schemas/resolution.schema.json`."""
+def as_data(found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = ()) -> dict[str, Any]:
+    """The resolutions, and what became of Operators, in the format of `schemas/resolution.schema.json`."""
+    of_operators = {"operators": _operators_data(operators)} if operators else {}
     return {
         "version": FORMAT_VERSION,
         "namespaces": [
@@ -175,6 +179,7 @@ def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
             }
             for one in found
         ],
+        **of_operators,
     }
 
 
@@ -236,27 +241,51 @@ def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
 
 
 def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop]:
-    """The hops of Operators of v2alpha1, Install by Install, or what keeps them where they are."""
+    """The hops of Operators of v2alpha1 with what they need, Install by Install, or what keeps them where they are."""
     for outcome in operators:
-        name = f"Operator {outcome.operator.name}"
-        before = "-"
-        for install in outcome.installs:
-            why, after = name if install.applied else f"{name}; waits for approval", install.install.name
-            yield ResolutionHop(install.content.namespace, outcome.package or "-", before, after, outcome.channel, why)
-            before = after
-        if outcome.failure or outcome.missing or outcome.problem:
-            why = f"{name} can't be resolved" if outcome.failure else f"{name} can't be installed"
+        name, image = f"Operator {outcome.operator.name}", bool(outcome.operator.image)
+        rows = [hop for install in outcome.installs for hop in _hops_of_install(install, name, is_image=image)]
+        yield from rows
+        why = f"{name} can't be installed" if outcome.missing or outcome.problem else ""
+        why = f"{name} can't be resolved" if outcome.failure else why
+        if not rows and outcome.installed:
+            why = why or "nothing to upgrade to"
+        if why:
             installed = outcome.installed or "-"
-            yield ResolutionHop("-", outcome.package or "-", installed, installed, outcome.channel, why)
+            namespace = next((judged.content.namespace for judged in outcome.installs if judged.applied), "-")
+            package = outcome.package or outcome.operator.name
+            yield ResolutionHop(namespace, package, installed, installed, outcome.channel or "-", why)
 
 
-def operators_as_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
-    """What became of Operators of v2alpha1, in the format of `schemas/resolution.schema.json`."""
+def _hops_of_install(judged: InstallDecision, name: str, *, is_image: bool) -> Iterator[ResolutionHop]:
+    """A hop for each bundle of an Install; none for one that was there before, or whose content nobody has."""
+    if judged.content.missing or judged.content.problem:
+        return
+    namespace, waits = judged.content.namespace, "" if judged.applied else "; waits for approval"
+    present = {entry.name for entry in judged.question.present} if judged.question is not None else set()
+    for pick, reason, _ in picked(judged):
+        before = pick.replaces if pick.replaces in present else "-"
+        candidate = pick.candidate
+        why = f"{reason}{waits}"
+        yield ResolutionHop(namespace, candidate.package, before, candidate.name, candidate.channel, why)
+    if is_image:
+        csvs = (Csv(step.object) for step in judged.content.steps if step.kind == CSV_KIND)
+        yield from (ResolutionHop(namespace, package_of(csv), "-", csv.name, "-", f"{name}{waits}") for csv in csvs)
+
+
+def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
     return [
         {
             "name": outcome.operator.name,
             "installed": outcome.installed,
-            "installs": [{"name": each.install.name, "applied": each.applied} for each in outcome.installs],
+            "installs": [
+                {
+                    "name": judged.install.name,
+                    "applied": judged.applied,
+                    "solution": [_selected(pick) for pick in judged.picks],
+                }
+                for judged in outcome.installs
+            ],
             "message": outcome.failure[1] if outcome.failure else outcome.problem,
         }
         for outcome in operators

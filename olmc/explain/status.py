@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.explain.installs import IMPORT_FAILED, of_operator
 from olmc.explain.provenance import (
     APPROVAL,
     held_upgrades,
     of_csv,
     of_held_upgrade,
     of_namespace,
-    of_operator,
     of_plan,
     place_data,
     plan_of,
@@ -40,9 +40,10 @@ _NOTHING = "-"
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
-    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
-    that would come next, and `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails`
-    says whether OLM would leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
+    v2alpha1, if it is of one. `upgrade` is the CSV that would come next, and `waits` why it does not. `missing` is
+    what prevents it from running or upgrading. `fails` says whether OLM would leave it broken, or unable to install or
+    upgrade; waiting for approval is none of that.
     """
 
     namespace: str
@@ -57,6 +58,7 @@ class OperatorStatus(NamedTuple):
     waits: str
     missing: tuple[ExplanationLine, ...]
     fails: bool
+    operator: str = ""
 
 
 def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
@@ -72,7 +74,9 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
         _subscribed(each, hindered[name.namespace], held.get(name), settled)
         for name, each in cluster.subscriptions.items()
     ]
-    found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
+    found += [
+        _operated(each, cluster) for each in proposed if each.package or each.operator.catalog or each.operator.image
+    ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
@@ -149,12 +153,14 @@ def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
 
 
 def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
-    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
-    namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
+    known)."""
+    contents = (judged.content for judged in reversed(outcome.installs))
+    namespace = next((content.namespace for content in contents if not content.missing), "")
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
-    waiting = outcome.waiting
+    waiting = None if outcome.missing or outcome.problem else outcome.waiting
     hindered = tuple(of_operator(outcome))
-    unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
+    unmade = IMPORT_FAILED if outcome.missing else UNPACK_FAILED if outcome.unreadable else APPROVAL if waiting else ""
     return OperatorStatus(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -168,6 +174,7 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
         waits=APPROVAL if waiting else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
         fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
+        operator=outcome.operator.name,
     )
 
 
@@ -260,9 +267,10 @@ def _in_short(each: OperatorStatus) -> str:
 
 
 def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
-    """What a derivation, which is about the whole namespace, says of one Subscription."""
+    """What a derivation, which is about a whole namespace or the cluster, says of one Subscription or Operator."""
     lines = enumerate(each.missing)
-    at = next((index for index, line in lines if line.subscription == each.subscription), None)
+    asking = each.subscription or each.operator
+    at = next((index for index, line in lines if line.subscription == asking), None)
     if at is None:
         return ()
     depth = each.missing[at].depth
@@ -276,7 +284,8 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key != "missing"},
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", "operator")},
+                **({"operator": each.operator} if each.operator else {}),
                 "missing": lines_data(each.missing),
             }
             for path, each in found

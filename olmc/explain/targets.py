@@ -21,12 +21,13 @@ from olmc.output.messages import QueryError, not_found
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
 class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, the findings about them, what became of the Operators of v2alpha1, and what is left out of its folder."""
+    manifests, the findings about them, what became of the Operators of v2alpha1, what is left out of its folder, and
+    what became of all Installs of v2alpha1."""
 
     objects: tuple[Rendered, ...]
     settled: SettledCluster
@@ -35,6 +36,7 @@ class ExplainContext(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
 
 
 class Wanted(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.catalogs.properties import DEFAULT_DOMAIN, split_domain
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.applied import is_object
 from olmc.load.json_schema import Keys, SchemaProblem, problems
@@ -45,7 +46,7 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
     obj = manifest.object
     kind, name = obj["kind"], obj["metadata"]["name"]
     schema_problems: list[SchemaProblem] = [
-        problem._replace(text=f"{problem.where or 'the object'}: {problem.text}")
+        problem._replace(text=f"{dotted(problem.keys) or 'the object'}: {problem.text}")
         for problem in problems(f"{kind.lower()}-v2alpha1", obj)
     ]
     # The checks go by the shape that the schema asks for, and would trip over any other.
@@ -58,6 +59,11 @@ def _is_sound(manifest: Manifest, report: Report) -> bool:
         place = problem.place(manifest.source)
         report.add(rules.REFUSED.finding(place, kind=kind, name=name, problem=problem.text))
     return not schema_problems
+
+
+def dotted(keys: Keys) -> str:
+    """A path as Kubernetes writes it: spec.content[0].raw."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
@@ -76,6 +82,17 @@ def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
             yield (*where, member), f"spec.updates.{member} must not be set for type {kind}"
     if kind == "CatalogSource" and updates.get("catalogSource"):
         yield from _catalog_problems(updates["catalogSource"])
+    if kind == "ManifestImage":
+        yield from _image_problems((*where, "manifestImage"), text(updates.get("manifestImage")))
+
+
+def _image_problems(where: Keys, image: str) -> Iterator[tuple[Keys, str]]:
+    """An image is fully qualified: it names its registry (D52)."""
+    if image and split_domain(image)[0] == DEFAULT_DOMAIN and not image.startswith(f"{DEFAULT_DOMAIN}/"):
+        yield (
+            where,
+            f"{dotted(where)}: {image!r} names no registry; write it whole, such as registry.example.com/{image}",
+        )
 
 
 def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
@@ -127,6 +144,8 @@ def _item_problems(index: int, item: Mapping[str, Any]) -> Iterator[tuple[Keys, 
     member = CONTENT[kind]
     if not item.get(member):
         yield where, f"spec.content[{index}].{member} must be set for type {kind}"
+    if kind == "ManifestImage":
+        yield from _image_problems((*where, member), text(item.get(member)))
     for other in CONTENT.values():
         if other != member and item.get(other):
             yield (*where, other), f"spec.content[{index}].{other} must not be set for type {kind}"

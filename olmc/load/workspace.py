@@ -18,7 +18,7 @@ from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, witho
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import as_text, name_of, namespace_of, spec_of
+from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
@@ -42,6 +42,7 @@ _CATALOG_TEXT = re.compile(
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    v2alpha1: bool = False,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -49,7 +50,7 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace.
+    workspace. With `v2alpha1` bundles without a catalog serve the Operators of that version, too.
     """
     problem = no_folder(root)
     if problem:
@@ -71,7 +72,7 @@ def load(
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
-    served |= _implied_catalogs(kept, reading.bundles, served, indexing, report)
+    served |= _implied_catalogs(kept, reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
     return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs)
@@ -272,12 +273,15 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
 
 def _implied_catalogs(
     manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
-    indexing: Indexing, report: Report,
+    indexing: Indexing, report: Report, *, v2alpha1: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
+    `v2alpha1` the Operators of that version."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
     specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
-    names = {as_text(spec.get("source")) for spec in specs} - declared - catalogs.keys() - {""}
+    names = {as_text(spec.get("source")) for spec in specs}
+    names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
+    names -= declared | catalogs.keys() | {""}
     listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
     uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
     if not names or not uncatalogued_bundles:
@@ -287,6 +291,12 @@ def _implied_catalogs(
 
     catalog = catalog_from_bundles([uncatalogued(bundle) for bundle in uncatalogued_bundles], indexing, report)
     return dict.fromkeys(sorted(names), catalog)
+
+
+def _catalog_of_operator(operator: KubernetesObject) -> str:
+    """The name of the catalog that an Operator of v2alpha1 follows, "" if it follows none."""
+    updates = mapping(spec_of(operator).get("updates"))
+    return as_text(mapping(mapping(updates.get("catalogSource")).get("ref")).get("name"))
 
 
 def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:

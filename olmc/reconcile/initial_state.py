@@ -306,9 +306,10 @@ def _catalogs(
         sources[key] = catalog_source._replace(priority=priority, manifest=obj, source=manifest.source)
     for name, catalog in workspace.catalogs.items():
         if name not in served:
-            homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}
-            # Somebody subscribes to it there; where nobody does, it is a catalog for everybody (R-CAT-502).
-            for namespace in homes or {options.global_catalog_namespace}:
+            asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
+            homes = {key.namespace for key in asked if key.name == name}
+            # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
+            for namespace in sorted(homes) or [options.global_catalog_namespace]:
                 key = CatalogKey(namespace, name)
                 sources[key] = _catalog_source(key, catalog)
     return sources

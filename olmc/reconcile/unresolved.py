@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
-from olmc.model.catalog import Candidate, ResolveRequest
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.model.objects import spec_of
@@ -39,13 +39,17 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
                 yield diagnostic
             # Earlier failures were overcome; what keeps the cluster from going on is what failed last.
             elif round_ in last:
-                lines = derivation(question, round_.answer)
-                if round_.answer.conflict or any(line.location for line in lines):
-                    way_out = () if round_.answer.conflict else (diagnostic.hint,)
-                    yield diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
-                else:
-                    unreadable = _of_unreadable_csv(diagnostic, question, settled.cluster)
-                    yield unreadable or _of_empty_catalog(diagnostic, question, settled.cluster)
+                yield with_causes(diagnostic, question, round_.answer, settled.cluster)
+
+
+def with_causes(diagnostic: Diagnostic, question: ResolveRequest, given: Resolution, cluster: Cluster) -> Diagnostic:
+    """That a question has no solution, with the derivation as its hint, or at the object that prevents an answer."""
+    lines = derivation(question, given)
+    if given.conflict or any(line.location for line in lines):
+        way_out = () if given.conflict else (diagnostic.hint,)
+        return diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
+    unreadable = _of_unreadable_csv(diagnostic, question, cluster)
+    return unreadable or _of_empty_catalog(diagnostic, question, cluster)
 
 
 def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
@@ -63,9 +67,8 @@ def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
 
 def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
     """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
-    if all(catalog.key.name != EXISTING for catalog in question.catalogs):
-        return None
-    for csv in cluster.csvs_in(question.namespace):
+    namespaces = [each.key.namespace for each in question.catalogs if each.key.name == EXISTING]
+    for csv in (csv for namespace in namespaces for csv in cluster.csvs_in(namespace)):
         try:
             csv_properties(csv, frozenset())
         except UnreadablePropertiesError:
@@ -121,10 +124,10 @@ def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> I
             finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
             yield finding.caused_by(error.cause)
         for candidate in round_.missing:
-            yield _without_bundle(candidate, settled.cluster, bundles)
+            yield without_bundle(candidate, settled.cluster, bundles)
 
 
-def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
+def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
     """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
     catalog = cluster.catalogs[candidate.catalog].catalog
     package = catalog.packages.get(candidate.package) if catalog else None

@@ -42,7 +42,7 @@ from olmc.resolver.snapshot import EXISTING, Entry, item_of_candidate, item_of_p
 from olmc.resolver.steps import content_of
 
 CLUSTER = "cluster"
-"""What stands in a question in the place of the namespace."""
+"""What stands in a question in the place of the namespace; it is no namespace, and nobody gets to read it."""
 
 _ANYTHING = ("anything",)
 
@@ -59,7 +59,8 @@ def cluster_question(
     present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
         try:
-            present.setdefault(name.name, present_of(csv, cluster, subscriptions))
+            entry = present_of(csv, cluster, subscriptions)._replace(namespace=name.namespace)
+            present.setdefault(name.name, entry)
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(name.namespace, EXISTING), problem=str(error)))
     shared = _shared_apis(workspace, cluster, options)

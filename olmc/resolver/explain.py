@@ -32,7 +32,7 @@ __all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_b
 class ExplanationLine(NamedTuple):
     """A step of an explanation: how deep it is nested, the text, and the place of the fact that it states.
 
-    `subscription` is the name of the Subscription whose wish the lines below are about.
+    `subscription` is the name of the Subscription, or Operator, whose wish the lines below are about.
     """
 
     depth: int
@@ -59,7 +59,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
     except CelMissingError:
         return (ExplanationLine(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
-        head = f"an error prevents the resolution of namespace {question.namespace}"
+        head = f"an error prevents the resolution of {question.scope}"
         causes = [ExplanationLine(1, error.explanation or error.text, error.location) for error in errors]
         # Without an error of its own it is one that shows when the picks are looked up (R-CAT-566).
         return (ExplanationLine(0, head), *dict.fromkeys(causes or [ExplanationLine(1, answer.message)]))
@@ -67,7 +67,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
 
 
 class PickReason(NamedTuple):
-    """What called for a pick: a Subscription, or a bundle's requirement."""
+    """What called for a pick: a Subscription (or an Operator), or a bundle's requirement."""
 
     text: str
     is_subscription: bool
@@ -83,7 +83,7 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
     draft, errors = collect_variables(question)
     if errors:
         return ()
-    names = {subscription_variable(wish.name): f"Subscription {wish.name}" for wish in question.wishes}
+    names = {subscription_variable(wish.name): f"{wish.kind} {wish.name}" for wish in question.wishes}
     pick_reasons = []
     for decision in select(problem_of(draft)).picked:
         item = draft.items.get(decision.identifier)
@@ -195,16 +195,15 @@ class _Derivation:
         return _Derivation(question, draft, by_subject, callers, groups)
 
     def lines(self) -> Iterator[ExplanationLine]:
-        yield ExplanationLine(
-            0, f"no choice of versions in namespace {self.question.namespace} suits everything that is asked for"
-        )
+        yield ExplanationLine(0, f"no choice of versions in {self.question.scope} suits everything that is asked for")
         for wish in sorted(self.question.wishes, key=lambda wish: wish.name):
             if subscription_variable(wish.name) in self.by_subject:
                 yield from self._wish(wish)
+        who = self.question.kind
         for anchor in self.draft.anchors:
             item = self.draft.items.get(anchor)
             if item is not None and anchor in self.by_subject:
-                text = f"{item.name} is installed without a Subscription and has to stay"
+                text = f"{item.name} is installed without {'an' if who == 'Operator' else 'a'} {who} and has to stay"
                 yield ExplanationLine(1, text, item.origin.location)
                 yield from self._objections(item, anchor, 2)
 
@@ -222,7 +221,7 @@ class _Derivation:
     def _wish(self, wish: SubscriptionRequest) -> Iterator[ExplanationLine]:
         installed = installed_item(self.draft.view, wish)
         channel = f"channel {wish.channel}" if wish.channel else "any channel"
-        request = f"Subscription {wish.name} asks for package {wish.package} from {channel}"
+        request = f"{wish.kind} {wish.name} asks for package {wish.package} from {channel}"
         source = f" of catalog {wish.catalog.name} in {wish.catalog.namespace}"
         state = f", starting with {wish.starting}" if wish.starting else ""
         if installed:
@@ -289,7 +288,8 @@ class _Derivation:
         rivals = [self.draft.items[identifier] for identifier in needed or others]
         verb = ("do" if provides else "are") if len(rivals) > 1 else ("does" if provides else "is")
         place = rivals[0].origin.location if len(rivals) == 1 else None
-        text = f"it {what}, as {verb} {_listed(rivals)}, and a namespace can have only one"
+        scope = "the cluster" if self.question.whole_cluster else "a namespace"
+        text = f"it {what}, as {verb} {_listed(rivals)}, and {scope} can have only one"
         return ExplanationLine(depth, text, place)
 
 

@@ -69,16 +69,19 @@ def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
     if not items:
         return "source", f"the catalog {wish.catalog.name} is empty"
     packages = {item.package for item in items}
-    if wish.package not in packages:
+    # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
+    if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
         problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
         return "name", _with_alternatives(problem, wish.package, packages)
-    entries = [item for item in items if item.package == wish.package]
+    entries = [item for item in items if item.package == wish.package or not wish.package]
     channels = {item.channel for item in entries}
     if wish.channel and wish.channel not in channels:
         problem = f"the package {wish.package} has no channel {wish.channel}"
         return "channel", _with_alternatives(problem, wish.channel, channels)
     entries = [item for item in entries if wish.channel in ("", item.channel)]
-    where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
+    where = f"the catalog {wish.catalog.name}"
+    if wish.package:
+        where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
     names = {item.name: item.name for item in entries}
     return "startingCSV", _with_alternatives(f"{where} has no entry {wish.starting}", wish.starting, names)
 
@@ -129,9 +132,9 @@ def failure(
     blamed = ("", cause) if cause else _blamed(question, wishes, draft) or next(iter(placed), None)
     name, place = blamed or ("", None)
     related: tuple[tuple[str, Location], ...] = tuple(
-        (f"Subscription {each}", location) for each, location in placed if each != name
+        (f"{question.kind} {each}", location) for each, location in placed if each != name
     )
-    return rule.finding(place, related=related, namespace=question.namespace, message=given.message)
+    return rule.finding(place, related=related, scope=question.scope, message=given.message)
 
 
 def _blamed(
@@ -216,7 +219,7 @@ def answer(question: ResolveRequest, report: Report | None = None) -> Resolution
         draft, errors = collect_variables(question)
     except CelMissingError as error:
         if report is not None:
-            report.add(rules.CEL_MISSING.finding(None, namespace=question.namespace, cause=error))
+            report.add(rules.CEL_MISSING.finding(None, scope=question.scope, cause=error))
         return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
     selection = Solution() if errors else select(problem_of(draft))
     resolution = _prevented(each.text for each in errors) if errors else _resolution_of(draft, selection)
@@ -237,6 +240,8 @@ def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[Resol
     """
     present, failure = without_superseded(question)
     draft = VariableSet(view_of(question, present), unheeded=question.unheeded)
+    if question.kind != "Subscription":
+        draft.asking = f"an {question.kind}"
     # By name, since their order decides whose preference counts first; OLM's is that of a map, which is none (D20).
     wishes = sorted(question.wishes, key=lambda wish: wish.name)
     # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that

@@ -135,11 +135,11 @@ def item_of_candidate(candidate: Candidate) -> Entry:
 
 
 def item_of_present(present: InstalledEntry, namespace: str) -> Entry:
-    """The item for a CSV that exists in `namespace`."""
+    """The item for a CSV that exists in `namespace`, or in its own."""
     # A later property overwrites an earlier one in OLM's reading of a CSV (R-CAT-310).
     packages = [fields["packageName"] for fields in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
-    identifier = f"{EXISTING}/{namespace}//{present.name}"
+    identifier = f"{EXISTING}/{present.namespace or namespace}//{present.name}"
     return Entry(identifier, present.name, package, "", CatalogKey(namespace, EXISTING), present)
 
 

@@ -318,9 +318,9 @@ def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tupl
     entries = _entries(view, wish.catalog)
     if not entries:
         source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
-        return [], f"no operators found from {source} referenced by subscription {wish.name}"
+        return [], f"no operators found from {source} referenced by {wish.in_texts}"
     entries = [item for item in entries if _of_package(item, wish.package)]
-    tail = f"in the catalog referenced by subscription {wish.name}"
+    tail = f"in the catalog referenced by {wish.in_texts}"
     if not entries:
         return [], f"no operators found in package {wish.package} {tail}"
     entries = [item for item in entries if wish.channel in ("", item.channel)]

@@ -111,7 +111,7 @@ class VariableSet:
     """The variables of one resolution while they are collected.
 
     `items` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
-    (R-CAT-414).
+    (R-CAT-414); `asking` is the kind of those who ask, as texts have it.
     """
 
     view: Snapshot
@@ -120,6 +120,7 @@ class VariableSet:
     constraints: dict[str, list[AppliedConstraint]] = field(default_factory=dict)
     anchors: list[str] = field(default_factory=list)
     owned: frozenset[str] = frozenset()
+    asking: str = "a subscription"
     unheeded: frozenset[str] = frozenset()
     chains: dict[ChannelKey, tuple[Entry, ...]] = field(default_factory=dict)
     options: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = field(default_factory=dict)
@@ -172,11 +173,11 @@ def add_subscription(
     identifiers = tuple(option.identifier for option in options)
     draft.anchors.append(subject)
     draft.constraints[subject] = [
-        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
+        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"{wish.in_texts} exists"),
         # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
         AppliedConstraint(ConstraintKind.PROHIBITED, subject, (), offered.absent)
         if offered.absent
-        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
+        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish, identifiers)),
     ]
     return []
 
@@ -186,14 +187,14 @@ def installed_item(view: Snapshot, wish: SubscriptionRequest) -> Entry | None:
     return next((item for item in view.existing if item.name == wish.installed), None)
 
 
-def _wish_text(name: str, identifiers: Sequence[str]) -> str:
+def _wish_text(wish: SubscriptionRequest, identifiers: Sequence[str]) -> str:
     match identifiers:
         case []:
-            return f"no operators found matching the criteria of subscription {name}"
+            return f"no operators found matching the criteria of {wish.in_texts}"
         case [one]:
-            return f"subscription {name} requires {one}"
+            return f"{wish.in_texts} requires {one}"
         case _:
-            return f"subscription {name} requires at least one of {_listed(identifiers, 'or')}"
+            return f"{wish.in_texts} requires at least one of {_listed(identifiers, 'or')}"
 
 
 def _listed(parts: Sequence[str], conjunction: str) -> str:
@@ -243,7 +244,7 @@ def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstra
     identifier = item.identifier
     # Its requirements still count, so a leftover CSV with an unmet one stops the whole namespace (R-CAT-543).
     if item.existing and item.name not in draft.owned:
-        text = f"clusterserviceversion {item.name} exists and is not referenced by a subscription"
+        text = f"clusterserviceversion {item.name} exists and is not referenced by {draft.asking}"
         yield AppliedConstraint(ConstraintKind.MANDATORY, identifier, (), text)
     # A deprecated bundle stays in its channel, and can be its head, but nothing gets it any more (R-CAT-431).
     if any(declared.type == "olm.deprecated" for declared in item.properties):

@@ -228,7 +228,7 @@ APPROVAL_DENIED = Rule(
     Severity.FAILURE,
     "A user who may not approve an Install",
     'user "{user}" may not approve Install "{name}": missing permissions {missing}',
-    "Let somebody approve it who has these permissions.",
+    "{hint}",
     "Approving an Install gives its service account rights, so only who has them may do it (R-INSTALL-10).",
     found_by=FoundBy.AS_USER,
 )
@@ -274,7 +274,7 @@ NOT_APPLIED = Rule(
     "OLMC678",
     Severity.FAILURE,
     "The content of an Install can't be applied",
-    "Install {name}: {problem}",
+    "{who}: {problem}",
     "Correct the object; what comes after it is not applied.",
     "The objects of an Install are applied in order, and the first that fails stops it.",
     found_by=FoundBy.V2ALPHA1,
@@ -287,6 +287,18 @@ CONFIG_LOST = Rule(
     "Put the configuration into the bundle or leave the Subscription as it is.",
     "The Operator API does not configure operators; that is named as no goal of the proposal (R-OPERATOR-13).",
     found_by=FoundBy.V2ALPHA1,
+)
+
+
+NOT_ENABLED = Rule(
+    "OLMC680",
+    Severity.WARNING,
+    "Operators and Installs without the API that they are of",
+    "nothing comes of {objects}: {api} is not switched on",
+    "Write `enableV2alpha1: true` into olmc.yaml below spec, or give --enable-v2alpha1.",
+    "Operator and Install of operators.coreos.com/v2alpha1 are a proposal. OLM does not have them, so olmc heeds them "
+    "only where it is told to. Without the option these objects are passed on like any others, and nothing is "
+    "installed for them (R-OPERATOR-1).",
 )
 
 

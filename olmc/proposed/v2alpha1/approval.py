@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from olmc.kube.rbac import decode_rules, requests_of, rules_allow
 from olmc.kube.rbac_access import Access, access, decode_binding, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.objects import (
     ACCOUNT,
     RBAC,
@@ -32,6 +33,7 @@ from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import random_suffix
 from olmc.proposed.v2alpha1.content import Resolved
+from olmc.resolver.steps import UndecodableCSV
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -147,7 +149,8 @@ class InstallDecision(NamedTuple):
 
     `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
     is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
-    predecessors. `missing`: what the approving user lacks, as canonical entries.
+    predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
+    has picked, `picks` are its part of that, the Operator's own first, and `question` is what was asked.
     """
 
     install: Install
@@ -159,6 +162,13 @@ class InstallDecision(NamedTuple):
     made: tuple[KubernetesObject, ...]
     approvals: frozenset[Atom]
     missing: tuple[Entry, ...] = ()
+    picks: tuple[Selection, ...] = ()
+    question: ResolveRequest | None = None
+
+    @property
+    def pending_count(self) -> int:
+        """How many permissions wait for approval."""
+        return sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in self.pending)
 
 
 class Setting(NamedTuple):
@@ -289,17 +299,14 @@ def _labels(setting: Setting) -> dict[str, dict[str, str]]:
     return {"labels": dict(setting.labels)} if setting.labels else {}
 
 
-def as_json(entries: Sequence[Entry]) -> str:
-    """Entries as one line, for messages."""
-    return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
-
-
 class OperatorResult(NamedTuple):
     """What became of an Operator.
 
     `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
     `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
-    ResolutionFailed, `missing` the image whose content is not known, `problem` why content could not be applied.
+    ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
+    `lacking` the entry of a catalog that has it, `problem` why content could not be applied, `unreadable` where a CSV
+    says what can't be read.
     """
 
     operator: Operator
@@ -311,6 +318,9 @@ class OperatorResult(NamedTuple):
     failure: tuple[str, str] | None = None
     missing: str = ""
     problem: str = ""
+    unresolved: tuple[ResolveRequest, Resolution] | None = None
+    lacking: Candidate | None = None
+    unreadable: UndecodableCSV | None = None
 
     @property
     def ref(self) -> CatalogKey:

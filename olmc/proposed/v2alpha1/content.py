@@ -17,7 +17,15 @@ from olmc.model.workspace import Bundle, Workspace
 from olmc.olm.naming import CORE_KINDS
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.single_bundle import SUGGESTED
-from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object, inline_content
+from olmc.resolver.steps import (
+    Content,
+    UndecodableCSV,
+    UndecodableCSVError,
+    bundle_content,
+    bundle_steps,
+    csv_object,
+    inline_content,
+)
 
 DEFAULT = "default"
 OPERATORS = "operators"
@@ -31,7 +39,8 @@ class Resolved(NamedTuple):
 
     `items` are those of the status, with images pinned; `steps` carry out its bundles, in the order of the items; `raw`
     are the objects that it names itself. In both, namespaces are replaced. `namespace` is the install namespace,
-    `missing` are images whose content is not known, `problem` says why a bundle can't be unpacked ("" if all can).
+    `missing` are images whose content is not known, `problem` says why a bundle can't be unpacked ("" if all can), and
+    `unreadable` where that stands.
     """
 
     items: tuple[dict[str, Any], ...]
@@ -40,6 +49,7 @@ class Resolved(NamedTuple):
     namespace: str
     missing: tuple[str, ...] = ()
     problem: str = ""
+    unreadable: UndecodableCSV | None = None
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:
@@ -59,17 +69,17 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
     home = _install_namespace(install, mapped, [c for c in contents.values() if c is not None], known)
     steps: list[Step] = []
     profile = profile_of(options.olm_version)
-    problem = ""
+    problem, unreadable = "", None
     for content in contents.values():
         if content is not None:
             try:
                 found = placed_steps(content, home, "", bundle_text(content), NO_CATALOG, known, profile)
                 steps += calling(found, mapping)
             except UndecodableCSVError as error:
-                problem = str(error)
+                problem, unreadable = str(error), error.undecodable
     missing = tuple(image for image, content in contents.items() if content is None)
     items = tuple(pinned(item.given, workspace, options) for item in install.content)
-    return Resolved(items, tuple(steps), tuple(mapped), home, missing, problem)
+    return Resolved(items, tuple(steps), tuple(mapped), home, missing, problem, unreadable)
 
 
 def objects_of(content: Content) -> Iterator[KubernetesObject]:
