@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from olmc.load.bundles import inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
@@ -20,8 +20,7 @@ from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, sel
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
-    from olmc.proposed.migration import Migration
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
 
 DEFAULTS = Options()
@@ -36,8 +35,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`: what became of the Operators of v2alpha1. `missing`: what is wanted and not among the objects of an
-    output for apply, which nobody is to prune by then, each with the reason.
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
     """
@@ -52,6 +51,7 @@ class Compilation:
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -71,24 +71,6 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
     return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
 
 
-def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
-    """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
-
-    What stops the compilation is among the remarks, and there are no changes then.
-    """
-    from olmc.load.v2alpha1 import read_v2alpha1
-    from olmc.proposed.migration import Migration
-    from olmc.proposed.migration import migrate_to_descoped as to_descoped
-    from olmc.proposed.migration import migrate_to_v2alpha1 as to_v2alpha1
-
-    made = compile(root, Options(descoped=to == "descoped"), given=frozenset({"descoped", "v2alpha1"}))
-    if made.failed or made.settled is None:
-        return Migration((), tuple(d for d in made.diagnostics if d.severity is Severity.ERROR))
-    if to == "descoped" or made.workspace is None:
-        return to_descoped(made.settled.cluster)
-    return to_v2alpha1(made.settled.beginning, read_v2alpha1(made.workspace, Report()).operators)
-
-
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
     narrowing: Narrowing | None = None,
@@ -106,7 +88,7 @@ def _read_workspace(
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
-        kube_version=options.kube_version, lock=lock,
+        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1,
     )  # fmt: skip
     return workspace, options, config
 
@@ -171,7 +153,11 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    workspace = of_manifests(manifests, report)
+    return compile_workspace(of_manifests(manifests, report), options, report)
+
+
+def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
+    """Compile a workspace that was read already; what was found before is in `report`."""
     begun, settled = (None, None) if report.failed else _settle_workspace(workspace, options, report)
     return _compilation(workspace, workspace.bundles, begun, settled, options, report)
 
@@ -182,6 +168,10 @@ def _settle_workspace(
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
+    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
+        from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
+
+        check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
         return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
@@ -202,12 +192,14 @@ def _compilation(
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     changes: tuple[Any, ...] = ()
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
-        settled, operators, changes = stage.settled, stage.operators, (stage.further, stage.rewrite)
+        settled, operators, installs = stage.settled, stage.operators, stage.installs
+        changes = (stage.further, stage.rewrite)
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
     diagnose(settled, bundles, options, report)
     objects = () if report.failed else render(settled.cluster, options, report, *changes)
@@ -222,7 +214,7 @@ def _compilation(
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
-        inputs=inputs, options=options, operators=operators, missing=lacking,
+        inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
     )  # fmt: skip
 
 
@@ -230,23 +222,23 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
     """The compilation, what is suppressed in the files or in olmc.yaml kept apart from the other diagnostics."""
     if not report.found:
         return made
-    from olmc.load.suppressions import obeyed  # most compilations have nothing to tell
+    from olmc.load.suppressions import apply_suppressions  # most compilations have nothing to tell
 
-    found = obeyed(path, report, config)
+    found = apply_suppressions(path, report, config)
     return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
 
 
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
-    from olmc.resolver.lock import broken, lock_of, moved  # only workspaces with Subscriptions need it
+    from olmc.resolver.lock import find_changed, find_deviations, lock_of  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, selections(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
-        for namespace, text in broken(workspace.lock, present):
+        for namespace, text in find_deviations(workspace.lock, present):
             report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
-        for namespace, name in moved(workspace.lock, present):
+        for namespace, name in find_changed(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
 

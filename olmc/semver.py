@@ -137,17 +137,18 @@ def parse_release(text: str) -> Version | None:
     return parse_strict(f"0.0.0-{text}")
 
 
-def order_with_release(one: tuple[Version, Version | None], other: tuple[Version, Version | None]) -> int:
+def order_with_release(left: tuple[Version, Version | None], right: tuple[Version, Version | None]) -> int:
     """Compare two (version, release): by version, then none before any release, then as pre-releases (R-CAT-127)."""
-    order = one[0].compare(other[0])
-    if order or one[1] is other[1]:
+    order = left[0].compare(right[0])
+    if order or left[1] is right[1]:
         return order
-    if one[1] is None or other[1] is None:
-        return -1 if one[1] is None else 1
-    return one[1].compare(other[1])
+    if left[1] is None or right[1] is None:
+        return -1 if left[1] is None else 1
+    return left[1].compare(right[1])
 
 
 _OPERATORS = {"": "==", "=": "==", "==": "==", "!": "!=", "!=": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+# Go reads the part before a wildcard with Atoi, which allows a sign.
 _SIGNED = re.compile(r"[+-]?[0-9]+")
 
 
@@ -190,7 +191,7 @@ class Range:
         """Whether `version` lies inside, by plain precedence: pre-releases get no special treatment
         (R-CAT-455).
         """
-        return any(all(one.accepts(version) for one in alternative) for alternative in self.alternatives)
+        return any(all(comparator.accepts(version) for comparator in alternative) for alternative in self.alternatives)
 
 
 @lru_cache(maxsize=8192)
@@ -232,17 +233,18 @@ def _tokens(text: str) -> list[str]:
 def _parts(text: str) -> list[str]:
     """Split at spaces, except after an operator (Go counts bytes, hence Latin-1)."""
     data = text.encode().decode("latin-1")
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     before = ""
     for position, char in enumerate(data):
         if char != " ":
             before = char
+        # After `!` a space does split, so that `! 1.0.0` is a dropped byte and a version (R-CAT-453).
         elif before not in ("<", ">", "="):
-            found.append(data[start:position])
+            parts.append(data[start:position])
             start = position + 1
-    found.append(data[start:])
-    return [part.encode("latin-1").decode() for part in found]
+    parts.append(data[start:])
+    return [part.encode("latin-1").decode() for part in parts]
 
 
 def _alternatives(tokens: list[str]) -> list[list[str]]:
@@ -250,16 +252,16 @@ def _alternatives(tokens: list[str]) -> list[list[str]]:
         raise RangeError("First element in range is '||'")
     if not tokens or tokens[-1] == "||":
         raise RangeError("Last element in range is '||'")
-    found: list[list[str]] = [[]]
+    alternatives: list[list[str]] = [[]]
     for token in tokens:
         if token == "||":
-            found.append([])
+            alternatives.append([])
         else:
-            found[-1].append(token)
-    if not all(found):
+            alternatives[-1].append(token)
+    if not all(alternatives):
         # D31: blang reads it and then crashes while comparing.
         raise RangeError("Empty alternative in range")
-    return found
+    return alternatives
 
 
 def _split(token: str) -> tuple[str, str]:
@@ -276,6 +278,7 @@ def _expand(tokens: list[str]) -> list[str]:
 def _wildcard(token: str) -> list[str]:
     """The comparators that a token with an `x` stands for (R-CAT-454)."""
     operator, version = _split(token)
+    # In the order in which blang does it, which makes odd floors of odd wildcards: `1.x.x.x` becomes `1.0.x`.
     floor = version.replace(".x.x", ".x", 1).replace(".x", ".0", 1)
     if floor.count(".") == 1:
         floor += ".0"

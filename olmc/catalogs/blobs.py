@@ -103,9 +103,10 @@ def schema_of(value: Any) -> str:
 
 def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> list[CatalogError]:
     """Decode one document into `blobs`; what is wrong with it comes back. Unknown schemas have no effect."""
-    trouble = _meta_trouble(value, source, "error unmarshaling JSON: while decoding JSON: " if is_yaml else "")
-    if trouble is not None:
-        return [trouble]
+    # OLM makes JSON of YAML documents before it decodes them, which its errors show (R-CAT-121).
+    meta_error = _meta_error(value, source, "error unmarshaling JSON: while decoding JSON: " if is_yaml else "")
+    if meta_error is not None:
+        return [meta_error]
     schema = schema_of(value)
     if schema not in _GO_TYPES:
         return []
@@ -118,7 +119,7 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
     return []
 
 
-def _meta_trouble(value: Any, source: Source, prefix: str) -> CatalogError | None:
+def _meta_error(value: Any, source: Source, prefix: str) -> CatalogError | None:
     """What is wrong with a document before its schema matters (R-CAT-121)."""
     if value is None:
         return CatalogError(rules.EMPTY_DOCUMENT, Place(source), {"path": source.path})
@@ -167,8 +168,9 @@ def _add_channel(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None
 
 
 def _add_bundle(value: Mapping[str, Any], source: Source, blobs: Blobs) -> None:
-    properties = tuple((each["type"], each.get("value", ABSENT)) for each in value["properties"] or ())
-    images = tuple(each["image"] for each in value["relatedImages"] or ())
+    # Null is a value, which OLM keeps; where none is written Go has nothing to decode, which is an error (R-CAT-125).
+    properties = tuple((item["type"], item.get("value", ABSENT)) for item in value["properties"] or ())
+    images = tuple(item["image"] for item in value["relatedImages"] or ())
     blobs.bundles.append(BundleBlob(value["name"], value["package"], value["image"], properties, images, source))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
 
-from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
+from olmc.catalogs.catalog_errors import CatalogError, report_errors, unavailable
 from olmc.catalogs.csv_graphs import (
     PackageManifest,
     Versioned,
@@ -16,12 +17,12 @@ from olmc.catalogs.csv_graphs import (
     compare,
     database_bundle,
     entry,
+    joined,
     package_manifest,
     package_of,
-    versioned,
-    wrapped,
+    with_version,
 )
-from olmc.catalogs.loading import bundle_troubles
+from olmc.catalogs.loading import bundle_errors
 from olmc.catalogs.properties import APIKey, crd_apis, described_crds, required_apis
 from olmc.catalogs.rendering import UncataloguedBundle, bundle_properties, related_images
 from olmc.diagnostics.rules import catalogs as rules
@@ -46,7 +47,7 @@ class _BadListError(ValueError):
 
 def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexing, report: Report) -> Catalog:
     """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8)."""
-    troubles = [each for bundle in bundles for each in bundle_troubles(bundle, rules.BAD_BUNDLE_LIST, indexing)]
+    errors = [error for bundle in bundles for error in bundle_errors(bundle, rules.BAD_BUNDLE_LIST, indexing)]
     by_package: dict[str, list[UncataloguedBundle]] = {}
     for bundle in bundles:
         by_package.setdefault(bundle.package, []).append(bundle)
@@ -56,10 +57,10 @@ def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexi
             packages[name] = _BUILDERS[indexing.mode](name, members, report)
         except ValueError as error:
             place = error.place if isinstance(error, _BadListError) else None
-            troubles.append(CatalogError(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
-    tell(troubles, report)
-    if troubles:
-        return unavailable(aggregated(each.text for each in troubles), troubles[0].place)
+            errors.append(CatalogError(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
+    report_errors(errors, report)
+    if errors:
+        return unavailable(aggregated(error.text for error in errors), errors[0].place)
     return Catalog(packages)
 
 
@@ -78,7 +79,7 @@ def _served(bundle: UncataloguedBundle, package: str, report: Report) -> Catalog
 
 
 def _from_replaces(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
-    ordered = [versioned(bundle) for bundle in members]
+    ordered = [with_version(bundle) for bundle in members]
     declared = _declared_default(ordered)
     heads = {channel: _head(channel, ordered) for channel in _channels(members)}
     default = _default_channel(declared, heads)
@@ -87,7 +88,7 @@ def _from_replaces(name: str, members: Sequence[UncataloguedBundle], report: Rep
     )
     package, problems = package_of(manifest, {bundle.name: bundle for bundle in members}, _served, report)
     if problems:
-        raise _BadListError(wrapped(problems, "error loading package into db"), problems[0].place)
+        raise _BadListError(joined(problems, "error loading package into db"), problems[0].place)
     return package
 
 
@@ -96,9 +97,9 @@ def _channels(members: Iterable[UncataloguedBundle]) -> list[str]:
 
 
 def _head(channel: str, bundles: Sequence[Versioned]) -> UncataloguedBundle:
-    members = [each for each in bundles if channel in each.bundle.channels]
+    members = [candidate for candidate in bundles if channel in candidate.bundle.channels]
     highest = max(members, key=by_version)
-    if sum(not compare(each, highest) for each in members) > 1:
+    if sum(not compare(candidate, highest) for candidate in members) > 1:
         raise _BadListError(f"more than one potential channel head for {channel}")
     return highest.bundle
 
@@ -107,11 +108,12 @@ def _declared_default(bundles: Sequence[Versioned]) -> str:
     """The default channel that the highest bundle to declare one declares, in the order of the list."""
     highest = bundles[0]
     default = ""
-    for each in bundles:
-        if compare(each, highest) >= 0:
-            highest = each
-            default = each.bundle.default_channel or default
-    if sum(not compare(each, highest) for each in bundles) > 1:
+    for candidate in bundles:
+        # Of two that are as high the later one decides, so the order of the list matters (R-CAT-144).
+        if compare(candidate, highest) >= 0:
+            highest = candidate
+            default = candidate.bundle.default_channel or default
+    if sum(not compare(candidate, highest) for candidate in bundles) > 1:
         raise _BadListError(f"more than one bundle with maximum version {highest.version}")
     return default
 
@@ -120,8 +122,8 @@ def _default_channel(default: str, heads: Mapping[str, UncataloguedBundle]) -> s
     """The declared default channel if there is such a channel, else the only one."""
     if default in heads or (len(heads) == 1 and not default):
         return next(iter(heads)) if len(heads) == 1 else default
-    found = " ".join(f"{channel}:{head.name}" for channel, head in sorted(heads.items()))
-    raise _BadListError(f"unable to determine default channel among channel heads: map[{found}]")
+    listed = " ".join(f"{channel}:{head.name}" for channel, head in sorted(heads.items()))
+    raise _BadListError(f"unable to determine default channel among channel heads: map[{listed}]")
 
 
 def _from_versions(name: str, members: Sequence[UncataloguedBundle], report: Report, *, skip_patches: bool) -> Package:
@@ -137,7 +139,7 @@ def _from_versions(name: str, members: Sequence[UncataloguedBundle], report: Rep
             raise _BadListError("Default channel is missing and can't be inferred")
     channels = {}
     for channel in _channels(members):
-        inside = [each for each in strict if channel in each.bundle.channels]
+        inside = [member for member in strict if channel in member.bundle.channels]
         entries = _by_patch(_ordered(inside)) if skip_patches else _in_a_row(_ordered(inside))
         channels[channel] = Channel(channel, name, entries, inside[0].bundle.location)
     served = {bundle.name: _served(bundle, name, report) for bundle in members}
@@ -145,43 +147,36 @@ def _from_versions(name: str, members: Sequence[UncataloguedBundle], report: Rep
 
 
 def _ordered(inside: Sequence[Versioned]) -> list[Versioned]:
-    ordered = sorted(inside, key=lambda each: each.version)
-    for each, following in pairwise(ordered):
-        if not each.version.compare(following.version):
+    ordered = sorted(inside, key=lambda member: member.version)
+    for member, following in pairwise(ordered):
+        # Build metadata gives versions no order, and a row without an order has no edges.
+        if not member.version.compare(following.version):
             raise _BadListError(f"Bundle version {following.bundle.version} already added to index")
     return ordered
 
 
 def _in_a_row(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     """Each version replaces the one before it."""
-    names = ["", *(each.bundle.name for each in ordered)]
-    return tuple(entry(each.bundle, before) for before, each in zip(names, ordered, strict=False))
+    names = ["", *(member.bundle.name for member in ordered)]
+    return tuple(entry(member.bundle, before) for before, member in zip(names, ordered, strict=False))
 
 
 def _by_patch(ordered: Sequence[Versioned]) -> tuple[ChannelEntry, ...]:
     """The newest patch of each minor version replaces that of the one before and skips its own older patches."""
     entries: list[ChannelEntry] = []
     before = ""
-    for _, group in groupby(ordered, key=lambda each: (each.version.major, each.version.minor)):
-        *older, head = [each.bundle for each in group]
+    for _, group in groupby(ordered, key=lambda member: (member.version.major, member.version.minor)):
+        *older, head = [member.bundle for member in group]
         entries += [entry(bundle) for bundle in older]
         entries.append(entry(head, before, tuple(bundle.name for bundle in older)))
         before = head.name
     return tuple(entries)
 
 
-def _semver(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
-    return _from_versions(name, members, report, skip_patches=False)
-
-
-def _skip_patch(name: str, members: Sequence[UncataloguedBundle], report: Report) -> Package:
-    return _from_versions(name, members, report, skip_patches=True)
-
-
 _BUILDERS: Mapping[IndexingMode, Callable[[str, Sequence[UncataloguedBundle], Report], Package]] = {
     "replaces": _from_replaces,
-    "semver": _semver,
-    "semver-skippatch": _skip_patch,
+    "semver": partial(_from_versions, skip_patches=False),
+    "semver-skippatch": partial(_from_versions, skip_patches=True),
 }
 
 
@@ -201,16 +196,16 @@ class _ConfigMapReading:
     crds: dict[APIKey, KubernetesObject] = field(default_factory=dict)
     bundles: dict[str, UncataloguedBundle] = field(default_factory=dict)
     packages: dict[str, Package] = field(default_factory=dict)
-    troubles: list[CatalogError] = field(default_factory=list)
+    errors: list[CatalogError] = field(default_factory=list)
 
     def place(self, key: str) -> Place:
         return Place(self.source, ("data", key) if key in self.data else ())
 
     def refuse(self, key: str, cause: object) -> None:
-        self.troubles.append(CatalogError(rules.BAD_CONFIGMAP, self.place(key), {"cause": cause}))
+        self.errors.append(CatalogError(rules.BAD_CONFIGMAP, self.place(key), {"cause": cause}))
 
 
-class _ConfigMapStop(Exception):  # noqa: N818  (the end of the reading, told already)
+class _ConfigMapStop(Exception):  # noqa: N818  (the end of the reading, reported already)
     """OLM reads no further."""
 
 
@@ -218,15 +213,16 @@ def catalog_from_configmap(obj: KubernetesObject, source: Source, report: Report
     """The catalog in the ConfigMap `obj`, whose document is `source`, or an unavailable one (R-CAT-150)."""
     data = obj.get("data")
     work = _ConfigMapReading(data if isinstance(data, dict) else {}, source, report)
+    # OLM reads CSVs against the CRDs, and packages against the CSVs: what stops the one makes the next meaningless.
     try:
         _read_crds(work)
         _read_csvs(work)
         _read_packages(work)
     except _ConfigMapStop:
         pass
-    tell(work.troubles, report)
-    if work.troubles:
-        return unavailable(aggregated(each.text for each in work.troubles), Place(source))
+    report_errors(work.errors, report)
+    if work.errors:
+        return unavailable(aggregated(error.text for error in work.errors), Place(source))
     return Catalog(work.packages, location=Place(source))
 
 
@@ -235,10 +231,10 @@ def _list_in(work: _ConfigMapReading, key: str, what: str) -> list[dict[str, Any
     if key not in work.data:
         work.refuse(key, f"couldn't find expected key {key} in configmap")
         raise _ConfigMapStop
-    found = Report()
-    written = work.data[key]
-    documents = read(work.source.path, written if isinstance(written, str) else "", found)
-    problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
+    findings = Report()
+    text = work.data[key]
+    documents = read(work.source.path, text if isinstance(text, str) else "", findings)
+    problem = next((finding.message for finding in findings if finding.severity is Severity.ERROR), "")
     if problem:
         work.refuse(key, f"error loading {what} list: {problem}" if what else problem)
         raise _ConfigMapStop
@@ -275,15 +271,16 @@ def _with_versions(crd: KubernetesObject) -> KubernetesObject:
 
 
 def _read_csvs(work: _ConfigMapReading) -> None:
-    found = _list_in(work, CSVS, "CSV")
-    error = decode_error("[]registry.ClusterServiceVersion", found)
+    csvs = _list_in(work, CSVS, "CSV")
+    error = decode_error("[]registry.ClusterServiceVersion", csvs)
     if error is not None:
         work.refuse(CSVS, f"error parsing CSV list: {error}")
         raise _ConfigMapStop
-    for csv in found:
+    for csv in csvs:
         bundle = UncataloguedBundle("", (), "", csv, (csv, *_owned_crds(csv, work)), location=work.place(CSVS))
+        # Alpha features are switched on where an index is built, and nobody builds one here (R-CAT-142).
         if base_of(bundle):
-            work.troubles.append(CatalogError(rules.SUBSTITUTES_FOR, bundle.location))
+            work.errors.append(CatalogError(rules.SUBSTITUTES_FOR, bundle.location))
         try:
             required_apis(bundle.objects)
         except ValueError as error:
@@ -294,17 +291,17 @@ def _read_csvs(work: _ConfigMapReading) -> None:
 
 def _owned_crds(csv: KubernetesObject, work: _ConfigMapReading) -> list[KubernetesObject]:
     """The CRDs that a CSV owns in the order in which it lists them, each once (D9)."""
-    found: list[KubernetesObject] = []
+    crds: list[KubernetesObject] = []
     try:
         for api in described_crds(Csv(csv).owned_crds):
             crd = work.crds.get(api)
             if crd is None:
                 work.refuse(CSVS, f"couldn't find owned CRD in crd list {api}: {_NO_CAUSE}")
-            elif not any(crd is each for each in found):
-                found.append(crd)
+            elif not any(crd is listed for listed in crds):
+                crds.append(crd)
     except ValueError:
         work.refuse(CSVS, f"error parsing owned name: {_NO_CAUSE}")
-    return found
+    return crds
 
 
 def _read_packages(work: _ConfigMapReading) -> None:
@@ -316,4 +313,4 @@ def _read_packages(work: _ConfigMapReading) -> None:
             raise _ConfigMapStop from None
         work.packages[manifest.name], problems = package_of(manifest, work.bundles, database_bundle, work.report)
         if problems:
-            work.refuse(PACKAGES, wrapped(problems, f"error loading package {manifest.name}"))
+            work.refuse(PACKAGES, joined(problems, f"error loading package {manifest.name}"))

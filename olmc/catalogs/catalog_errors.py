@@ -1,4 +1,4 @@
-"""What is wrong with a catalog: found all at once, told with places, the first one in OLM's words."""
+"""What is wrong with a catalog: all of it at once and with places, the first error in OLM's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from olmc.diagnostics.rule import Rule
 from olmc.gojson import DecodeError, decode_failure
 from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity, Source
+from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity
 from olmc.yaml import locate
 
 Keys = tuple[str | int, ...]
@@ -34,9 +34,9 @@ class CatalogError(NamedTuple):
 
     @property
     def cause(self) -> DecodeFailure | None:
-        """What does not fit the type that it has in Go, if that is the trouble."""
-        found = self.values.get("cause")
-        return decode_failure(found) if isinstance(found, DecodeError) else None
+        """What does not fit the type that it has in Go, if that is what is wrong."""
+        cause = self.values.get("cause")
+        return decode_failure(cause) if isinstance(cause, DecodeError) else None
 
 
 def below(place: Place | None, *keys: str | int) -> Place | None:
@@ -46,17 +46,14 @@ def below(place: Place | None, *keys: str | int) -> Place | None:
 
 def location_of(place: Place | None) -> Location | None:
     """The line and column of a place."""
-    if place is None:
-        return None
-    source = place.source
-    return locate(Source(source.path, source.text, source.document), (*source.prefix, *place.keys))
+    return locate(place.source, place.keys) if place is not None else None
 
 
-def tell(troubles: Iterable[CatalogError], report: Report) -> None:
-    """Report the troubles where they stand."""
-    for trouble in troubles:
-        found = trouble.rule.finding(location_of(trouble.place), related=(), **trouble.values)
-        report.add(found.caused_by(trouble.cause))
+def report_errors(errors: Iterable[CatalogError], report: Report) -> None:
+    """Report errors where they stand."""
+    for error in errors:
+        diagnostic = error.rule.finding(location_of(error.place), related=(), **error.values)
+        report.add(diagnostic.caused_by(error.cause))
 
 
 def unavailable(problem: str, place: Place | None = None) -> Catalog:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.catalogs import properties as props
-from olmc.catalogs.catalog_errors import CatalogError, below, tell
+from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
 from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
@@ -38,32 +38,32 @@ _METADATA_NAMES = frozenset({*_METADATA_FIELDS, "annotations", "labels"})
 
 def has_inline_content(bundle: CatalogBundle) -> bool:
     """Whether a bundle brings its objects along."""
-    return bool(bundle.objects) or any(each.type == BUNDLE_OBJECT for each in bundle.properties)
+    return bool(bundle.objects) or any(prop.type == BUNDLE_OBJECT for prop in bundle.properties)
 
 
 def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObject, ...]:
     """The objects inside of a bundle, () when it has none; those that can't be decoded are reported and left out."""
     if bundle.objects:
         return bundle.objects
-    found: list[KubernetesObject] = []
+    objects: list[KubernetesObject] = []
     for index, value in _encoded(bundle):
         try:
-            found.append(_decode(value, index))
+            objects.append(_decode(value, index))
         except ValueError as error:
-            tell([_bad_object(bundle, index, str(error))], report)
-    return tuple(found)
+            report_errors([_bad_object(bundle, index, str(error))], report)
+    return tuple(objects)
 
 
 def check_content(catalog: Catalog, report: Report) -> None:
     """Decode every inline object of a catalog and look for the CSV of each bundle, as OLM does when it loads one, and
-    report what can't be decoded or told."""
+    report what can't be decoded."""
     for package in catalog.packages.values():
         for bundle in package.bundles.values():
             csv_of(package, bundle, report)
 
 
 def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
-    return ((index, each.value) for index, each in enumerate(bundle.properties) if each.type == BUNDLE_OBJECT)
+    return ((index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == BUNDLE_OBJECT)
 
 
 def _decode(value: Any, index: int) -> KubernetesObject:
@@ -73,10 +73,10 @@ def _decode(value: Any, index: int) -> KubernetesObject:
         octets = b64decode(canonical_base64(data))
     except ValueError as error:
         raise ValueError(f"parse property at index {index} as bundle object: {error}") from None
-    found = Report()
-    documents = read("", octets.decode("utf-8", "replace"), found)
+    findings = Report()
+    documents = read("", octets.decode("utf-8", "replace"), findings)
     decoded = documents[0].value if documents else None
-    problem = next((each.message for each in found if each.severity is Severity.ERROR), "")
+    problem = next((finding.message for finding in findings if finding.severity is Severity.ERROR), "")
     if not problem and isinstance(decoded, dict):
         return decoded
     cause = problem or mismatch_text(decoded, "map[string]interface {}")
@@ -97,20 +97,21 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
     for obj in inline_objects(bundle, report):
         if obj.get("kind") == "ClusterServiceVersion":
             return obj
-    found = [(index, each.value) for index, each in enumerate(bundle.properties) if each.type == CSV_METADATA]
-    if len(found) > 1:
-        place = below(bundle.location, "properties", found[1][0])
-        tell([CatalogError(rules.SEVERAL_METADATA, place, {"count": len(found)})], report)
+    metadata = [(index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == CSV_METADATA]
+    if len(metadata) > 1:
+        place = below(bundle.location, "properties", metadata[1][0])
+        report_errors([CatalogError(rules.SEVERAL_METADATA, place, {"count": len(metadata)})], report)
         return None
-    return _made_csv(package, bundle, match_keys(found[0][1] or {}, _METADATA_NAMES)) if found else None
+    return _synthesize_csv(package, bundle, match_keys(metadata[0][1] or {}, _METADATA_NAMES)) if metadata else None
 
 
-def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:
+def _synthesize_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:
     metadata: dict[str, Any] = {"name": bundle.name}
     metadata.update({key: fields[key] for key in ("annotations", "labels") if fields.get(key)})
     spec: dict[str, Any] = {
         target: fields[name] for name, target in _METADATA_FIELDS.items() if fields.get(name) is not None
     }
+    # What package servers show of an operator without a description of its own (R-CAT-123).
     if not spec.get("description"):
         spec["description"] = package.description
     spec["version"] = bundle.version
@@ -128,7 +129,7 @@ def _made_csv(package: Package, bundle: CatalogBundle, fields: Any) -> Kubernete
 
 def served_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     """The properties that the registry shows: all but those that carry content (R-CAT-129)."""
-    return tuple([each for each in bundle.properties if each.type not in props.CONTENT])
+    return tuple([prop for prop in bundle.properties if prop.type not in props.CONTENT])
 
 
 def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -137,24 +138,24 @@ def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...
     An entry whose bundle the catalog doesn't have is not served (R-CAT-143). The location is that of the document
     that holds the entry: a line each would cost more than all the rest.
     """
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     places: dict[int, Location] = {}
     for _, package in sorted(catalog.packages.items()):
-        effective = {name: _effective(bundle) for name, bundle in package.bundles.items()}
+        properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
         for _, channel in sorted(package.channels.items()):
             is_default = channel.name == package.default_channel
             for entry in channel.entries:
                 bundle = package.bundles.get(entry.name)
                 if bundle is None:
                     continue
-                found.append(
+                candidates.append(
                     Candidate(
                         entry.name,
                         package.name,
                         channel.name,
                         key,
                         bundle.version,
-                        effective[entry.name],
+                        properties[entry.name],
                         is_default,
                         entry.replaces,
                         entry.skips,
@@ -164,37 +165,41 @@ def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...
                         bundle=bundle.location,
                     )
                 )
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _document(place: Place | None, known: dict[int, Location]) -> Location | None:
     """The place of a whole document; `known` holds those found already."""
     if place is None:
         return None
-    found = known.get(id(place.source))
-    if found is None:
-        found = known[id(place.source)] = locate(place.source, ())
-    return found
+    location = known.get(id(place.source))
+    if location is None:
+        location = known[id(place.source)] = locate(place.source, ())
+    return location
 
 
-def _effective(bundle: CatalogBundle) -> tuple[Property, ...]:
+def _effective_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     """The properties that count in resolution: those served and the requirements derived from them once more."""
     served = served_properties(bundle)
-    derived = [_again(each) for each in served if each.type in (props.GVK_REQUIRED, props.PACKAGE_REQUIRED)]
+    # The registry derives dependencies from these properties, and OLM makes properties of them again: the resolver
+    # meets each requirement twice, and so does whoever reads the annotation of the CSV (R-CAT-129, R-CAT-303).
+    derived = [
+        _derive_requirement(prop) for prop in served if prop.type in (props.GVK_REQUIRED, props.PACKAGE_REQUIRED)
+    ]
     if not derived and bundle.objects:
         # Not from a file-based catalog: there the required APIs of the CSV are served beside the properties.
         apis = sorted(required_apis(bundle.objects), key=lambda api: (api.group, api.version, api.kind))
         derived = [_gvk_required(api.group, api.version, api.kind) for api in apis]
     package: tuple[Property, ...] = ()
-    if all(each.type != props.PACKAGE for each in served):
+    if all(prop.type != props.PACKAGE for prop in served):
         package = (Property(props.PACKAGE, {"packageName": bundle.package, "version": bundle.version}),)
     return (*served, *derived, *package)
 
 
-def _again(each: Property) -> Property:
-    if each.type == props.GVK_REQUIRED:
-        return _gvk_required(*props.field_texts(each.type, each.value, "group", "version", "kind"))
-    name, versions = props.field_texts(each.type, each.value, "packageName", "versionRange")
+def _derive_requirement(prop: Property) -> Property:
+    if prop.type == props.GVK_REQUIRED:
+        return _gvk_required(*props.field_texts(prop.type, prop.value, "group", "version", "kind"))
+    name, versions = props.field_texts(prop.type, prop.value, "packageName", "versionRange")
     return Property(props.PACKAGE_REQUIRED, {"packageName": name, "versionRange": versions})
 
 

@@ -37,79 +37,78 @@ class _Draft:
 def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
     """The packages that the blobs describe, and what OLM refuses about them, in the order in which it looks."""
     drafts: dict[str, _Draft] = {}
-    troubles = list(_add_packages(blobs, drafts))
+    errors = list(_add_packages(blobs, drafts))
     for channel in blobs.channels:
-        troubles += _add_channel(channel, drafts)
+        errors += _add_channel(channel, drafts)
     for bundle in blobs.bundles:
-        troubles += _add_bundle(bundle, drafts)
+        errors += _add_bundle(bundle, drafts)
     for name, draft in sorted(drafts.items()):
-        troubles += _missing_bundles(name, draft)
+        errors += _missing_bundles(name, draft)
     for index, deprecations in enumerate(blobs.deprecations):
-        troubles += _add_deprecations(index, deprecations, drafts)
-    return {name: _package(draft) for name, draft in drafts.items()}, troubles
+        errors += _add_deprecations(index, deprecations, drafts)
+    return {name: _package(draft) for name, draft in drafts.items()}, errors
 
 
-def _trouble(rule: Rule, source: Source, *keys: str | int, **values: object) -> CatalogError:
+def _error(rule: Rule, source: Source, *keys: str | int, **values: object) -> CatalogError:
     return CatalogError(rule, Place(source, keys), values)
 
 
 def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[CatalogError]:
     for blob in blobs.packages:
         if not blob.name:
-            yield _trouble(rules.PACKAGE_WITHOUT_NAME, blob.source)
+            yield _error(rules.PACKAGE_WITHOUT_NAME, blob.source)
             continue
         if blob.name in drafts:
-            yield _trouble(rules.SAME_PACKAGE, blob.source, "name", package=quoted(blob.name))
+            yield _error(rules.SAME_PACKAGE, blob.source, "name", package=quoted(blob.name))
             continue
+        # Whatever its name is like: else each of its channels and bundles would be one of an unknown package.
         drafts[blob.name] = _Draft(blob)
         problems = is_dns1123_label(blob.name)
         if problems:
             cause = " ".join(problems)
-            yield _trouble(rules.BAD_PACKAGE_NAME, blob.source, "name", package=quoted(blob.name), cause=cause)
+            yield _error(rules.BAD_PACKAGE_NAME, blob.source, "name", package=quoted(blob.name), cause=cause)
 
 
 def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     draft = drafts.get(blob.package)
     names = {"package": quoted(blob.package), "channel": quoted(blob.name)}
     if draft is None:
-        yield _trouble(rules.CHANNEL_OF_UNKNOWN_PACKAGE, blob.source, "package", **names)
+        yield _error(rules.CHANNEL_OF_UNKNOWN_PACKAGE, blob.source, "package", **names)
         return
     if not blob.name:
-        yield _trouble(rules.CHANNEL_WITHOUT_NAME, blob.source, **names)
+        yield _error(rules.CHANNEL_WITHOUT_NAME, blob.source, **names)
         return
     if blob.name in draft.channels:
-        yield _trouble(rules.SAME_CHANNEL, blob.source, "name", **names)
+        yield _error(rules.SAME_CHANNEL, blob.source, "name", **names)
         return
-    found = {entry.name for entry in blob.entries}
-    if len(found) < len(blob.entries):
-        seen: set[str] = set()
-        for index, entry in enumerate(blob.entries):
-            if entry.name in seen:
-                yield _trouble(rules.SAME_ENTRY, blob.source, "entries", index, **names, entry=quoted(entry.name))
-            seen.add(entry.name)
-    draft.entries |= found
+    seen: set[str] = set()
+    for index, entry in enumerate(blob.entries):
+        if entry.name in seen:
+            yield _error(rules.SAME_ENTRY, blob.source, "entries", index, **names, entry=quoted(entry.name))
+        seen.add(entry.name)
+    draft.entries |= seen
     draft.channels[blob.name] = Channel(blob.name, blob.package, blob.entries, Place(blob.source))
 
 
 def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     if not blob.package:
-        yield _trouble(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
+        yield _error(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
         return
     draft = drafts.get(blob.package)
     if draft is None:
-        yield _trouble(rules.BUNDLE_OF_UNKNOWN_PACKAGE, blob.source, "package", **_names(blob))
+        yield _error(rules.BUNDLE_OF_UNKNOWN_PACKAGE, blob.source, "package", **_names(blob))
         return
     if blob.name in draft.bundles:
-        yield _trouble(rules.SAME_BUNDLE, blob.source, "name", **_names(blob))
+        yield _error(rules.SAME_BUNDLE, blob.source, "name", **_names(blob))
         return
-    found: list[tuple[int, str, str, str]] = []
-    yield from _property_troubles(blob, found)
-    yield from _image_troubles(blob)
-    version = found[0][2] if found else ""
-    if found:
-        yield from _version_troubles(blob, *found[0])
+    packages: list[tuple[int, str, str, str]] = []
+    yield from _property_errors(blob, packages)
+    yield from _image_errors(blob)
+    version = packages[0][2] if packages else ""
+    if packages:
+        yield from _version_errors(blob, *packages[0])
     if blob.name not in draft.entries:
-        yield _trouble(rules.BUNDLE_IN_NO_CHANNEL, blob.source, "name", **_names(blob))
+        yield _error(rules.BUNDLE_IN_NO_CHANNEL, blob.source, "name", **_names(blob))
     draft.bundles[blob.name] = CatalogBundle(
         blob.name,
         blob.package,
@@ -131,64 +130,67 @@ def _property(kind: str, value: object) -> Property:
     return Property(kind, value if kind in props.CONTENT else props.canonical(value))
 
 
-def _property_troubles(blob: BundleBlob, found: list[tuple[int, str, str, str]]) -> Iterator[CatalogError]:
+def _property_errors(blob: BundleBlob, packages: list[tuple[int, str, str, str]]) -> Iterator[CatalogError]:
     """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
     apis: set[tuple[str, ...]] = set()
     for index, (kind, value) in enumerate(blob.properties):
         keys: Keys = ("properties", index)
         if value is ABSENT:
             cause = props.parse_problem(index, kind, "unexpected end of JSON input")
-            yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
+            yield _error(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
             continue
         try:
             fields = props.decode_value(kind, value)
         except DecodeError as error:
             keys, cause = (*keys, "value", *error.path), props.parse_problem(index, kind, error)
-            yield _trouble(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
+            yield _error(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
             continue
         if kind == props.GVK:
             api = (fields["group"], fields["version"], fields["kind"])
             if api in apis:
-                written = "{}/{}, Kind={}".format(*api)
-                yield _trouble(rules.SAME_GVK, blob.source, "properties", index, **_names(blob), api=written)
+                text = "{}/{}, Kind={}".format(*api)
+                yield _error(rules.SAME_GVK, blob.source, "properties", index, **_names(blob), api=text)
             apis.add(api)
         elif kind == props.PACKAGE:
-            found.append((index, fields["packageName"], fields["version"], fields["release"]))
-    if len(found) != 1:
-        index = found[1][0] if found else 0
-        keys = ("properties", index) if found else ()
-        yield _trouble(rules.PACKAGE_PROPERTIES, blob.source, *keys, **_names(blob), count=len(found))
-    elif found[0][1] != blob.package:
-        keys = ("properties", found[0][0], "value")
-        yield _trouble(rules.OTHER_PACKAGE, blob.source, *keys, **_names(blob), other=quoted(found[0][1]))
+            packages.append((index, fields["packageName"], fields["version"], fields["release"]))
+    if len(packages) != 1:
+        index = packages[1][0] if packages else 0
+        keys = ("properties", index) if packages else ()
+        yield _error(rules.PACKAGE_PROPERTIES, blob.source, *keys, **_names(blob), count=len(packages))
+    elif packages[0][1] != blob.package:
+        keys = ("properties", packages[0][0], "value")
+        yield _error(rules.OTHER_PACKAGE, blob.source, *keys, **_names(blob), other=quoted(packages[0][1]))
 
 
-def _image_troubles(blob: BundleBlob) -> Iterator[CatalogError]:
+def _image_errors(blob: BundleBlob) -> Iterator[CatalogError]:
+    # An empty image is not refused here: the bundle may have its content inline (R-CAT-126).
     for index, image in enumerate((blob.image, *blob.related_images), start=-1):
         problem = pull_spec_problem(image) if image else ""
         if problem:
             where = "image" if index < 0 else f"relatedImages[{index}].image"
             keys: Keys = ("image",) if index < 0 else ("relatedImages", index, "image")
             values = {**_names(blob), "where": where, "image": quoted(image), "cause": problem}
-            yield _trouble(rules.BAD_PULL_SPEC, blob.source, *keys, **values)
+            yield _error(rules.BAD_PULL_SPEC, blob.source, *keys, **values)
 
 
-def _version_troubles(blob: BundleBlob, index: int, _: str, version: str, release: str) -> Iterator[CatalogError]:
+def _version_errors(blob: BundleBlob, index: int, _: str, version: str, release: str) -> Iterator[CatalogError]:
     keys: Keys = ("properties", index, "value")
     try:
         parse_strict(version)
     except ValueError as error:
         values = {**_names(blob), "version": quoted(version), "cause": error}
-        yield _trouble(rules.BAD_VERSION, blob.source, *keys, "version", **values)
+        yield _error(rules.BAD_VERSION, blob.source, *keys, "version", **values)
     try:
         parse_release(release)
     except ValueError as error:
         values = {**_names(blob), "release": quoted(release), "cause": error}
-        yield _trouble(rules.BAD_RELEASE, blob.source, *keys, "release", **values)
+        yield _error(rules.BAD_RELEASE, blob.source, *keys, "release", **values)
 
 
 def _missing_bundles(name: str, draft: _Draft) -> Iterator[CatalogError]:
     """Entries of any channel without a bundle (D6)."""
+    # OLM looks at the channel that it read last; entries of the others come up as bundles without an image, which leads
+    # nobody to the blob that is missing.
     missing = sorted(draft.entries - draft.bundles.keys())
     if missing:
         entries = (entry for channel in draft.channels.values() for entry in channel.entries)
@@ -199,15 +201,15 @@ def _missing_bundles(name: str, draft: _Draft) -> Iterator[CatalogError]:
 
 def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
     if not blob.package:
-        yield _trouble(rules.DEPRECATION_WITHOUT_PACKAGE, blob.source, index=index)
+        yield _error(rules.DEPRECATION_WITHOUT_PACKAGE, blob.source, index=index)
         return
     package = quoted(blob.package)
     draft = drafts.get(blob.package)
     if draft is None:
-        yield _trouble(rules.DEPRECATION_OF_UNKNOWN_PACKAGE, blob.source, "package", package=package)
+        yield _error(rules.DEPRECATION_OF_UNKNOWN_PACKAGE, blob.source, "package", package=package)
         return
     if draft.deprecations is not None:
-        yield _trouble(rules.SECOND_DEPRECATIONS, blob.source, package=package)
+        yield _error(rules.SECOND_DEPRECATIONS, blob.source, package=package)
         return
     draft.deprecations = blob
     seen: set[tuple[str, str]] = set()
@@ -215,7 +217,7 @@ def _add_deprecations(index: int, blob: DeprecationsBlob, drafts: Mapping[str, _
         values = {"package": package, "index": number, "name": quoted(entry.name), "reference": _reference(entry)}
         rule = _deprecation_rule(entry, draft, seen)
         if rule is not None:
-            yield _trouble(rule, blob.source, "entries", number, **values)
+            yield _error(rule, blob.source, "entries", number, **values)
         seen.add((entry.schema, entry.name))
 
 
@@ -245,7 +247,7 @@ def _package(draft: _Draft) -> Package:
     blob = draft.blob
     channels = dict(draft.channels)
     if blob.default_channel and blob.default_channel not in channels:
-        # OLM adds it, to complain later that it is empty.
+        # OLM adds it here, and refuses it as an empty channel when it checks the whole catalog (R-CAT-124).
         place = Place(blob.source, ("defaultChannel",))
         channels[blob.default_channel] = Channel(blob.default_channel, blob.name, (), place)
     return Package(

@@ -29,7 +29,7 @@ class Versioned(NamedTuple):
     version: Version
 
 
-def versioned(bundle: UncataloguedBundle) -> Versioned:
+def with_version(bundle: UncataloguedBundle) -> Versioned:
     """A bundle with its version; a ValueError in OLM's words if it is none."""
     version = bundle.version or NO_VERSION
     try:
@@ -38,10 +38,10 @@ def versioned(bundle: UncataloguedBundle) -> Versioned:
         raise ValueError(f"error parsing bundle {bundle.name} version {version}: {error}") from None
 
 
-def compare(one: Versioned, other: Versioned) -> int:
+def compare(left: Versioned, right: Versioned) -> int:
     """Below, at or above 0, as the version of `one` is lower than, like or higher than that of `other`."""
-    order: int = one.version.compare(other.version)
-    return order or _build(one.version).compare(_build(other.version))
+    order: int = left.version.compare(right.version)
+    return order or _build(left.version).compare(_build(right.version))
 
 
 by_version = cmp_to_key(compare)
@@ -49,6 +49,7 @@ by_version = cmp_to_key(compare)
 
 def _build(version: Version) -> Version:
     """The build metadata of a version as something that orders like a pre-release; none is below any."""
+    # Semantic versions give builds no order, but the old database has to tell rebuilds of a version apart (R-CAT-144).
     return Version(1, prerelease=version.build) if version.build else Version(0)
 
 
@@ -88,30 +89,30 @@ def edges_of(bundles: Mapping[str, UncataloguedBundle]) -> tuple[Mapping[str, Ed
     What replaces a bundle replaces the last of its substitutes instead, what skips it skips these as well, and each
     substitute skips what it stands in for.
     """
-    edges = {name: _declared(bundle) for name, bundle in bundles.items()}
+    edges = {name: _declared_edges(bundle) for name, bundle in bundles.items()}
     try:
         chains = list(_chains(bundles))
     except ValueError as error:
         return edges, [PackageProblem(str(error), error.place if isinstance(error, _SubstituteError) else None)]
     for chain in chains:
-        edges = {name: _beside(own, name, chain) for name, own in edges.items()}
+        edges = {name: _with_chain(own, name, chain) for name, own in edges.items()}
     return edges, []
 
 
-def _declared(bundle: UncataloguedBundle) -> Edges:
+def _declared_edges(bundle: UncataloguedBundle) -> Edges:
     skips = bundle.spec.get("skips")
     return Edges(as_text(bundle.spec.get("replaces")), tuple(map(str, skips)) if isinstance(skips, list) else ())
 
 
-def _beside(own: Edges, name: str, chain: Sequence[str]) -> Edges:
+def _with_chain(own: Edges, name: str, chain: Sequence[str]) -> Edges:
     """The edges of a bundle once a bundle and its substitutes, the last one last, are in their places."""
     if name in chain:
-        return own._replace(skips=_united(own.skips, chain[: chain.index(name)]))
-    first = next((place for place, each in enumerate(chain) if each in own.skips), len(chain))
-    return Edges(chain[-1] if own.replaces in chain else own.replaces, _united(own.skips, chain[first:]))
+        return own._replace(skips=_union(own.skips, chain[: chain.index(name)]))
+    first = next((place for place, substitute in enumerate(chain) if substitute in own.skips), len(chain))
+    return Edges(chain[-1] if own.replaces in chain else own.replaces, _union(own.skips, chain[first:]))
 
 
-def _united(skips: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+def _union(skips: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*skips, *more)))
 
 
@@ -124,7 +125,7 @@ def _chains(bundles: Mapping[str, UncataloguedBundle]) -> Iterator[list[str]]:
     placed: set[str] = set()
     for base in substitutes:
         if base not in bundles or not base_of(bundles[base]):
-            chain = [base, *_after(base, substitutes)]
+            chain = [base, *_substitutes_of(base, substitutes)]
             placed.update(chain)
             yield chain
     for bundle in bundles.values():
@@ -132,16 +133,16 @@ def _chains(bundles: Mapping[str, UncataloguedBundle]) -> Iterator[list[str]]:
             raise _SubstituteError(f'cyclic substitutesFor chain detected involving "{bundle.name}"', bundle)
 
 
-def _after(base: str, substitutes: Mapping[str, Sequence[UncataloguedBundle]]) -> Iterator[str]:
+def _substitutes_of(base: str, substitutes: Mapping[str, Sequence[UncataloguedBundle]]) -> Iterator[str]:
     """The substitutes of a bundle by version, behind each those that substitute for it in turn."""
-    ordered = sorted(map(versioned, substitutes.get(base, ())), key=by_version)
-    for one, other in pairwise(ordered):
-        if not compare(one, other):
+    ordered = sorted(map(with_version, substitutes.get(base, ())), key=by_version)
+    for lower, higher in pairwise(ordered):
+        if not compare(lower, higher):
             text = "cannot determine latest substitution because of duplicate versions"
-            raise _SubstituteError(text, other.bundle)
-    for each in ordered:
-        yield each.bundle.name
-        yield from _after(each.bundle.name, substitutes)
+            raise _SubstituteError(text, higher.bundle)
+    for substitute in ordered:
+        yield substitute.bundle.name
+        yield from _substitutes_of(substitute.bundle.name, substitutes)
 
 
 DEPRECATED = "olm.deprecated"
@@ -171,7 +172,7 @@ def skip_range(bundle: UncataloguedBundle) -> str:
 
 def is_deprecated(bundle: UncataloguedBundle) -> bool:
     """Whether a bundle has the property `olm.deprecated`."""
-    return any(each.type == DEPRECATED for each in derived_properties(bundle, Report()))
+    return any(prop.type == DEPRECATED for prop in derived_properties(bundle, Report()))
 
 
 Serve = Callable[[UncataloguedBundle, str, Report], CatalogBundle]
@@ -189,6 +190,7 @@ def package_of(
         for index, (name, head) in enumerate(manifest.channels)
         if head not in bundles or not is_deprecated(bundles[head])
     ]
+    # A channel whose head is deprecated is gone altogether, the default channel as well (R-CAT-141).
     names = (name for _, name, _ in heads)
     default = next((name for name in names if name == manifest.default_channel or len(manifest.channels) == 1), "")
     edges, problems = edges_of(bundles)
@@ -197,8 +199,8 @@ def package_of(
         problems.append(PackageProblem(text, below(manifest.place, "defaultChannel")))
     channels: dict[str, Channel] = {}
     for index, name, head in heads:
-        entries, found = _walk(head, bundles, edges, below(manifest.place, "channels", index, "currentCSV"))
-        problems += found
+        entries, walk_problems = _walk(head, bundles, edges, below(manifest.place, "channels", index, "currentCSV"))
+        problems += walk_problems
         channels[name] = Channel(name, manifest.name, entries, manifest.place)
     used = dict.fromkeys(entry.name for channel in channels.values() for entry in channel.entries)
     served = {name: serve(bundles[name], manifest.name, report) for name in used}
@@ -226,6 +228,7 @@ def _walk(
         if replaced in chain:
             problems.append(PackageProblem(f"Cycle detected, {chain[-1]} replaces {replaced}", edge))
             break
+        # A deprecated bundle is the end of its channel: nobody is to be led below it any more (R-CAT-141).
         if is_deprecated(bundles[chain[-1]]):
             break
         if replaced not in bundles:
@@ -233,6 +236,7 @@ def _walk(
             break
         chain.append(replaced)
     entries = [entry(bundles[name], *edges[name]) for name in chain]
+    # OLM lists skipped bundles where it has their content, so a startingCSV can name one (R-CAT-141, R-CAT-421).
     others = [name for name in dict.fromkeys(skipped) if name in bundles and name not in chain]
     entries += [entry(bundles[name]) for name in others]
     return tuple(entries), problems
@@ -245,20 +249,20 @@ def entry(bundle: UncataloguedBundle, replaced: str = "", skipped: tuple[str, ..
 
 def database_bundle(bundle: UncataloguedBundle, package: str, report: Report) -> CatalogBundle:
     """A bundle as the old database serves it: inline, its requirements beside the properties, not among them."""
-    found = [each for each in derived_properties(bundle, report) if each.type != props.PACKAGE]
-    found.append(Property(props.PACKAGE, {"packageName": package, "version": bundle.version}))
+    properties = [prop for prop in derived_properties(bundle, report) if prop.type != props.PACKAGE]
+    properties.append(Property(props.PACKAGE, {"packageName": package, "version": bundle.version}))
     return CatalogBundle(
         bundle.name,
         package,
         bundle.image,
         bundle.version,
-        tuple(sorted(found, key=lambda each: (each.type, props.raw(each.value)))),
+        tuple(sorted(properties, key=lambda prop: (prop.type, props.raw(prop.value)))),
         bundle.objects,
         related_images(bundle),
         bundle.location,
     )
 
 
-def wrapped(problems: Iterable[PackageProblem], prefix: str) -> str:
+def joined(problems: Iterable[PackageProblem], prefix: str) -> str:
     """The errors of one package as the loaders report them."""
-    return f"{prefix}: {aggregated(each.text for each in problems)}"
+    return f"{prefix}: {aggregated(problem.text for problem in problems)}"

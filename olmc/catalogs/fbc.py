@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from olmc.catalogs.blobs import Blobs
-from olmc.catalogs.catalog_errors import tell, unavailable
+from olmc.catalogs.catalog_errors import report_errors, unavailable
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.model_checks import check_model
 from olmc.model.catalog import Catalog
@@ -33,6 +33,7 @@ def kept_files(root: str, files: Mapping[str, str]) -> list[str]:
     Patterns are those of `.gitignore`; the last one that matches decides, and nothing is left out just because a
     folder above it is (only file paths are tested).
     """
+    # OLM walks folder by folder, names by their bytes; of whole paths `a-b/c` would be before `a/b` (R-CAT-120).
     order = sorted(files, key=lambda path: path.encode().split(b"/"))
     rules = [rule for path in order if _name(path) == FILE_NAME for rule in _rules(_relative(root, path), files[path])]
     return [path for path in order if _name(path) != FILE_NAME and not _is_ignored(_relative(root, path), rules)]
@@ -69,14 +70,14 @@ def _rule(folder: str, line: str) -> _Rule:
 
 
 def _components(parts: list[str]) -> str:
-    written = ""
+    pattern = ""
     for index, part in enumerate(parts):
         last = index == len(parts) - 1
         if part == "**":
-            written += ".*" if last else "(?:.*/)?"
+            pattern += ".*" if last else "(?:.*/)?"
         else:
-            written += _component(part) + ("" if last else "/")
-    return written
+            pattern += _component(part) + ("" if last else "/")
+    return pattern
 
 
 _TOKENS = re.compile(
@@ -86,18 +87,18 @@ _TOKENS = re.compile(
 
 def _component(part: str) -> str:
     """One path component with `*`, `?`, `[…]` and backslashes as a regular expression."""
-    written = []
+    parts = []
     for token in _TOKENS.finditer(part):
         if token["star"]:
-            written.append("[^/]*")
+            parts.append("[^/]*")
         elif token["one"]:
-            written.append("[^/]")
+            parts.append("[^/]")
         elif token["set"]:
             negated = token["set"].startswith("^")
-            written.append(f"[{'^/' if negated else ''}{_set(token['set'].removeprefix('^'))}]")
+            parts.append(f"[{'^/' if negated else ''}{_set(token['set'].removeprefix('^'))}]")
         else:
-            written.append(re.escape(token["escaped"] or token["plain"]))
-    return "".join(written)
+            parts.append(re.escape(token["escaped"] or token["plain"]))
+    return "".join(parts)
 
 
 def _set(text: str) -> str:
@@ -121,13 +122,14 @@ def read_file(path: str, text: str, report: Report) -> CatalogFile:
 
     What the reader finds odd is reported; that the file can't be read is only noted, since not all formats mind.
     """
-    found = Report()
-    documents = read(path, text, found)
-    for diagnostic in found:
+    findings = Report()
+    documents = read(path, text, findings)
+    for diagnostic in findings:
         if diagnostic.severity is not Severity.ERROR:
             report.add(diagnostic)
+    # The name of a file says nothing; what begins with a brace is JSON to OLM (R-CAT-121).
     is_yaml = text.lstrip()[:1] != "{"
-    error = next((each for each in found if each.severity is Severity.ERROR), None)
+    error = next((finding for finding in findings if finding.severity is Severity.ERROR), None)
     if error is None:
         return CatalogFile(path, documents, is_yaml)
     return CatalogFile(path, documents, is_yaml, error.message, error.location, error.cause)
@@ -140,13 +142,14 @@ def readable(files: Mapping[str, CatalogFile]) -> tuple[str, ...]:
 
 def catalog_of(blobs: Blobs, report: Report) -> Catalog:
     """The catalog that blobs describe, or an unavailable one with what is wrong with it (R-CAT-124, R-CAT-126)."""
-    packages, troubles = packages_of(blobs)
-    tell(troubles, report)
-    first = next((trouble for trouble in troubles if trouble.stops), None)
+    packages, errors = packages_of(blobs)
+    report_errors(errors, report)
+    first = next((error for error in errors if error.stops), None)
     if first is not None:
         return unavailable(first.text, first.place)
-    tree, troubles = check_model(packages)
-    tell(troubles, report)
+    # The tree is only of catalogs whose parts fit together, as OLM never gets here with others (R-CAT-124).
+    tree, errors = check_model(packages)
+    report_errors(errors, report)
     if tree:
-        return unavailable(tree, troubles[0].place)
+        return unavailable(tree, errors[0].place)
     return Catalog(packages)

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, meta_key, schema_of
-from olmc.catalogs.catalog_errors import CatalogError, tell, unavailable
-from olmc.catalogs.csv_graphs import base_of, database_bundle, package_manifest, package_of, wrapped
+from olmc.catalogs.catalog_errors import CatalogError, report_errors, unavailable
+from olmc.catalogs.csv_graphs import base_of, database_bundle, joined, package_manifest, package_of
 from olmc.catalogs.fbc import CatalogFile, catalog_of, kept_files, read_file, readable
 from olmc.catalogs.properties import described_crds, provided_apis, required_apis
 from olmc.catalogs.rendering import UncataloguedBundle
@@ -21,7 +21,7 @@ from olmc.catalogs.templates import (
     TemplateContext,
     expand_basic,
     expand_substitutes,
-    expanded,
+    expand_template,
     named_images,
 )
 from olmc.diagnostics.rule import Rule
@@ -46,20 +46,21 @@ def looks_like_package_manifest(document: Document) -> bool:
 
 def load_package_manifests(root: str, files: Mapping[str, CatalogFile], indexing: Indexing, report: Report) -> Catalog:
     """The catalog in a directory of package manifests, or an unavailable one with what is wrong with it."""
+    # OLM's loader decodes one document a file, and passes over hidden files and folders (R-CAT-140).
     first = {path: file.documents[0] for path, file in files.items() if file.documents and not _is_hidden(root, path)}
     bundles: dict[str, UncataloguedBundle] = {}
-    troubles: list[CatalogError] = []
+    errors: list[CatalogError] = []
     for bundle in _bundles(first):
-        troubles += bundle_troubles(bundle, rules.BAD_PACKAGE_MANIFESTS, indexing)
+        errors += bundle_errors(bundle, rules.BAD_PACKAGE_MANIFESTS, indexing)
         bundles.setdefault(bundle.name, bundle)
     packages: dict[str, Package] = {}
     for document in first.values():
         if looks_like_package_manifest(document):
-            troubles += _add_package(document, bundles, packages, report)
-    tell(troubles, report)
+            errors += _add_package(document, bundles, packages, report)
+    report_errors(errors, report)
     catalog = Catalog(packages)
-    if troubles:
-        catalog = unavailable(aggregated(trouble.text for trouble in troubles), troubles[0].place)
+    if errors:
+        catalog = unavailable(aggregated(error.text for error in errors), errors[0].place)
     return catalog._replace(files=readable(files), unused=tuple(_unused(files, first)))
 
 
@@ -89,7 +90,7 @@ def _add_package(
         return
     packages[manifest.name], problems = package_of(manifest, bundles, database_bundle, report)
     if problems:
-        cause = wrapped(problems, "error loading package into db")
+        cause = joined(problems, "error loading package into db")
         yield CatalogError(rules.BAD_PACKAGE_MANIFESTS, problems[0].place, {"cause": cause})
 
 
@@ -102,7 +103,9 @@ def _bundles(first: Mapping[str, Document]) -> Iterator[UncataloguedBundle]:
     for documents in folders.values():
         for document in documents:
             if document.value["kind"] == CSV_KIND:
-                others = [each.value for each in documents if each is document or each.value["kind"] != CSV_KIND]
+                others = [
+                    beside.value for beside in documents if beside is document or beside.value["kind"] != CSV_KIND
+                ]
                 yield UncataloguedBundle("", (), "", document.value, tuple(others), location=Place(document.source))
 
 
@@ -110,7 +113,7 @@ def _kind(document: Document) -> Any:
     return document.value.get("kind") if isinstance(document.value, dict) else None
 
 
-def bundle_troubles(bundle: UncataloguedBundle, rule: Rule, indexing: Indexing) -> Iterator[CatalogError]:
+def bundle_errors(bundle: UncataloguedBundle, rule: Rule, indexing: Indexing) -> Iterator[CatalogError]:
     """What keeps a bundle out of the old database; `rule` is the one broken when its APIs are not in order."""
     if base_of(bundle) and not indexing.alpha:
         yield CatalogError(rules.SUBSTITUTES_FOR, bundle.location)
@@ -128,6 +131,7 @@ def _missing_crds(bundle: UncataloguedBundle) -> list[str]:
     """OLM's text for the first owned CRD that the bundle doesn't bring along (R-CAT-101)."""
     provided = provided_apis(bundle.objects)
     for api in described_crds(Csv(bundle.csv).owned_crds):
+        # By version and plural, too: an owned CRD of another version is one that is missing.
         if api not in provided:
             return [f"couldn't find {api} in bundle. found: {_as_map(map(str, provided))}"]
     return []
@@ -167,9 +171,9 @@ def load_catalog(
     images: dict[str, None] = {}
     for file in read.values():
         images |= dict.fromkeys(_template_images(file, bundles))
-        troubles = _add_file(file, blobs, bundles, report)
-        tell(troubles, report)
-        problem = problem or next((trouble.text for trouble in troubles if trouble.stops), "")
+        errors = _add_file(file, blobs, bundles, report)
+        report_errors(errors, report)
+        problem = problem or next((error.text for error in errors if error.stops), "")
         if file.problem:
             unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
             report.add(unread.caused_by(file.cause))
@@ -184,11 +188,12 @@ def _template_images(file: CatalogFile, bundles: Mapping[str, UncataloguedBundle
     """The references in the templates of a file, but for those to folders of the workspace."""
     for document in file.documents:
         if schema_of(document.value) in _TEMPLATES:
-            workshop = TemplateContext(document.source, bundles, Report())
-            yield from (image for image in named_images(document.value) if workshop.is_image(image))
+            context = TemplateContext(document.source, bundles, Report())
+            yield from (image for image in named_images(document.value) if context.is_image(image))
 
 
 def _holds_package_manifests(files: Mapping[str, CatalogFile]) -> bool:
+    # Both in one folder are a file-based catalog, in which a package file is a document without a schema.
     documents = [document for file in files.values() for document in file.documents]
     return any(looks_like_package_manifest(document) for document in documents) and not any(
         looks_like_catalog(document.value) for document in documents
@@ -199,12 +204,12 @@ def _add_file(
     file: CatalogFile, blobs: Blobs, bundles: Mapping[str, UncataloguedBundle], report: Report
 ) -> list[CatalogError]:
     """Add what a file holds to `blobs`; what is wrong with it comes back."""
-    troubles: list[CatalogError] = []
+    errors: list[CatalogError] = []
     for document in file.documents:
         expand = _TEMPLATES.get(schema_of(document.value))
         if expand is None:
-            troubles += add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
+            errors += add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
         else:
-            workshop = TemplateContext(document.source, bundles, report)
-            troubles += expanded(document.value, expand, workshop, blobs)
-    return troubles
+            context = TemplateContext(document.source, bundles, report)
+            errors += expand_template(document.value, expand, context, blobs)
+    return errors

@@ -26,15 +26,16 @@ def heads(entries: Sequence[ChannelEntry]) -> list[str]:
 
 def graph_problem(entries: Sequence[ChannelEntry]) -> tuple[str, str]:
     """What is wrong with the graph in OLM's words, and the entry to look at; ("", "") for a sound one (R-CAT-400)."""
-    found = heads(entries)
-    if not found:
+    names_of_heads = heads(entries)
+    if not names_of_heads:
         return "no channel head found in graph", ""
-    if len(found) > 1:
-        return f"multiple channel heads found in graph: {', '.join(found)}", found[0]
+    if len(names_of_heads) > 1:
+        return f"multiple channel heads found in graph: {', '.join(names_of_heads)}", names_of_heads[0]
     by_name = {entry.name: entry for entry in entries}
     skipped = {skip for entry in entries for skip in entry.skips}
-    current = found[0]
+    current = names_of_heads[0]
     chain = {current: 0}
+    # The walk ends at an entry that is skipped, so what only that one replaces is stranded (R-CAT-400).
     while (replaced := by_name[current].replaces) in by_name and replaced not in skipped:
         if replaced in chain:
             cycle = " -> ".join([*list(chain)[chain[replaced] :], replaced])
@@ -52,21 +53,21 @@ _NO_MESSAGE = "invalid deprecation: message must be set"
 
 @dataclass(slots=True)
 class _Node:
-    """A line of the tree and the lines below it, with the troubles that they stand for."""
+    """A line of the tree and the lines below it, with the errors that they stand for."""
 
     line: str
     children: list[_Node] = field(default_factory=list)
-    troubles: list[CatalogError] = field(default_factory=list)
+    errors: list[CatalogError] = field(default_factory=list)
 
     def add(self, rule: Rule, place: Place | None, where: str, problem: str) -> None:
         self.children.append(_Node(problem))
-        self.troubles.append(CatalogError(rule, place, {"where": where, "problem": problem}))
+        self.errors.append(CatalogError(rule, place, {"where": where, "problem": problem}))
 
     def hang(self, node: _Node) -> None:
         """Add a sub-tree, unless nothing is wrong in it."""
         if node.children:
             self.children.append(node)
-            self.troubles += node.troubles
+            self.errors += node.errors
 
 
 def check_model(packages: Mapping[str, Package]) -> tuple[str, list[CatalogError]]:
@@ -77,7 +78,7 @@ def check_model(packages: Mapping[str, Package]) -> tuple[str, list[CatalogError
     root = _Node("invalid index")
     for _, package in sorted(packages.items()):
         root.hang(_package_node(package))
-    return ("\n".join(_lines(root)) if root.children else ""), root.troubles
+    return ("\n".join(_lines(root)) if root.children else ""), root.errors
 
 
 def _lines(node: _Node) -> Iterable[str]:
@@ -97,14 +98,14 @@ def _package_node(package: Package) -> _Node:
         node.add(rules.NO_DEFAULT_CHANNEL, package.location, where, "default channel must be set")
     if not package.channels:
         node.add(rules.NO_CHANNELS, package.location, where, "package must contain at least one channel")
-    unexplained = {(each.schema, each.name) for each in package.deprecations if not each.message}
+    unexplained = {(entry.schema, entry.name) for entry in package.deprecations if not entry.message}
     for _, channel in sorted(package.channels.items()):
         node.hang(_channel_node(channel, package, unexplained))
     same = _same_versions(package)
     if same:
-        written = " ".join(f"{{{version}: [{', '.join(names)}]}}" for version, names in same.items())
+        listed = " ".join(f"{{{version}: [{', '.join(names)}]}}" for version, names in same.items())
         second = package.bundles[next(iter(same.values()))[1]]
-        problem = f"duplicate versions found in bundles: [{written}]"
+        problem = f"duplicate versions found in bundles: [{listed}]"
         node.add(rules.SAME_VERSIONS, second.location, where, problem)
     if ("olm.package", "") in unexplained:
         node.add(rules.NO_DEPRECATION_MESSAGE, package.location, where, _NO_MESSAGE)
@@ -113,6 +114,7 @@ def _package_node(package: Package) -> _Node:
 
 def _same_versions(package: Package) -> dict[str, list[str]]:
     """The versions, release included, that several bundles of the package's channels have, with their names."""
+    # By name: a bundle in several channels is no duplicate of itself (R-CAT-126).
     named = {entry.name for channel in package.channels.values() for entry in channel.entries}
     by_version: dict[str, list[str]] = {}
     for name in sorted(named):
@@ -123,7 +125,7 @@ def _same_versions(package: Package) -> dict[str, list[str]]:
 
 
 def _release(bundle: CatalogBundle) -> str:
-    package = next(each.value for each in bundle.properties if each.type == props.PACKAGE)
+    package = next(prop.value for prop in bundle.properties if prop.type == props.PACKAGE)
     return props.field_texts(props.PACKAGE, package, "release")[0]
 
 
@@ -138,7 +140,7 @@ def _channel_node(channel: Channel, package: Package, unexplained: set[tuple[str
         if problem:
             place = next((entry.location for entry in channel.entries if entry.name == name), channel.location)
             node.add(rules.BROKEN_GRAPH, place, where, problem)
-    for entry in sorted(channel.entries, key=lambda each: each.name):
+    for entry in sorted(channel.entries, key=lambda entry: entry.name):
         node.hang(_bundle_node(entry, package.bundles[entry.name], where, ("olm.bundle", entry.name) in unexplained))
     if ("olm.channel", channel.name) in unexplained:
         node.add(rules.NO_DEPRECATION_MESSAGE, channel.location, where, _NO_MESSAGE)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.gojson import decode, encode_plain
-from olmc.kube.restmapper import CRD_KIND, V1, V1BETA1, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.catalog import Property
-from olmc.model.objects import KubernetesObject
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject
 from olmc.model.operators import CSV_KIND, CRDDescription, Csv
 from olmc.strconv import quoted
 
@@ -38,10 +38,10 @@ def csv_among(objects: Iterable[KubernetesObject]) -> Csv:
 def provided_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     """The APIs that a bundle's CRDs and the APIServices of its CSV provide, each once, in order."""
     objects = tuple(objects)
-    found = [api for obj in objects if obj.get("kind") == CRD_KIND for api in crd_apis(obj)]
+    apis = [api for obj in objects if obj.get("kind") == CRD_KIND for api in crd_apis(obj)]
     csv = csv_among(objects)
-    found += [APIKey(*item.api, item.name) for item in csv.owned_apiservices]
-    return tuple(dict.fromkeys(found))
+    apis += [APIKey(*item.api, item.name) for item in csv.owned_apiservices]
+    return tuple(dict.fromkeys(apis))
 
 
 def required_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
@@ -50,20 +50,21 @@ def required_apis(objects: Iterable[KubernetesObject]) -> tuple[APIKey, ...]:
     Raises ValueError with OLM's text for the name of a CRD without a dot.
     """
     csv = csv_among(objects)
-    found = list(described_crds(csv.required_crds))
-    found += [APIKey(*item.api, item.name) for item in csv.required_apiservices]
-    return tuple(dict.fromkeys(found))
+    apis = list(described_crds(csv.required_crds))
+    apis += [APIKey(*item.api, item.name) for item in csv.required_apiservices]
+    return tuple(dict.fromkeys(apis))
 
 
 def crd_apis(crd: KubernetesObject) -> list[APIKey]:
     """The APIs of a CRD, one a version, served or not."""
-    if crd.get("apiVersion") not in (V1, V1BETA1):
+    if crd.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
         return []
-    found = Crd(crd)
-    versions = [version.name for version in found.versions]
-    if crd["apiVersion"] == V1BETA1 and found.only_version:
-        versions.append(found.only_version)
-    return list(dict.fromkeys(APIKey(found.group, version, found.kind, found.plural) for version in versions))
+    # A bundle provides each version that its CRD has, even one that no API server will serve (R-CAT-104).
+    decoded = Crd(crd)
+    versions = [version.name for version in decoded.versions]
+    if crd["apiVersion"] == CRD_V1BETA1 and decoded.only_version:
+        versions.append(decoded.only_version)
+    return list(dict.fromkeys(APIKey(decoded.group, version, decoded.kind, decoded.plural) for version in versions))
 
 
 def described_crds(descriptions: Iterable[CRDDescription]) -> Iterator[APIKey]:
@@ -89,6 +90,7 @@ _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}
 _REFERENCE = re.compile(
     rf"(?:{_DOMAIN}/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*)(?::{_TAG})?(?:@(?P<digest>{_DIGEST}))?", re.ASCII
 )
+# Docker takes as many hexadecimal digits for the id of an image, never for a name.
 _IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 _ANY_DIGEST = re.compile(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
 _DIGEST_SIZES = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -98,11 +100,11 @@ def pull_spec_problem(spec: str) -> str:
     """Why `spec` names no image, in the words of Go's docker reference package; "" when it does."""
     if _IDENTIFIER.fullmatch(spec):
         return f"invalid repository name ({spec}), cannot specify 64-byte hexadecimal strings"
-    domain, rest = split_domain(spec)
-    name = rest.partition(":")[0]
+    domain, repository = split_domain(spec)
+    name = repository.partition(":")[0]
     if name.lower() != name:
         return f"invalid reference format: repository name ({name}) must be lowercase"
-    whole = f"{domain}/{rest}"
+    whole = f"{domain}/{repository}"
     match = _REFERENCE.fullmatch(whole)
     if match is None:
         if _REFERENCE.fullmatch(whole.lower()):
@@ -115,14 +117,15 @@ def pull_spec_problem(spec: str) -> str:
 
 def split_domain(spec: str) -> tuple[str, str]:
     """The registry and the rest, with what Docker leaves out filled in."""
-    first, slash, rest = spec.partition("/")
+    first, slash, repository = spec.partition("/")
+    # `team/app` is an image of Docker Hub: only what can't be the name of a user there is a registry.
     is_domain = slash and (first == "localhost" or "." in first or ":" in first or first.lower() != first)
-    domain, rest = (first, rest) if is_domain else (DEFAULT_DOMAIN, spec)
+    domain, repository = (first, repository) if is_domain else (DEFAULT_DOMAIN, spec)
     if domain == _LEGACY_DOMAIN:
         domain = DEFAULT_DOMAIN
-    if domain == DEFAULT_DOMAIN and "/" not in rest:
-        rest = f"library/{rest}"
-    return domain, rest
+    if domain == DEFAULT_DOMAIN and "/" not in repository:
+        repository = f"library/{repository}"
+    return domain, repository
 
 
 def _digest_problem(digest: str) -> str:
@@ -191,7 +194,7 @@ def raw(value: Any) -> str:
 
 def properties_text(properties: Iterable[Property]) -> str:
     """The text of the annotation `operatorframework.io/properties`: compact JSON, `{}` for none (R-CAT-621)."""
-    items = [f'{{"type":{_go_json(each.type)},"value":{_in_given_order(each.value)}}}' for each in properties]
+    items = [f'{{"type":{_go_json(prop.type)},"value":{_in_given_order(prop.value)}}}' for prop in properties]
     return '{"properties":[' + ",".join(items) + "]}" if items else "{}"
 
 

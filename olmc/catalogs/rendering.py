@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.catalogs import properties as props
-from olmc.catalogs.catalog_errors import CatalogError, below, tell
+from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
 from olmc.catalogs.properties import APIKey, provided_apis, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, match_keys, unmarshal
@@ -58,7 +58,7 @@ class UncataloguedBundle(NamedTuple):
         return text(self.spec.get("version"))
 
 
-def loose(bundle: Bundle, image: str = "") -> UncataloguedBundle:
+def uncatalogued(bundle: Bundle, image: str = "") -> UncataloguedBundle:
     """A bundle of the workspace as an UncataloguedBundle."""
     return UncataloguedBundle(
         bundle.package,
@@ -89,10 +89,10 @@ def bundle_properties(bundle: UncataloguedBundle, report: Report) -> tuple[Prope
     What can't be read is reported, and () returned.
     """
     try:
-        found = derived_properties(bundle, report)
-        return _sorted([*_rebuilt(found, bundle), *_requirements(bundle, report)])
+        properties = derived_properties(bundle, report)
+        return _sorted([*_rebuild(properties, bundle), *_requirements(bundle, report)])
     except ValueError as error:
-        tell([CatalogError(rules.BAD_DEPENDENCY, bundle.location, {"cause": error})], report)
+        report_errors([CatalogError(rules.BAD_DEPENDENCY, bundle.location, {"cause": error})], report)
         return ()
 
 
@@ -101,14 +101,15 @@ def derived_properties(bundle: UncataloguedBundle, report: Report) -> list[Prope
 
     Raises ValueError with OLM's text for a bad release.
     """
-    found = [_item(each) for each in bundle.properties]
+    properties = [_item(prop) for prop in bundle.properties]
     if bundle.package:
-        found.append(_package_property(bundle.package, bundle.version, release_of(bundle)))
-    found += _annotated(bundle, report)
-    found += _gvks(props.GVK, provided_apis(bundle.objects))
+        properties.append(_package_property(bundle.package, bundle.version, release_of(bundle)))
+    properties += _annotation_properties(bundle, report)
+    properties += _gvks(props.GVK, provided_apis(bundle.objects))
+    # What people wrote comes before what follows from the CSV and the CRDs; of the same twice the first stays.
     distinct: dict[tuple[str, str], Property] = {}
-    for each in found:
-        distinct.setdefault((each.type, props.raw(each.value)), each)
+    for prop in properties:
+        distinct.setdefault((prop.type, props.raw(prop.value)), prop)
     return list(distinct.values())
 
 
@@ -122,16 +123,16 @@ def _package_property(package: str, version: str, release: str) -> Property:
     return Property(props.PACKAGE, {**value, "release": release} if release else value)
 
 
-def _annotated(bundle: UncataloguedBundle, report: Report) -> list[Property]:
+def _annotation_properties(bundle: UncataloguedBundle, report: Report) -> list[Property]:
     """The properties in the CSV's annotation `olm.properties` (point 3)."""
-    written = bundle.annotations.get(_PROPERTIES)
-    if not isinstance(written, str):
+    text = bundle.annotations.get(_PROPERTIES)
+    if not isinstance(text, str):
         return []
     try:
-        return [_item(item) for item in decode(props.LIST, unmarshal(written)) or ()]
+        return [_item(item) for item in decode(props.LIST, unmarshal(text)) or ()]
     except ValueError as error:
         place = below(bundle.location, "metadata", "annotations", _PROPERTIES)
-        tell([CatalogError(rules.UNREAD_PROPERTIES, place, {"cause": error})], report)
+        report_errors([CatalogError(rules.UNREAD_PROPERTIES, place, {"cause": error})], report)
         return []
 
 
@@ -140,18 +141,19 @@ def _gvks(kind: str, apis: Iterable[APIKey]) -> list[Property]:
     return [Property(kind, {"group": g, "kind": k, "version": v}) for g, k, v in values]
 
 
-def _rebuilt(found: list[Property], bundle: UncataloguedBundle) -> Iterator[Property]:
+def _rebuild(properties: list[Property], bundle: UncataloguedBundle) -> Iterator[Property]:
     """The properties with package and APIs in their standard form (points 5 and 6)."""
     package = None
     apis: list[APIKey] = []
-    for index, each in enumerate(found):
-        if each.type == props.PACKAGE:
-            fields = _fields(index, each)
+    for index, prop in enumerate(properties):
+        if prop.type == props.PACKAGE:
+            fields = _fields(index, prop)
+            # The last one counts, and it alone is written (R-CAT-300, point 5).
             package = _package_property(fields["packageName"], fields["version"], fields["release"])
-        elif each.type == props.GVK:
-            apis.append(APIKey(**_fields(index, each)))
+        elif prop.type == props.GVK:
+            apis.append(APIKey(**_fields(index, prop)))
         else:
-            yield each
+            yield prop
     yield package or _package_property(bundle.package, bundle.version, release_of(bundle))
     yield from _gvks(props.GVK, [*apis, *provided_apis(bundle.objects)])
 
@@ -175,9 +177,10 @@ def _requirements(bundle: UncataloguedBundle, report: Report) -> Iterator[Proper
             value = {"packageName": fields["packageName"], "versionRange": fields["version"]}
             yield Property(props.PACKAGE_REQUIRED, value)
         else:
+            # A label that is required becomes one that is offered, as opm writes it: the requirement is lost (D14).
             if item.type == props.LABEL:
                 label = item.value.get("label") if isinstance(item.value, dict) else item.value
-                tell(
+                report_errors(
                     [CatalogError(rules.LABEL_DEPENDENCY, bundle.location, {"bundle": bundle.name, "label": label})],
                     report,
                 )
@@ -186,13 +189,13 @@ def _requirements(bundle: UncataloguedBundle, report: Report) -> Iterator[Proper
 
 
 def _sorted(properties: Iterable[Property]) -> tuple[Property, ...]:
-    return tuple(sorted(properties, key=lambda each: (each.type, props.raw(each.value))))
+    return tuple(sorted(properties, key=lambda prop: (prop.type, props.raw(prop.value))))
 
 
 def related_images(bundle: UncataloguedBundle) -> tuple[str, ...]:
     """The images that a bundle needs: those its CSV lists, its own, those of its containers (R-CAT-111)."""
     listed = bundle.spec.get("relatedImages")
-    images = [as_text(each.get("image")) for each in _list(listed) if isinstance(each, dict)]
+    images = [as_text(image.get("image")) for image in _list(listed) if isinstance(image, dict)]
     more = [bundle.image] if bundle.image else []
     csv = Csv(bundle.csv)
     if csv.strategy_name == "deployment":

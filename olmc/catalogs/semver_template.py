@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
 from olmc.catalogs.catalog_errors import Keys
-from olmc.catalogs.templates import TemplateContext, refused
+from olmc.catalogs.templates import TemplateContext, template_error
 from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import aggregated
 from olmc.model.catalog import ChannelEntry
@@ -44,23 +44,23 @@ class _Settings:
     preference: Kind
 
 
-def expand_semver(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
+def expand_semver(value: Mapping[str, Any], context: TemplateContext) -> Blobs:
     """The file-based catalog of a semver template."""
     try:
         fields = decode("semver.SemverTemplateData", value, strict=True)
     except DecodeError as error:
-        raise refused(f"{_READ}error unmarshaling JSON: while decoding JSON: {error}", *error.path) from None
+        raise template_error(f"{_READ}error unmarshaling JSON: while decoding JSON: {error}", *error.path) from None
     settings = _settings(fields)
     references = dict(_references(fields))
-    rendered = {image: workshop.rendered(image, *keys) for image, keys in references.items()}
+    rendered = {image: context.render(image, *keys) for image, keys in references.items()}
     if not rendered:
-        raise refused("render: no bundles specified or no bundles could be rendered")
+        raise template_error("render: no bundles specified or no bundles could be rendered")
     package = ""
     streams: dict[str, list[_Member]] = {}
     for stream in STREAMS:
         streams[stream], package = _members(fields, stream, rendered, package)
-    channels, default = _channels(streams, settings, package, workshop)
-    return _blobs(package, channels, default, rendered, workshop)
+    channels, default = _channels(streams, settings, package, context)
+    return _blobs(package, channels, default, rendered, context)
 
 
 def _settings(fields: Mapping[str, Any]) -> _Settings:
@@ -79,9 +79,9 @@ def _settings(fields: Mapping[str, Any]) -> _Settings:
                 f"schema attribute mismatch: DefaultChannelTypePreference set to '{kind}' doesn't make sense "
                 f"if not generating {kind}-version channels"
             )
-            raise refused(_READ + cause, "defaultChannelTypePreference")
+            raise template_error(_READ + cause, "defaultChannelTypePreference")
     cause = f"unknown DefaultChannelTypePreference: {quoted(preference)}\nValid values are 'major' or 'minor'"
-    raise refused(_READ + cause, "defaultChannelTypePreference")
+    raise template_error(_READ + cause, "defaultChannelTypePreference")
 
 
 def _images(fields: Mapping[str, Any], stream: str) -> Iterator[tuple[str, Keys]]:
@@ -103,32 +103,32 @@ def _members(
     fields: Mapping[str, Any], stream: str, rendered: Mapping[str, BundleBlob], package: str
 ) -> tuple[list[_Member], str]:
     """The bundles of a stream by ascending version, and the package that all of them must belong to (point 5)."""
-    found: dict[str, _Member] = {}
+    members: dict[str, _Member] = {}
     for image, keys in _images(fields, stream):
         bundle = rendered[image]
         own, version = _identity(bundle, keys)
         package = package or own
         if own != package:
             cause = f"bundle {quoted(own)} does not belong to this package: {quoted(package)}"
-            raise refused(_PROCESS + cause, *keys)
-        if bundle.name in found:
-            raise refused(f"{_PROCESS}duplicate bundle name {quoted(bundle.name)}", *keys)
-        found[bundle.name] = _Member(version, bundle.name)
-    _refuse_equal_versions([member.version for member in found.values()], stream)
-    return sorted(found.values(), key=lambda member: member.version), package
+            raise template_error(_PROCESS + cause, *keys)
+        if bundle.name in members:
+            raise template_error(f"{_PROCESS}duplicate bundle name {quoted(bundle.name)}", *keys)
+        members[bundle.name] = _Member(version, bundle.name)
+    _refuse_equal_versions([member.version for member in members.values()], stream)
+    return sorted(members.values(), key=lambda member: member.version), package
 
 
 def _identity(bundle: BundleBlob, keys: Keys) -> tuple[str, Version]:
     packages = [value for kind, value in bundle.properties if kind == props.PACKAGE]
     if len(packages) != 1:
         cause = f'bundle {quoted(bundle.name)} has multiple "olm.package" properties, expected exactly 1'
-        raise refused(_PROCESS + cause, *keys)
+        raise template_error(_PROCESS + cause, *keys)
     package, version = props.field_texts(props.PACKAGE, packages[0], "packageName", "version")
     try:
         return package, parse_strict(version)
     except ValueError as error:
         cause = f"bundle {quoted(bundle.name)} has invalid version {quoted(version)}: {error}"
-        raise refused(_PROCESS + cause, *keys) from None
+        raise template_error(_PROCESS + cause, *keys) from None
 
 
 def _refuse_equal_versions(versions: Sequence[Version], stream: str) -> None:
@@ -136,17 +136,17 @@ def _refuse_equal_versions(versions: Sequence[Version], stream: str) -> None:
     seen: set[str] = set()
     problems = []
     for version in sorted(versions, key=str):
-        bare = str(version.replace(build=None))
-        if bare in seen:
-            problems.append(f"bundle version {quoted(str(version))} cannot be compared to {quoted(bare)}")
-        seen.add(bare)
+        without_build = str(version.replace(build=None))
+        if without_build in seen:
+            problems.append(f"bundle version {quoted(str(version))} cannot be compared to {quoted(without_build)}")
+        seen.add(without_build)
     if problems:
         cause = "encountered bundle versions which differ only by build metadata, which cannot be ordered: "
-        raise refused(_PROCESS + cause + aggregated(problems), stream)
+        raise template_error(_PROCESS + cause + aggregated(problems), stream)
 
 
 def _channels(
-    streams: Mapping[str, Sequence[_Member]], settings: _Settings, package: str, workshop: TemplateContext
+    streams: Mapping[str, Sequence[_Member]], settings: _Settings, package: str, context: TemplateContext
 ) -> tuple[list[ChannelBlob], str]:
     """The channels by name, and the name of the default one (points 6 to 8)."""
     entries: dict[str, list[ChannelEntry]] = {}
@@ -154,7 +154,7 @@ def _channels(
     # More stable, then higher, then of the kind preferred, then minor (point 7).
     highest = (0, Version(0), False, False)
     for rank, stream in enumerate(STREAMS):
-        edges = _edges(streams[stream], workshop)
+        edges = _edges(streams[stream], context)
         for member in streams[stream]:
             for kind in settings.kinds:
                 name = f"{stream}-v{member.version.major}"
@@ -164,25 +164,28 @@ def _channels(
                 if name not in entries and quality > highest:
                     highest, default = quality, name
                 entries.setdefault(name, []).append(edges[member.name])
-    found = sorted(entries.items())
-    return [ChannelBlob(name, package, tuple(each), workshop.source) for name, each in found], default
+    by_name = sorted(entries.items())
+    return [ChannelBlob(name, package, tuple(members), context.source) for name, members in by_name], default
 
 
-def _edges(members: Sequence[_Member], workshop: TemplateContext) -> dict[str, ChannelEntry]:
+def _edges(members: Sequence[_Member], context: TemplateContext) -> dict[str, ChannelEntry]:
     """The entry of each bundle of a stream: heads of minor versions replace and skip what lies below (point 8)."""
-    place = Place(workshop.source)
-    found = {member.name: ChannelEntry(member.name, location=place) for member in members}
+    place = Place(context.source)
+    entries = {member.name: ChannelEntry(member.name, location=place) for member in members}
     for _, of_major in groupby(members, key=lambda member: member.version.major):
+        # No edge leads from one major version to the next: who wants it changes the channel (R-CAT-131, point 8).
         before = ""
         passed: list[str] = []
         for _, of_minor in groupby(of_major, key=lambda member: member.version.minor):
             *others, head = [member.name for member in of_minor]
+            # Never emptied at a minor version: a head skips all below it in its major, so that from any of them one hop
+            # is enough.
             passed += others
             skips = tuple(sorted(name for name in passed if name != before))
-            found[head] = found[head]._replace(replaces=before, skips=skips)
+            entries[head] = entries[head]._replace(replaces=before, skips=skips)
             passed.append(head)
             before = head
-    return found
+    return entries
 
 
 def _blobs(
@@ -190,22 +193,22 @@ def _blobs(
     channels: Sequence[ChannelBlob],
     default: str,
     rendered: Mapping[str, BundleBlob],
-    workshop: TemplateContext,
+    context: TemplateContext,
 ) -> Blobs:
-    description, icon = _looks(channels, default, rendered, workshop)
-    blob = PackageBlob(package, default, description, icon, workshop.source)
+    description, icon = _looks(channels, default, rendered, context)
+    blob = PackageBlob(package, default, description, icon, context.source)
     return Blobs([blob], list(channels), list(rendered.values()), [])
 
 
 def _looks(
-    channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], workshop: TemplateContext
+    channels: Sequence[ChannelBlob], default: str, rendered: Mapping[str, BundleBlob], context: TemplateContext
 ) -> tuple[str, Mapping[str, Any]]:
     """Description and icon of the package: those of the last entry of the default channel (point 9)."""
-    channel = next((each for each in channels if each.name == default), None)
+    channel = next((candidate for candidate in channels if candidate.name == default), None)
     if channel is None:
         return "", {}
     image = next(image for image, blob in rendered.items() if blob.name == channel.entries[-1].name)
-    spec = workshop.bundle(image).spec
+    spec = context.bundle(image).spec
     description, icons = spec.get("description"), spec.get("icon")
     icon = icons[0] if isinstance(icons, list) and icons and isinstance(icons[0], dict) else {}
     return description if isinstance(description, str) else "", icon

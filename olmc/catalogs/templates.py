@@ -37,7 +37,7 @@ class TemplateError(Exception):
         self.values = values
 
 
-def refused(cause: object, *keys: str | int) -> TemplateError:
+def template_error(cause: object, *keys: str | int) -> TemplateError:
     """The error that opm reports with the text `cause`."""
     return TemplateError(rules.BAD_TEMPLATE, keys, cause=cause)
 
@@ -52,30 +52,30 @@ class TemplateContext:
 
     def bundle(self, image: str, *keys: str | int) -> UncataloguedBundle:
         """The content of a bundle; TemplateError with the place `keys` when it isn't in the workspace."""
-        found = self._found(image)
-        if found is None:
+        bundle = self._lookup(image)
+        if bundle is None:
             raise TemplateError(rules.TEMPLATE_BUNDLE, keys, image=image)
-        return found
+        return bundle
 
     def is_image(self, reference: str) -> bool:
         """Whether a reference names an image rather than a folder of the workspace."""
-        found = self._found(reference)
-        return found is None or bool(found.image)
+        bundle = self._lookup(reference)
+        return bundle is None or bool(bundle.image)
 
-    def _found(self, image: str) -> UncataloguedBundle | None:
+    def _lookup(self, image: str) -> UncataloguedBundle | None:
         beside = normpath(join(dirname(self.source.path), image))
         return next((self.bundles[each] for each in (image, beside, normpath(image)) if each in self.bundles), None)
 
-    def rendered(self, image: str, *keys: str | int) -> BundleBlob:
+    def render(self, image: str, *keys: str | int) -> BundleBlob:
         """The `olm.bundle` that opm renders from an image, or from a folder, which then is inline (R-CAT-110)."""
         bundle = self.bundle(image, *keys)
         return BundleBlob(
             bundle.name,
             bundle.package,
             bundle.image,
-            tuple((each.type, each.value) for each in bundle_properties(bundle, self.report)),
+            tuple((prop.type, prop.value) for prop in bundle_properties(bundle, self.report)),
             related_images(bundle),
-            Source(self.source.path, self.source.text, self.source.document, (*self.source.prefix, *keys)),
+            self.source._replace(prefix=(*self.source.prefix, *keys)),
             () if bundle.image else bundle.objects,
         )
 
@@ -83,16 +83,18 @@ class TemplateContext:
 Expand = Callable[[Mapping[str, Any], TemplateContext], Blobs]
 
 
-def expanded(value: Mapping[str, Any], expand: Expand, workshop: TemplateContext, blobs: Blobs) -> list[CatalogError]:
+def expand_template(
+    value: Mapping[str, Any], expand: Expand, context: TemplateContext, blobs: Blobs
+) -> list[CatalogError]:
     """Add what a template stands for to `blobs`; what is wrong with it comes back."""
     try:
-        found = expand(value, workshop)
+        expansion = expand(value, context)
     except TemplateError as error:
-        return [CatalogError(error.rule, Place(workshop.source, error.keys), error.values)]
-    blobs.packages.extend(found.packages)
-    blobs.channels.extend(found.channels)
-    blobs.bundles.extend(found.bundles)
-    blobs.deprecations.extend(found.deprecations)
+        return [CatalogError(error.rule, Place(context.source, error.keys), error.values)]
+    blobs.packages.extend(expansion.packages)
+    blobs.channels.extend(expansion.channels)
+    blobs.bundles.extend(expansion.bundles)
+    blobs.deprecations.extend(expansion.deprecations)
     return []
 
 
@@ -107,37 +109,42 @@ def named_images(value: Any) -> Iterator[str]:
         if field == "image" and isinstance(item, str) and item:
             yield item
         elif field == "substitutions" and isinstance(item, list):
-            names = [match_keys(each, _NAME).get("name") for each in item if isinstance(each, Mapping)]
+            names = [
+                match_keys(substitution, _NAME).get("name")
+                for substitution in item
+                if isinstance(substitution, Mapping)
+            ]
             yield from (name for name in names if isinstance(name, str) and name)
         else:
             yield from named_images(item)
 
 
-def entry_blobs(value: Any, workshop: TemplateContext) -> Blobs:
+def entry_blobs(value: Any, context: TemplateContext) -> Blobs:
     """The blobs in a template's `entries`."""
     blobs = Blobs()
     if not isinstance(value, list | None):
-        raise refused("unmarshalling template: entries is no list", "entries")
+        raise template_error("unmarshalling template: entries is no list", "entries")
     for index, entry in enumerate(value or ()):
         keys: Keys = ("entries", index)
-        outer = workshop.source
-        inner = Source(outer.path, outer.text, outer.document, (*outer.prefix, *keys))
-        for trouble in add_document(entry, inner, blobs, is_yaml=False):
-            if trouble.stops:
-                raise refused(trouble.text, *keys, *(trouble.place.keys if trouble.place else ()))
+        outer = context.source
+        inner = outer._replace(prefix=(*outer.prefix, *keys))
+        for error in add_document(entry, inner, blobs, is_yaml=False):
+            if error.stops:
+                raise template_error(error.text, *keys, *(error.place.keys if error.place else ()))
     return blobs
 
 
-def expand_basic(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
+def expand_basic(value: Mapping[str, Any], context: TemplateContext) -> Blobs:
     """The file-based catalog of a basic template: its bundles rendered, all else as it is."""
-    blobs = entry_blobs(match_keys(value, _FIELDS).get("entries"), workshop)
+    blobs = entry_blobs(match_keys(value, _FIELDS).get("entries"), context)
     bundles: Sequence[BundleBlob] = tuple(blobs.bundles)
     blobs.bundles.clear()
     for bundle in bundles:
-        keys = bundle.source.prefix[len(workshop.source.prefix) :]
+        keys = bundle.source.prefix[len(context.source.prefix) :]
+        # All of this comes from the image, and what was written beside it would be lost without a word (R-CAT-130).
         if not bundle.image or bundle.package or bundle.properties or bundle.related_images:
-            raise refused("unexpected fields present in basic template bundle", *keys)
-        blobs.bundles.append(workshop.rendered(bundle.image, *keys))
+            raise template_error("unexpected fields present in basic template bundle", *keys)
+        blobs.bundles.append(context.render(bundle.image, *keys))
     return blobs
 
 
@@ -146,48 +153,50 @@ SUBSTITUTES = "olm.template.substitutes"
 _SUBSTITUTES_FIELDS = frozenset({"schema", "entries", "substitutions"})
 
 
-def expand_substitutes(value: Mapping[str, Any], workshop: TemplateContext) -> Blobs:
+def expand_substitutes(value: Mapping[str, Any], context: TemplateContext) -> Blobs:
     """The file-based catalog of a substitutes template: its entries with the substitutions made in every channel."""
     fields = match_keys(value, _SUBSTITUTES_FIELDS)
     try:
         substitutions = decode("[]substitutes.Substitute", fields.get("substitutions"))
     except DecodeError as error:
-        raise refused(f"render: unable to parse template: unmarshalling template: {error}", "substitutions") from None
-    blobs = entry_blobs(fields.get("entries"), workshop)
+        raise template_error(
+            f"render: unable to parse template: unmarshalling template: {error}", "substitutions"
+        ) from None
+    blobs = entry_blobs(fields.get("entries"), context)
     problem = _problem(blobs)
     if problem:
-        raise refused(f"render: entries are not valid FBC: {problem}", "entries")
+        raise template_error(f"render: entries are not valid FBC: {problem}", "entries")
     used: dict[str, str] = {}
     for index, substitution in enumerate(substitutions or ()):
         name, base = substitution["name"], substitution["base"]
         _refuse_reuse(name, base, used, index)
         try:
-            _substitute(name, base, blobs, workshop, index)
+            _substitute(name, base, blobs, context, index)
         except ValueError as error:
             cause = f"render: error processing substitution {base}->{name}: {error}"
-            raise refused(cause, "substitutions", index) from None
+            raise template_error(cause, "substitutions", index) from None
     return blobs
 
 
 def _problem(blobs: Blobs) -> str:
     """OLM's text for what is wrong with blobs as a catalog, "" for nothing."""
-    packages, troubles = packages_of(blobs)
-    first = next((trouble.text for trouble in troubles if trouble.stops), "")
+    packages, errors = packages_of(blobs)
+    first = next((error.text for error in errors if error.stops), "")
     return first or check_model(packages)[0]
 
 
 def _refuse_reuse(name: str, base: str, used: dict[str, str], index: int) -> None:
     if base in used.values():
-        raise refused(f"render: cannot reuse the same substitution base {quoted(base)}", "substitutions", index)
+        raise template_error(f"render: cannot reuse the same substitution base {quoted(base)}", "substitutions", index)
     if name in used:
         bases = f"{quoted(used[name])} and {quoted(base)}"
         cause = f"render: cannot reuse the same substitution {quoted(name)} for different bases ({bases})"
-        raise refused(cause, "substitutions", index)
+        raise template_error(cause, "substitutions", index)
     if name and base:
         used[name] = base
 
 
-def _substitute(name: str, base: str, blobs: Blobs, workshop: TemplateContext, index: int) -> None:
+def _substitute(name: str, base: str, blobs: Blobs, context: TemplateContext, index: int) -> None:
     """Put the bundle of image `name` in the place of bundle `base`; ValueError with opm's text when that can't be."""
     if not name:
         raise ValueError("substitution name cannot be empty")
@@ -195,13 +204,13 @@ def _substitute(name: str, base: str, blobs: Blobs, workshop: TemplateContext, i
         raise ValueError("substitution base cannot be empty")
     if name == base:
         raise ValueError("substitution name and base cannot be the same")
-    bundle = workshop.rendered(name, "substitutions", index, "name")
-    replaced = next((each for each in blobs.bundles if each.name == base), None)
+    bundle = context.render(name, "substitutions", index, "name")
+    replaced = next((candidate for candidate in blobs.bundles if candidate.name == base), None)
     if replaced is None:
         raise ValueError(f"base bundle {quoted(base)} does not exist in catalog")
     if order_with_release(_composite(replaced), _composite(bundle)) >= 0:
         raise ValueError(f"base bundle {quoted(base)} is not less than substitute bundle {quoted(name)}")
-    blobs.channels[:] = [_rewritten(channel, base, bundle.name) for channel in blobs.channels]
+    blobs.channels[:] = [_substitute_in(channel, base, bundle.name) for channel in blobs.channels]
     blobs.bundles.append(bundle)
     problem = _problem(blobs)
     if problem:
@@ -214,7 +223,7 @@ def _composite(bundle: BundleBlob) -> tuple[Version, Version | None]:
     return parse_strict(version), parse_release(release)
 
 
-def _rewritten(channel: ChannelBlob, base: str, substitute: str) -> ChannelBlob:
+def _substitute_in(channel: ChannelBlob, base: str, substitute: str) -> ChannelBlob:
     """A channel in which `substitute` has taken over the edges of `base`."""
     entries: list[ChannelEntry] = []
     added: list[ChannelEntry] = []

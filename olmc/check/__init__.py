@@ -1,8 +1,8 @@
 """What is wrong with a directory before a cluster finds out: `olmc check`.
 
-In goes a compilation with its workspace; out come diagnostics: what compiling told, what the validators of opm and
+In goes a compilation with its workspace; out come diagnostics: what compiling reported, what the validators of opm and
 operator-sdk say (`validators`), what else looks wrong (`lints`), each mistake once and without what is suppressed.
 Compiling never needs this package.
 
-Public names: `check.checked`, all of it for one directory; `check.LINTS`; `validators.validate.validate`.
+Public names: `check.check_directory`, all of it for one directory; `check.LINTS`; `validators.validate.validate`.
 """

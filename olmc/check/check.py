@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
 from olmc.check.lints import LintSubject, ineffective, objects, olm_objects
-from olmc.check.lints import objects as bundles
-from olmc.check.lints import olm_objects as subscriptions
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -21,7 +19,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
-from olmc.load.suppressions import Suppression, obeyed, written
+from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -49,18 +47,18 @@ LINTS: tuple[Lint, ...] = (
     ineffective.static_groups,
     ineffective.plans_without_status,
     olm_objects.without_namespace,
-    subscriptions.pins,
-    subscriptions.deprecated,
-    subscriptions.stranded,
-    subscriptions.several_hops,
+    olm_objects.pins,
+    olm_objects.deprecated,
+    olm_objects.stranded,
+    olm_objects.several_hops,
     olm_objects.refused_sources,
     olm_objects.stranded_versions,
     olm_objects.half_ranges,
     olm_objects.many_copies,
-    bundles.unknown_fields,
-    bundles.lost_keys,
-    bundles.missing_accounts,
-    bundles.dangerous,
+    objects.unknown_fields,
+    objects.lost_keys,
+    objects.missing_accounts,
+    objects.dangerous,
     objects.sizes,
     objects.waves,
     objects.not_installable,
@@ -70,13 +68,14 @@ LINTS: tuple[Lint, ...] = (
 
 def lint(subject: LintSubject, report: Report) -> None:
     """Report what the lints find."""
-    for each in LINTS:
-        for diagnostic in each(subject):
+    for find in LINTS:
+        for diagnostic in find(subject):
             report.add(diagnostic)
 
 
 DEFAULTS = Options()
 
+# What ends a line in YAML, by which its reader counts; in JSON only the line feed does.
 _YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
 
 
@@ -104,7 +103,7 @@ class CheckResult(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def checked(
+def check_directory(
     root: Path,
     compiled: CheckInput,
     settings: ValidatorSettings,
@@ -119,40 +118,43 @@ def checked(
     report = Report([*compiled.diagnostics, *compiled.suppressed])
     workspace = compiled.workspace
     if workspace is None:
+        # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
-    done = obeyed(root, report, config)
-    left = obeyed(root, findings(compiled.left_out), config, commented=False)
-    told = Report([*done.kept, *left.kept])
+    done = apply_suppressions(root, report, config)
+    left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
+    kept = Report([*done.kept, *left.kept])
+    # After an error much was not looked at, so that no suppression can be called unused.
     if not report.failed:
-        suppressions = tuple(written(root, config, scan(root, Report(), ignored=ignored).walk()))
-        looked_for = _looked_for(settings, effective)
-        for each in _about_suppressions(root, suppressions, done.used | left.used, looked_for):
-            told.add(each)
+        suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
+        used, looked_for = done.used | left.used, _looked_for(settings, effective)
+        for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
+            kept.add(diagnostic)
     suppressed = (*done.suppressed, *left.suppressed)
-    return CheckResult(root, tuple(told), validated.bundles, suppressed, left_out=compiled.left_out)
+    return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out)
 
 
-def _about_suppressions(
+def _check_suppressions(
     root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: frozenset[FoundBy]
 ) -> Iterator[Diagnostic]:
+    # A misspelt code accepts nothing, and nobody would notice.
     known = {rule.code: rule for rule in all_rules()}
-    for each in suppressions:
-        place = _place(root, each)
-        if each.code not in known:
-            best = closest(each.code, known)
+    for suppression in suppressions:
+        place = _place(root, suppression)
+        if suppression.code not in known:
+            best = closest(suppression.code, known)
             hint = f"; {did_you_mean(best, inside=True)}" if best else ""
-            cause = f"there is no rule {each.code}{hint}" if each.code else "it names no code"
+            cause = f"there is no rule {suppression.code}{hint}" if suppression.code else "it names no code"
             yield rules.MEANINGLESS.finding(place, cause=cause)
             continue
-        if not each.reason:
-            yield rules.NO_REASON.finding(place, code=each.code)
-        if each not in used and known[each.code].found_by in looked_for:
-            yield rules.UNUSED.finding(place, code=each.code)
+        if not suppression.reason:
+            yield rules.NO_REASON.finding(place, code=suppression.code)
+        if suppression not in used and known[suppression.code].found_by in looked_for:
+            yield rules.UNUSED.finding(place, code=suppression.code)
 
 
 def _looked_for(settings: ValidatorSettings, options: Options) -> frozenset[FoundBy]:
@@ -174,39 +176,39 @@ def _place(root: Path, suppression: Suppression) -> Location:
     return locate(Source(CONFIG_FILE, text), ("spec", "suppress", suppression.number))
 
 
-def selected(checked: CheckResult, select: Sequence[str], ignore: Sequence[str]) -> CheckResult:
+def select_findings(result: CheckResult, select: Sequence[str], ignore: Sequence[str]) -> CheckResult:
     """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
 
-    Of what is left, each mistake is told once.
+    Of what is left, each mistake is reported once.
     """
     wanted, unwanted = (tuple(map(code_start, codes)) for codes in (select, ignore))
     kept = (
-        each
-        for each in checked.diagnostics
-        if each.severity is Severity.ERROR
-        or (each.code.startswith(wanted or ("",)) and not each.code.startswith(unwanted or ("-",)))
+        diagnostic
+        for diagnostic in result.diagnostics
+        if diagnostic.severity is Severity.ERROR
+        or (diagnostic.code.startswith(wanted or ("",)) and not diagnostic.code.startswith(unwanted or ("-",)))
     )
-    return checked._replace(diagnostics=told_once(kept))
+    return result._replace(diagnostics=dedupe(kept))
 
 
-def named(checked: CheckResult) -> tuple[Diagnostic, ...]:
+def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
     """The diagnostics with what the directory is shown as before the paths of files."""
 
     def shown(place: Location) -> Location:
-        return place._replace(path=f"{checked.shown_as}{place.path}")
+        return place._replace(path=f"{result.shown_as}{place.path}")
 
     return tuple(
-        each._replace(
-            location=shown(each.location) if each.location is not None else None,
-            related=tuple((text, shown(place)) for text, place in each.related),
+        diagnostic._replace(
+            location=shown(diagnostic.location) if diagnostic.location is not None else None,
+            related=tuple((text, shown(place)) for text, place in diagnostic.related),
         )
-        for each in checked.diagnostics
+        for diagnostic in result.diagnostics
     )
 
 
-def reader(several: Iterable[CheckResult]) -> LineOf:
+def line_reader(results: Iterable[CheckResult]) -> LineOf:
     """A function that gives the line of a place, read from the file below the directory that was checked."""
-    roots = [(each.shown_as, each.root) for each in several]
+    roots = [(result.shown_as, result.root) for result in results]
 
     @cache
     def lines(path: str) -> list[str]:
@@ -220,23 +222,24 @@ def reader(several: Iterable[CheckResult]) -> LineOf:
         return []
 
     def line_of(place: Location) -> str | None:
-        found = lines(place.path)
-        return found[place.line - 1] if 0 < place.line <= len(found) else None
+        of_file = lines(place.path)
+        return of_file[place.line - 1] if 0 < place.line <= len(of_file) else None
 
     return line_of
 
 
-def told_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def dedupe(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics in their order; of several at one place that have one cause, only the gravest.
 
     Of equally grave ones that of the compiler stays, not that of the validators.
     """
     given = tuple(diagnostics)
     best: dict[tuple[object, ...], Diagnostic] = {}
-    for each in sorted(given, key=lambda found: (-found.severity, RuleTag.OF_VALIDATORS in found.tags, found.code)):
-        best.setdefault(_mistake(each), each)
+    for diagnostic in sorted(given, key=lambda item: (-item.severity, RuleTag.OF_VALIDATORS in item.tags, item.code)):
+        best.setdefault(_mistake(diagnostic), diagnostic)
+    # Sorted for the choice only: what stays keeps its place in the report.
     kept = frozenset(best.values())
-    return tuple(each for each in given if each in kept)
+    return tuple(diagnostic for diagnostic in given if diagnostic in kept)
 
 
 def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:

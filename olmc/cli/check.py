@@ -38,9 +38,9 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, chosen
+    from olmc.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
-    names, unknown = chosen(optional)
+    names, unknown = select_validators(optional)
     if unknown:
         known = ", ".join((*OPTIONAL, *SUITES))
         raise click.BadParameter(f"{unknown[0]} is none of {known}.", param_hint="--optional")
@@ -188,7 +188,7 @@ def check(
     """
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.check.check import CheckInput, checked, selected
+    from olmc.check.check import CheckInput, check_directory, select_findings
     from olmc.explain.left_out import left_out_of
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
@@ -204,7 +204,7 @@ def check(
             left = left_out_of(root, made) if not made.failed else ()
             compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
-            found = selected(checked(root, compiled, lenient, options, given), select, ignore)
+            found = select_findings(check_directory(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
     tell_idle(ctx, given_of(compilations))
     tell_approvals(options.approve, [each.settled.cluster for each in compilations if each.settled is not None])
@@ -226,14 +226,14 @@ def _shown_as(root: Path, output: str, count: int) -> str:
 
 
 def _print(done: list[CheckResult], output: str, least: Severity, failing: Severity) -> None:
-    from olmc.check.check import named, reader
+    from olmc.check.check import line_reader, located_diagnostics
     from olmc.explain.left_out import counted, note
     from olmc.output.messages import as_counts, as_json, as_text_with_source
 
-    found = [diagnostic for each in done for diagnostic in named(each)]
+    found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
     if output == "text":
-        click.echo(as_text_with_source(found, reader(done), least=least, color=True), nl=False)
+        click.echo(as_text_with_source(found, line_reader(done), least=least, color=True), nl=False)
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {counted(left)} left out" if left else ""
@@ -260,7 +260,7 @@ def _print(done: list[CheckResult], output: str, least: Severity, failing: Sever
         rules = {rule.code: rule for rule in all_rules()}
         told = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in told.items()}
-        made = as_sarif(found, Tool(__version__, rules, more), reader(done), least=least)
+        made = as_sarif(found, Tool(__version__, rules, more), line_reader(done), least=least)
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)

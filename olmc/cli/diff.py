@@ -242,12 +242,12 @@ def graph(
     from olmc.graph.catalogs import catalog_with, catalogs_at
     from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
     from olmc.load.config import read_config
-    from olmc.load.suppressions import obeyed
+    from olmc.load.suppressions import apply_suppressions
     from olmc.output.messages import QueryError
 
     report = Report()
     catalogs = catalogs_at(path, report)
-    tell(obeyed(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
+    tell(apply_suppressions(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
     if report.failed:
         ctx.exit(BAD_INPUT)
     if not catalogs:

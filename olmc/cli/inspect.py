@@ -55,7 +55,10 @@ def why(
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
     left = tell_left_out(path, done)
-    scene = ExplainContext(done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left)
+    scene = ExplainContext(
+        done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
+        installs=done.installs,
+    )  # fmt: skip
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:
@@ -185,7 +188,7 @@ def rbac(
     from olmc.output.messages import QueryError
     from olmc.rbac_report.permissions import permissions
     from olmc.rbac_report.risks import Level
-    from olmc.rbac_report.subjects import chosen, finder, gainers, holders, is_user_role
+    from olmc.rbac_report.subjects import finder, gainers, holders, is_user_role, select_holders
     from olmc.rbac_report.text import as_data
     from olmc.rbac_report.text import as_text as as_words
 
@@ -193,7 +196,7 @@ def rbac(
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     everybody, gaining = holders(found, done.objects), gainers(found)
     try:
-        wanted = chosen((*everybody, *gaining), subject) if subject else ()
+        wanted = select_holders((*everybody, *gaining), subject) if subject else ()
     except QueryError as error:
         raise click.UsageError(str(error)) from error
     shown = tuple(each for each in everybody if not subject or each in wanted)
@@ -245,18 +248,20 @@ def who_can(
     from olmc.output.messages import QueryError
     from olmc.rbac_report.permissions import permissions
     from olmc.rbac_report.subjects import finder
-    from olmc.rbac_report.who_can import as_data, as_table, asked, namespace_remark, who
+    from olmc.rbac_report.who_can import as_data, as_table, find_able, namespace_remark, parse_question
 
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
     found, find = permissions(done.objects), finder(done.objects, settled.cluster)
     try:
-        question = asked(verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects)
+        question = parse_question(
+            verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects
+        )
     except QueryError as error:
         raise click.UsageError(str(error)) from error
     remark = namespace_remark(namespace, found, settled.cluster.namespaces)
     if remark:
         click.echo(f"olmc: {remark}", err=True)
-    answer = who(question, found)
+    answer = find_able(question, found)
     if output == "json":
         click.echo(json_text(as_data(question, answer, find)))
     else:

@@ -224,8 +224,9 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     """Change a workspace so that it fits the proposed APIs.
 
     descoped: operators that can watch all namespaces get an OperatorGroup for all of them, and several instances of one
-    version become one. v2alpha1: Subscriptions become Operators, and OperatorGroups that nobody needs any more go.
-    Comments are kept. What needs a decision is left alone and named.
+    version become one; permissions that grow by it are named. v2alpha1: Subscriptions become Operators, and olmc.yaml
+    says so; the changed workspace is compiled, and where an operator would not run on as it does, its Subscription is
+    left alone. Comments are kept. What needs a decision is left alone and named.
 
     \b
     Examples:
@@ -235,18 +236,19 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
 
     Exit codes: 0 done, 1 something is left to people, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.api import migrate as migrated
+    from olmc.migrate import migrate as migrated
+    from olmc.model.diagnostics import Severity
     from olmc.proposed.migration import as_patch
 
     done = migrated(path, given["to"])
-    tell(done.remarks)
+    tell(done.remarks, least=Severity.INFO)
     if done.failed:
         ctx.exit(BAD_INPUT)
     if given["dry_run"]:
         click.echo(as_patch(done.changes), nl=False)
     else:
         _write({path / change.path: change.after for change in done.changes})
-    ctx.exit(FINDINGS if done.remarks else DONE)
+    ctx.exit(FINDINGS if done.unfinished else DONE)
 
 
 def _write(texts: dict[Path, str]) -> None:
@@ -258,4 +260,4 @@ def _write(texts: dict[Path, str]) -> None:
         for path in empty:
             path.unlink()
     for path in texts:
-        click.echo(f"{path}: {'removed, nothing is left in it' if path in empty else 'changed'}", err=True)
+        click.echo(f"{path}: {'removed, nothing is left in it' if path in empty else 'written'}", err=True)

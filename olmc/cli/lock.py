@@ -92,19 +92,17 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
-    from olmc.explain.resolution import as_data, as_table, hops, operator_hops, operators_as_data, resolutions
+    from olmc.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
 
     if done.settled is None:
         return
     if output == "json":
-        data = as_data(resolutions(done.settled))
-        if done.operators:
-            data["operators"] = operators_as_data(done.operators)
-        click.echo(json_text(data))
+        click.echo(json_text(as_data(resolutions(done.settled), done.operators)))
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
         if not rows:
-            click.echo("olmc: nothing here asks for an operator (no Subscription)", err=True)
+            asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
+            click.echo(f"olmc: nothing here asks for an operator ({asking})", err=True)
         click.echo(as_table(rows), nl=False)
 
 

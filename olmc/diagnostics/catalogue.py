@@ -78,6 +78,7 @@ def parts(example: Example) -> Iterator[ExamplePart]:
         yield _part("and " if number else "Bad, ", path, ":", text)
     for number, (path, text) in enumerate(good):
         yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " besides:", text)
+    # A good side without files of its own is the bad one with its first file taken away.
     if not good:
         yield ExamplePart("Good, without ", bad[0][0], ".", "")
 
@@ -94,11 +95,11 @@ def as_text(example: Example | None) -> str:
         return ""
     if example.none:
         return f"\nNo example: {example.none}\n"
-    found = f"\nFound by {example.run}.\n" if example.run != RUN else ""
+    text = f"\nFound by {example.run}.\n" if example.run != RUN else ""
     for part in parts(example):
-        found += f"\n{part.before}{part.path}{part.behind}\n"
-        found += f"\n{indent(part.text, '  ')}" if part.text else ""
-    return found
+        text += f"\n{part.before}{part.path}{part.behind}\n"
+        text += f"\n{indent(part.text, '  ')}" if part.text else ""
+    return text
 
 
 _CHAPTERS = (

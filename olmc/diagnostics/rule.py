@@ -26,7 +26,7 @@ class Rule(NamedTuple):
     """A kind of finding.
 
     `message` and `hint` are format strings, filled with the values given to `finding`.
-    `explanation` tells someone new why this matters (plain Markdown). `cause` is that of every finding that does not
+    `explanation` says to someone new why this matters (plain Markdown). `cause` is that of every finding that does not
     bring its own.
     """
 
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
 def one_line(text: str) -> str:
     """A text of several lines, perhaps a tree of causes as OLM draws it, in one: what reads findings goes by lines."""
     lines = (line.strip(_DRAWN) for line in text.splitlines())
-    told = ""
+    joined = ""
     for line in filter(None, lines):
-        told += f"{' ' if told.endswith((':', ',', ';')) else '; ' if told else ''}{line}"
-    return told if "\n" in text else text
+        joined += f"{' ' if joined.endswith((':', ',', ';')) else '; ' if joined else ''}{line}"
+    return joined if "\n" in text else text

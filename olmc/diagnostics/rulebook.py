@@ -52,7 +52,7 @@ def spec_rules() -> Mapping[str, SpecRule]:
 
 def spec_rule(rule_id: str) -> SpecRule | None:
     """The rule with this id, in any case; `T-CAT-7b` is an item of `T-CAT-7`. None if there is none."""
-    by_lower = {each.lower(): rule for each, rule in spec_rules().items()}
+    by_lower = {defined.lower(): rule for defined, rule in spec_rules().items()}
     wanted = rule_id.strip().lower()
     return by_lower.get(wanted) or (by_lower.get(wanted.rstrip("abcdefgh")) if wanted.startswith("t-cat-") else None)
 
@@ -60,8 +60,8 @@ def spec_rule(rule_id: str) -> SpecRule | None:
 def rules_beginning(start: str) -> tuple[SpecRule, ...]:
     """The rules whose ids begin so, in any case, by their numbers."""
     wanted = start.strip().lower()
-    found = (rule for rule in spec_rules().values() if rule.id.lower().startswith(wanted))
-    return tuple(sorted(found, key=lambda rule: _by_number(rule.id)))
+    rules = (rule for rule in spec_rules().values() if rule.id.lower().startswith(wanted))
+    return tuple(sorted(rules, key=lambda rule: _by_number(rule.id)))
 
 
 def named_in(text: str) -> tuple[str, ...]:
@@ -82,6 +82,7 @@ def linked(text: str, docs: str) -> str:
         rule = spec_rule(match[0])
         return f"[{match[0]}]({docs}{rule.path})" if rule is not None else match[0]
 
+    # In code a link would be shown with its brackets.
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else _NAMED.sub(link, part) for part in parts)
 
@@ -103,8 +104,8 @@ def _rules_of(page: str, text: str) -> Iterator[SpecRule]:
 def _without_sources(text: str) -> tuple[str, tuple[RuleSource, ...]]:
     """What stands before the sources, which come last, and the sources."""
     before, *links = _SOURCES.split(text, maxsplit=1)
-    found = (RuleSource(" ".join(name.split()), url) for name, url in _LINK.findall("".join(links)))
-    return before, tuple(found)
+    sources = (RuleSource(" ".join(name.split()), url) for name, url in _LINK.findall("".join(links)))
+    return before, tuple(sources)
 
 
 def _by_number(rule_id: str) -> tuple[tuple[str, int], ...]:

@@ -18,33 +18,6 @@ from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.output.unicode import clean
 
-__all__ = [
-    "ABSENT",
-    "ADDED",
-    "BREAKING",
-    "CHANGE",
-    "CHANGED",
-    "NOTE",
-    "REMOVED",
-    "RISK",
-    "SEVERITY_WORDS",
-    "WORKLOADS",
-    "Absent",
-    "ChangeGroup",
-    "ChangeKind",
-    "ChangeType",
-    "DiffChange",
-    "Judgement",
-    "Message",
-    "UntrustedText",
-    "change_kind",
-    "excerpts",
-    "from_to",
-    "listed",
-    "plain",
-    "shown",
-]  # fmt: skip
-
 _WIDEST = 120
 _BEFORE = 15
 
@@ -137,6 +110,7 @@ class ChangeKind(Generic[_Values]):
         object.__setattr__(self, "fields", tuple(signature(self.judge).parameters))
 
     def __call__(self, identity: ObjectKey, *args: _Values.args, **kwargs: _Values.kwargs) -> DiffChange:
+        # JSON has the values by name, however the kind was called.
         values = {**dict(zip(self.fields, args, strict=False)), **kwargs}
         return DiffChange(self, identity, values, *self.judge(*args, **kwargs))
 
@@ -183,6 +157,7 @@ def excerpts(old: str, new: str) -> tuple[UntrustedText, UntrustedText]:
     if max(len(old), len(new)) <= _WIDEST or not old or not new:
         return shown(old), shown(new)
     shorter = min(len(old), len(new))
+    # Values like these differ somewhere in the middle, and cut from the front they would look the same.
     common = next((number for number in range(shorter) if old[number] != new[number]), shorter)
     start = max(0, common - _BEFORE)
     return _excerpt(old, start), _excerpt(new, start)

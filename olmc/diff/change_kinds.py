@@ -221,6 +221,7 @@ def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
 @change_kind("SubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)
 def subscription_changed(field: str, old: str, new: str) -> Judgement:
     """Another channel, catalog, approval or starting version; "" for none."""
+    # From then on upgrades come without anybody looking at them.
     severity = RISK if (field, old) == ("installPlanApproval", "Manual") else CHANGE
     return severity, (f"{field}: ", shown(old or "none"), " → ", shown(new or "none"))
 
@@ -228,6 +229,7 @@ def subscription_changed(field: str, old: str, new: str) -> Judgement:
 @change_kind("TargetsChanged", ChangeGroup.VERSIONS, CHANGED)
 def targets_changed(added: tuple[str, ...], removed: tuple[str, ...]) -> Judgement:
     """An OperatorGroup that targets other namespaces; "" is all of them."""
+    # A namespace that is no longer watched loses its operator; one that is added lets it in.
     severity = BREAKING if removed and "" not in added else RISK
     if added and removed and "" in (*added, *removed):
         return severity, ("targets ", *_namespaces(added), " instead of ", *_namespaces(removed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from olmc.diff import change_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffChange, plain
@@ -18,13 +18,20 @@ from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import Side
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
-from olmc.kube.restmapper import CRD
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, mapping, object_key, text
+from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    metadata_of,
+    object_key,
+    spec_of,
+    text,
+)
 from olmc.model.operators import OLM_GROUP
-
-__all__ = ["Difference", "compare"]
 
 _GROUPS = tuple(ChangeGroup)
 # They see or change what others send to the API server, or answer for it.
@@ -59,6 +66,7 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes.
     """
     before, after = operators(old.objects), operators(new.objects)
+    # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
     pairs = matched_pairs(kept_old, kept_new, before, after)
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
@@ -76,10 +84,12 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
             continue
         of_pair = list(_changes(pair, _Owners(before, after)))
         changes += of_pair
+        # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
+        # still worth a look.
         if of_pair or pair.identity in named or _grants_differ(pair, after):
             differing.append(pair)
         else:
-            noise[_what(pair)] += 1
+            noise["role or binding" if pair.identity.group == RBAC else pair.identity.kind] += 1
     ordered = tuple(sorted(without_repetitions(changes), key=_order))
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
@@ -93,6 +103,7 @@ class _Owners(NamedTuple):
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     rank = _GROUPS.index(change.group)
+    # The message comes last, so that changes alike in all else have one order, whatever order they were found in.
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
 
@@ -137,13 +148,6 @@ def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) ->
     return any(not same({field: pair.old.get(field)}, {field: pair.new.get(field)}) for field in ("rules", "subjects"))
 
 
-def _what(pair: Pair) -> str:
-    """What an object is that differs in noise only."""
-    if pair.identity.group == RBAC:
-        return "role or binding"
-    return pair.identity.kind
-
-
 def _changes(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.old is None or pair.new is None:
         return _one_sided(pair)
@@ -170,7 +174,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     known = pair.identity
     if _is_crd(known):
         yield from crd_changes(known, old, new)
-        was, now = (metadata_without_noise(mapping(crd.get("metadata"))) for crd in (old, new))
+        # crd_changes compares the spec; labels and annotations of a CRD may change as well.
+        was, now = (metadata_without_noise(metadata_of(crd)) for crd in (old, new))
         for delta in deltas(was, now, ("metadata",)):
             yield crd_field_changed(known, path_text(delta.path), delta.old, delta.new)
         return
@@ -185,13 +190,14 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         yield from subscription_changes(pair)
     elif _is_olm(known, "OperatorGroup"):
         yield from target_changes(pair)
+    # Who has such a configuration sees or changes requests of others, so every field of it counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     for delta in deltas(before, after):
         yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
 
 
 def _is_crd(known: ObjectKey) -> bool:
-    return (known.group, known.kind) == ("apiextensions.k8s.io", CRD)
+    return (known.group, known.kind) == (APIEXTENSIONS, CRD_KIND)
 
 
 def _is_olm(known: ObjectKey, kind: str) -> bool:
@@ -211,11 +217,7 @@ def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
             yield kinds.object_added(known, CHANGE)
         elif pair.old is None or pair.new is None:
             continue
-        elif known.group == RBAC and (was := text(mapping(pair.old.get("metadata")).get("name"))) != known.name:
+        elif known.group == RBAC and (was := text(metadata_of(pair.old).get("name"))) != known.name:
             yield kinds.renamed(known, was, role_of_group(known, pair.new) is not None)
-        elif known.kind in WORKLOADS and _template(pair.old) != _template(pair.new):
+        elif known.kind in WORKLOADS and spec_of(pair.old).get("template") != spec_of(pair.new).get("template"):
             yield kinds.pods_replaced(known)
-
-
-def _template(workload: KubernetesObject) -> Any:
-    return mapping(workload.get("spec")).get("template")

@@ -15,9 +15,7 @@ from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.deltas import deltas, path_text, same
 from olmc.model.diagnostics import Severity
-from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, text, texts
-
-__all__ = ["crd_changes"]
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, spec_of, text, texts
 
 _UPPER = ("maximum", "maxLength", "maxItems", "maxProperties")
 _LOWER = ("minimum", "minLength", "minItems", "minProperties")
@@ -73,7 +71,7 @@ class _Definition(NamedTuple):
 
 def _definition(crd: KubernetesObject) -> _Definition:
     """The CRD as v1 has it; what is missing or of the wrong type is empty."""
-    spec = mapping(crd.get("spec"))
+    spec = spec_of(crd)
     common = mapping(mapping(spec.get("validation")).get("openAPIV3Schema"))
     written = mappings(spec.get("versions"))
     if not written and text(spec.get("version")):  # v1beta1 may have one version and no list of them
@@ -98,7 +96,7 @@ def crd_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObjec
     if before.stored and after.stored and before.stored != after.stored:
         yield kinds.stored_version_changed(identity, before.stored, after.stored, _lossless(before, after))
     if before.conversion != after.conversion:
-        needed = any(not same(each.schema, after.served[0].schema) for each in after.served[1:])
+        needed = any(not same(version.schema, after.served[0].schema) for version in after.served[1:])
         yield kinds.conversion_changed(identity, before.conversion, after.conversion, needed)
     for name, version in before.versions.items():
         if name in after.versions:
@@ -173,12 +171,12 @@ def _schema_changes(identity: ObjectKey, old: _Version, new: _Version, crd: _Def
     A version that was not served before can't break anybody. A field that is gone from one version may live on in
     another one that is served, if there is a conversion webhook.
     """
-    others = (each for each in crd.served if each.name != new.name)
-    elsewhere = tuple((each.name, each.schema) for each in others) if crd.conversion == "Webhook" else ()
+    others = (version for version in crd.served if version.name != new.name)
+    elsewhere = tuple((version.name, version.schema) for version in others) if crd.conversion == "Webhook" else ()
     most = BREAKING if old.served else NOTE
     if old.schema and not new.schema:
         return
-    # A generator of CRDs that learns a new keyword writes it everywhere; that is said once, with all places.
+    # A generator of CRDs that learns a new keyword writes it everywhere; one change with all places says it.
     keywords: dict[str, list[DiffChange]] = {}
     for change in _changes(old.schema, new.schema, _At(identity, new.name, "", most, elsewhere)):
         if change.kind is kinds.keyword_changed:
@@ -198,6 +196,7 @@ def _changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     if before != after:
         narrowed = before == _ANYTHING or after not in _WIDER.get(before, _ONLY_ANYTHING)
         yield kinds.type_changed(*at.where, before, after, at.weight(BREAKING if narrowed else CHANGE))
+        # Another type leaves nothing inside to compare.
         if {before, after} & {"object", "array"}:
             return
     yield from _bounds(old, new, at)
@@ -218,7 +217,7 @@ def _bounds(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     for keyword in (*_UPPER, *_LOWER, *_FLAGS, "multipleOf"):
         before, after = old.get(keyword, ABSENT), new.get(keyword, ABSENT)
         if before != after and not (keyword in _FLAGS and not _number(before) and not _number(after)):
-            severity = at.weight(BREAKING if _tightened(keyword, before, after) else CHANGE)
+            severity = at.weight(BREAKING if _is_tighter(keyword, before, after) else CHANGE)
             yield kinds.bound_changed(*at.where, keyword, before, after, severity)
 
 
@@ -227,15 +226,17 @@ def _number(value: Any) -> float:
     return value if isinstance(value, (int, float)) else 0
 
 
-def _tightened(keyword: str, old: Any, new: Any) -> bool:
+def _is_tighter(keyword: str, old: Any, new: Any) -> bool:
     """Whether a bound lets less through than before."""
     if new is ABSENT:
         return False
     if keyword in _FLAGS:
         return _number(new) > _number(old)
     if keyword == "multipleOf":
+        # Multiples of 6 are multiples of 3, but not the other way around.
         return old is ABSENT or not _number(new) or bool(_number(old) % _number(new))
     if old is ABSENT:
+        # A length of at least 0 refuses nothing; a minimum of 0 refuses negative numbers.
         return not (keyword in _LOWER and keyword != "minimum" and not _number(new))
     return _number(new) < _number(old) if keyword in _UPPER else _number(new) > _number(old)
 
@@ -263,8 +264,8 @@ def _pattern_severity(old: Any, new: Any) -> Severity:
 
 def _enum(old: Any, new: Any, at: _At) -> Iterator[DiffChange]:
     before, after = (_written(values) if isinstance(values, list) else None for values in (old, new))
-    removed = tuple(each for each in before or () if each not in (after or ())) if after is not None else ()
-    added = tuple(each for each in after or () if each not in (before or ()))
+    removed = tuple(value for value in before or () if value not in (after or ())) if after is not None else ()
+    added = tuple(value for value in after or () if value not in (before or ()))
     if not removed and not added and (before is None) == (after is None):
         return
     tightened = bool(removed) or (before is None and after is not None)
@@ -281,6 +282,7 @@ def _rules(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
         {text(rule.get("rule")): text(rule.get("message")) for rule in mappings(schema.get(_VALIDATIONS))}
         for schema in (old, new)
     )
+    # What a CEL rule refuses can't be read from its text, so a new one counts as breaking.
     for rule, message in after.items():
         if rule not in before:
             yield kinds.validation_added(*at.where, rule, message, at.weight(BREAKING))
@@ -308,15 +310,15 @@ def _keyword_severity(keyword: str, old: Any, new: Any) -> Severity:
     """How grave another keyword is. Whether a list or a map is atomic decides on merging, not on what is valid."""
     if keyword == "x-kubernetes-map-type" or (keyword == "x-kubernetes-list-type" and new not in ("set", "map")):
         return NOTE
-    return BREAKING if _stricter(keyword, old, new) else CHANGE
+    return BREAKING if _is_stricter(keyword, old, new) else CHANGE
 
 
-def _stricter(keyword: str, old: Any, new: Any) -> bool:
+def _is_stricter(keyword: str, old: Any, new: Any) -> bool:
     """Whether a keyword may refuse what it let through; of combinations that can't be said, so it is assumed."""
     if keyword == "nullable":
         return _number(new) < _number(old)
     if keyword == "anyOf" and isinstance(old, list) and isinstance(new, list):
-        return any(each not in new for each in old)
+        return any(choice not in new for choice in old)
     return new is not ABSENT
 
 
@@ -329,6 +331,7 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     for name in after:
         must = name in required_after
         if name not in before:
+            # The server fills in a default before it looks for what is required.
             may_matter = must and mapping(after[name]).get("default") is None
             severity = at.weight(BREAKING if may_matter else CHANGE)
             yield kinds.property_added(*at.below(name).where, must, severity)
@@ -346,6 +349,7 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
 
 def _removed(name: str, new: Schema, at: _At) -> Iterator[DiffChange]:
     kept_in = tuple(version for version, schema in at.elsewhere if name in mapping(schema.get("properties")))
+    # Where unknown fields are kept, what the field holds stays, but nothing checks it any more.
     is_open = new.get(_PRESERVE) is True or (new.get("additionalProperties") not in (None, False))
     severity = RISK if kept_in or is_open else BREAKING
     below = at.below(name)

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from olmc.diff.change import ABSENT
 from olmc.gojson.quantity import amount
 
-__all__ = ["Delta", "ListItem", "Path", "aligned", "deltas", "identical", "path_text", "same"]
-
 
 class ListItem(NamedTuple):
     """A step of a path into a list: what the item is known by."""
@@ -112,12 +110,14 @@ def _of_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Delta]:
     if identical(old, new):
         return
     field = next((step for step in reversed(path) if isinstance(step, str)), "")
+    # Init containers run in their order, so a new order is a change although no item is.
     if field in _SETS or field == "initContainers":
         old_left, new_left = _without_common(old, new)
         if not old_left and not new_left:
             if field == "initContainers":
                 yield Delta(path, _names(old), _names(new))
             return
+    # Items are compared by name where they have one: an item that is added in front changes no other.
     keys = _keys_for(field, old, new)
     if keys:
         yield from _by_keys(old, new, keys, path, whole=field in _WHOLE)
@@ -135,8 +135,8 @@ def aligned(field: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[tupl
     for item in new:
         waiting.setdefault(label(item), []).append(item)
     for item in old:
-        found = waiting.get(label(item))
-        yield item, found.pop(0) if found else ABSENT
+        counterparts = waiting.get(label(item))
+        yield item, counterparts.pop(0) if counterparts else ABSENT
     for items in waiting.values():
         yield from ((ABSENT, item) for item in items)
 
@@ -192,13 +192,14 @@ def _without_common(old: Sequence[Any], new: Sequence[Any]) -> tuple[list[Any], 
     spare = [_frozen(item) for item in new]
     used = [False] * len(spare)
     places: dict[str, list[int]] = {}
+    # From behind, since `pop` takes the last: of equal items the first is used first.
     for number in range(len(spare) - 1, -1, -1):
         places.setdefault(spare[number], []).append(number)
     left = []
     for item in old:
-        found = places.get(_frozen(item))
-        if found:
-            used[found.pop()] = True
+        counterparts = places.get(_frozen(item))
+        if counterparts:
+            used[counterparts.pop()] = True
         else:
             left.append(item)
     return left, [item for item, taken in zip(new, used, strict=True) if not taken]
@@ -228,6 +229,7 @@ def _same_scalar(old: Any, new: Any, path: Path) -> bool:
         return False
     if old == new:
         return True
+    # `1` and `1000m` are one amount, but only where Kubernetes reads an amount.
     fields = [step for step in path if isinstance(step, str)]
     if not fields or not (fields[-1] in _QUANTITIES or (len(fields) > 1 and fields[-2] in _INSIDE_QUANTITIES)):
         return False

@@ -19,8 +19,7 @@ from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.model.workspace import LeftOut, Reason, Unseen
 
-__all__ = ["GitError", "Revision", "as_revision", "folder_here", "submodules", "top_of", "write_tree"]
-
+# git must not fetch, prompt, or write into the repository, and its messages must not depend on the locale.
 _OFFLINE = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
@@ -159,6 +158,7 @@ def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision
         if entry.size > MAX_FILE_BYTES:
             place = _new_path(target, entry.path)
             place.touch()
+            # The reader refuses it by its size, for which an empty file of that size will do.
             os.truncate(place, entry.size)
     for entry, content in _contents([entry for entry in entries if entry.size <= MAX_FILE_BYTES]):
         if content.startswith(_LFS) and entry.path.endswith(SUFFIXES) and not _is_hidden(entry.path):
@@ -178,6 +178,7 @@ def _contents(entries: Sequence[_TreeEntry]) -> Iterator[tuple[_TreeEntry, bytes
     """The contents of blobs, all out of one process."""
     if not entries:
         return
+    # From a file, as a pipe could fill up on both ends while nobody reads.
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{entry.name}\n" for entry in entries).encode("ascii"))
         names.seek(0)
@@ -210,6 +211,7 @@ def _object_name(text: str) -> str | None:
     try:
         return _git("rev-parse", "--verify", "--quiet", text).decode("ascii").strip()
     except GitError as error:
+        # With --quiet, git's exit code 1 says that there is no such object; any other code is trouble.
         if error.args[1:] == (1,):
             return None
         raise

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from textwrap import indent
 from typing import Any, NamedTuple
 
@@ -35,8 +36,6 @@ from olmc.model.objects import KubernetesObject
 from olmc.output.unicode import clean
 from olmc.resources import template_text
 from olmc.yaml import dump_one
-
-__all__ = ["DiffBlock", "as_html", "beside"]
 
 
 class _Piece(NamedTuple):
@@ -93,6 +92,7 @@ def as_html(difference: Difference) -> str:
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
+    # What comes from the input is escaped by the template, and an unknown name in it is a bug.
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     style, script = template_text("diff.css").strip(), template_text("diff.js").strip()
     return environment.from_string(template_text("diff.html.j2")).render(
@@ -105,7 +105,7 @@ def as_html(difference: Difference) -> str:
         ],
         sections=list(_sections(difference)),
         upgrades=list(_upgrades(difference)),
-        matrices=[_readable(each) for each in _matrices(difference)],
+        matrices=[_readable(matrix) for matrix in _matrices(difference)],
         objects=[_object(pair, Markup) for pair in difference.pairs],
         unchanged=difference.unchanged,
         style=Markup(style),
@@ -128,8 +128,8 @@ def _sections(difference: Difference) -> Iterator[_HtmlSection]:
 
 
 def _entries(changes: Iterable[DiffChange]) -> Iterator[_ChangeEntry]:
-    for identity, mine in by_object(changes).items():
-        yield _ChangeEntry(clean(str(identity)), tuple(map(_line, mine)))
+    for identity, of_object in by_object(changes).items():
+        yield _ChangeEntry(clean(str(identity)), tuple(map(_line, of_object)))
 
 
 def _line(change: DiffChange) -> _Line:
@@ -226,18 +226,13 @@ def beside(old: KubernetesObject | None, new: KubernetesObject | None) -> list[D
     if old is None or new is None:
         text = dump_one(old if new is None else new)
         return [DiffBlock(text, "") if new is None else DiffBlock("", text)]
-    return list(_joined(_mappings(old, new, "")))
+    return list(_join(_mappings(old, new, "")))
 
 
-def _joined(blocks: Iterator[DiffBlock]) -> Iterator[DiffBlock]:
-    waiting: list[DiffBlock] = []
-    for block in blocks:
-        if waiting and waiting[0].is_same is not block.is_same:
-            yield DiffBlock("".join(each.old for each in waiting), "".join(each.new for each in waiting))
-            waiting.clear()
-        waiting.append(block)
-    if waiting:
-        yield DiffBlock("".join(each.old for each in waiting), "".join(each.new for each in waiting))
+def _join(blocks: Iterator[DiffBlock]) -> Iterator[DiffBlock]:
+    for _, alike in groupby(blocks, lambda block: block.is_same):
+        olds, news = zip(*alike, strict=True)
+        yield DiffBlock("".join(olds), "".join(news))
 
 
 def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], pad: str) -> Iterator[DiffBlock]:

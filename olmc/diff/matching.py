@@ -17,13 +17,20 @@ from typing import Any, NamedTuple
 from olmc.diff.change import WORKLOADS
 from olmc.diff.operators import CSV, DiffOperator, is_copy
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, mapping, mappings, object_key, text
+from olmc.model.objects import (
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    labels_of,
+    mapping,
+    mappings,
+    metadata_of,
+    object_key,
+    spec_of,
+    status_of,
+    text,
+)
 from olmc.model.operators import OLM_GROUP
-
-__all__ = [
-    "IMAGE_VARIABLE", "SUBSCRIBED", "Pair", "folded_kind", "matched_pairs", "metadata_without_noise", "role_of_group",
-    "without_noise",
-]  # fmt: skip
 
 IMAGE_VARIABLE = "RELATED_IMAGE_"
 """How the variables begin by which an operator is told which images to use."""
@@ -50,9 +57,10 @@ _PREFIXES = ("operatorframework.io/installed-alongside-", "olm.operatorgroup.uid
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
-_CSV_SAID_ELSEWHERE = frozenset(
+_CSV_REPORTED_ELSEWHERE = frozenset(
     ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")
 )
+# Go writes some of these structures even when they are empty (R-JSON-5), and then they say nothing.
 _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
 
 _SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
@@ -86,6 +94,8 @@ def matched_pairs(
 ) -> list[Pair]:  # fmt: skip
     """Every object once, sorted by identity; `before` and `after` are the operators of both sides."""
     olds, news = ({object_key(obj): obj for obj in objects} for objects in (old, new))
+    # What has the same name is the same object; the rest is matched from the surest sign to the weakest, and none
+    # twice.
     pairs = [Pair(key, olds.pop(key), news[key]) for key in list(olds) if key in news]
     for pair in pairs:
         del news[pair.identity]
@@ -112,31 +122,32 @@ def _match(olds: _Objects, news: _Objects, old_key: _Key, new_key: _Key) -> Iter
             waiting.setdefault(key, []).append(known)
     for known, obj in sorted(news.items(), key=lambda item: item[0]):
         key = new_key(known, obj)
+        # In order, so that rivals with one key are matched alike in every run.
         rivals = waiting.get(key) if key is not None else None
         if rivals:
             before = olds.pop(rivals.pop(0))
             yield Pair(known, before, news.pop(known))
 
 
-def _by_operator(found: Mapping[NamespacedName, DiffOperator]) -> _Key:
+def _by_operator(operators: Mapping[NamespacedName, DiffOperator]) -> _Key:
     """Objects with the very name of a CSV: the CSV itself, its OperatorCondition and the Role for that."""
 
     def key(known: ObjectKey, _: KubernetesObject) -> Hashable:
-        operator = found.get(NamespacedName(known.namespace, known.name))
+        operator = operators.get(NamespacedName(known.namespace, known.name))
         return (known.kind, known.namespace, operator.package) if operator is not None else None
 
     return key
 
 
 def _by_webhook(known: ObjectKey, obj: KubernetesObject) -> Hashable:
-    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    labels = labels_of(obj)
     name = text(labels.get(_WEBHOOK_NAME))
     return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
 
 
 def role_of_group(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     """The OperatorGroup of an aggregating ClusterRole and for whom it is, None for anything else."""
-    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    labels = labels_of(obj)
     suffix = _SUFFIX.search(known.name)
     if suffix is None or known.kind != "ClusterRole" or labels.get("olm.owner.kind") != "OperatorGroup":
         return None
@@ -178,6 +189,7 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
         if known.group != RBAC:
             return None
         is_binding = known.kind.endswith("Binding")
+        # Names of roles that OLM makes are hashes of what they grant, so a new rule gives a new name.
         role = _role_of(known, obj) if is_binding else (known.kind, known.namespace, known.name)
         whom = _subjects(known, obj) if is_binding else grants.whom.get(role, frozenset())
         if not whom and not (exactly and (is_binding or grants.rules[role] != _NO_RULES)):
@@ -195,26 +207,27 @@ def _role_of(known: ObjectKey, binding: KubernetesObject) -> tuple[str, str, str
 
 def _subjects(known: ObjectKey, binding: KubernetesObject) -> frozenset[str]:
     return frozenset(
-        f"{text(each.get('kind'))} {text(each.get('namespace')) or known.namespace} {text(each.get('name'))}"
-        for each in mappings(binding.get("subjects"))
+        f"{text(subject.get('kind'))} {text(subject.get('namespace')) or known.namespace} {text(subject.get('name'))}"
+        for subject in mappings(binding.get("subjects"))
     )
 
 
 def without_noise(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> dict[str, Any]:
     """What of an object is worth comparing; the object is not changed. `owners` are the operators of its side."""
-    metadata = mapping(obj.get("metadata"))
+    metadata = metadata_of(obj)
     kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     kept["metadata"] = metadata_without_noise(metadata)
     if obj.get("kind") == CSV:
-        kept["spec"] = _csv_spec(mapping(obj.get("spec")), mapping(obj.get("status")).get("phase") == "Succeeded")
+        kept["spec"] = _csv_spec(spec_of(obj), status_of(obj).get("phase") == "Succeeded")
     elif obj.get("kind") in WORKLOADS:
-        kept["spec"] = _deployment_spec(mapping(obj.get("spec")), _owner(metadata, owners))
+        kept["spec"] = _deployment_spec(spec_of(obj), _owner(metadata, owners))
     elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
         kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
     elif obj.get("kind") == "OperatorCondition":
         kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
     elif obj.get("kind") == "OperatorGroup" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
         kept["spec"] = _spec_without(obj, ("targetNamespaces", "selector"))
+        # Unless the list is static OLM derives it from its members.
         if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
             annotations = kept["metadata"]["annotations"]
             kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
@@ -234,7 +247,8 @@ def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
-    ignored = {*_CSV_SAID_ELSEWHERE, "webhookdefinitions"} if is_installed else _CSV_SAID_ELSEWHERE
+    # Where a CSV is installed its webhooks are objects, and compared as such; elsewhere the CSV is all that there is.
+    ignored = {*_CSV_REPORTED_ELSEWHERE, "webhookdefinitions"} if is_installed else _CSV_REPORTED_ELSEWHERE
     kept = {key: value for key, value in spec.items() if key not in ignored and not _is_nothing(key, value)}
     crds = mapping(spec.get("customresourcedefinitions"))
     kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
@@ -242,7 +256,7 @@ def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
 
 
 def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in mapping(obj.get("spec")).items() if key not in fields}
+    return {key: value for key, value in spec_of(obj).items() if key not in fields}
 
 
 def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
@@ -253,7 +267,8 @@ def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOper
 def _deployment_spec(spec: Mapping[str, Any], owner: DiffOperator | None) -> dict[str, Any]:
     kept = dict(spec)
     template = dict(mapping(spec.get("template")))
-    metadata = dict(mapping(template.get("metadata")))
+    metadata = dict(metadata_of(template))
+    # OLM copies the annotations of the CSV into every pod template; a change of them is reported with the CSV.
     projected = owner.annotations if owner is not None else {}
     annotations = {
         key: value
@@ -261,7 +276,7 @@ def _deployment_spec(spec: Mapping[str, Any], owner: DiffOperator | None) -> dic
         if key not in _PROJECTED and (key not in projected or projected[key] != value)
     }
     template["metadata"] = {**metadata_without_noise(metadata), "annotations": annotations or None}
-    template["spec"] = _pod(mapping(template.get("spec")))
+    template["spec"] = _pod(spec_of(template))
     kept["template"] = template
     return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
 
@@ -270,18 +285,20 @@ def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in pod.items() if not _is_nothing(key, value)}
     for field in ("containers", "initContainers"):
         if isinstance(pod.get(field), list):
-            kept[field] = [_container(each) for each in mappings(pod[field])]
+            kept[field] = [_container(container) for container in mappings(pod[field])]
     return kept
 
 
 def _container(container: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
     if isinstance(container.get("env"), list):
-        kept["env"] = [each for each in mappings(container["env"]) if not _is_said_elsewhere(each)] or None
+        kept["env"] = [
+            variable for variable in mappings(container["env"]) if not _is_reported_elsewhere(variable)
+        ] or None
     return kept
 
 
-def _is_said_elsewhere(variable: Mapping[str, Any]) -> bool:
+def _is_reported_elsewhere(variable: Mapping[str, Any]) -> bool:
     """Whether a variable has the name of the CSV, or an image, which is a change of images."""
     name = text(variable.get("name"))
     return name == _CONDITION_VARIABLE or (name.startswith(IMAGE_VARIABLE) and text(variable.get("value")) != "")

@@ -8,11 +8,20 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import unmarshal
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import KubernetesObject, mapping, mappings, object_key, text, texts
+from olmc.model.objects import (
+    KubernetesObject,
+    annotations_of,
+    mapping,
+    mappings,
+    metadata_of,
+    object_key,
+    spec_of,
+    status_of,
+    text,
+    texts,
+)
 from olmc.model.operators import OLM_GROUP
 from olmc.olm.naming import COPIED_FROM
-
-__all__ = ["CSV", "DiffOperator", "heads", "is_copy", "not_installed", "operators", "properties_of"]
 
 CSV = "ClusterServiceVersion"
 
@@ -30,7 +39,7 @@ class DiffOperator(NamedTuple):
 
     @property
     def name(self) -> str:
-        return text(mapping(self.csv.get("metadata")).get("name"))
+        return text(metadata_of(self.csv).get("name"))
 
     @property
     def version(self) -> str:
@@ -38,15 +47,15 @@ class DiffOperator(NamedTuple):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return mapping(self.csv.get("spec"))
+        return spec_of(self.csv)
 
     @property
     def phase(self) -> str:
-        return text(mapping(self.csv.get("status")).get("phase"))
+        return text(status_of(self.csv).get("phase"))
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        return mapping(mapping(self.csv.get("metadata")).get("annotations"))
+        return annotations_of(self.csv)
 
     @property
     def replaces(self) -> str:
@@ -63,7 +72,7 @@ class DiffOperator(NamedTuple):
 
 def is_copy(csv: KubernetesObject) -> bool:
     """Whether a CSV is a copy of one in another namespace (R-COPY-1)."""
-    metadata = mapping(csv.get("metadata"))
+    metadata = metadata_of(csv)
     home = mapping(metadata.get("annotations")).get("olm.operatorNamespace")
     return COPIED_FROM in mapping(metadata.get("labels")) or (
         home is not None and home != (metadata.get("namespace") or "")
@@ -75,7 +84,7 @@ def operators(objects: Iterable[KubernetesObject]) -> dict[NamespacedName, DiffO
     by_name = {}
     for obj in objects:
         if object_key(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
-            namespace = text(mapping(obj.get("metadata")).get("namespace"))
+            namespace = text(metadata_of(obj).get("namespace"))
             operator = DiffOperator(namespace, _package_of(obj), obj)
             by_name[NamespacedName(namespace, operator.name)] = operator
     return by_name
@@ -91,6 +100,7 @@ def heads(installed: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedNa
 
 def _head(rivals: Sequence[DiffOperator]) -> DiffOperator:
     replaced = {operator.replaces for operator in rivals}
+    # While OLM upgrades both CSVs are there, and the one that nobody replaces is where it goes. In a circle all count.
     on_top = [operator for operator in rivals if operator.name not in replaced] or list(rivals)
     return max(on_top, key=lambda operator: operator.name)
 
@@ -116,7 +126,7 @@ def not_installed(
 
 def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:
     """The properties that OLM wrote into a CSV's annotation (R-CAT-621): mappings with `type` and `value`."""
-    written = mapping(mapping(csv.get("metadata")).get("annotations")).get(_PROPERTIES)
+    written = annotations_of(csv).get(_PROPERTIES)
     try:
         return mappings(mapping(unmarshal(text(written) or "{}")).get("properties"))
     except ValueError:
@@ -128,7 +138,7 @@ def _package_of(csv: KubernetesObject) -> str:
     for prop in properties_of(csv):
         if prop.get("type") == "olm.package" and text(mapping(prop.get("value")).get("packageName")):
             return text(mapping(prop.get("value"))["packageName"])
-    metadata = mapping(csv.get("metadata"))
+    metadata = metadata_of(csv)
     ending = f".{text(metadata.get('namespace'))}"
     for label in sorted(mapping(metadata.get("labels"))):
         if label.startswith(_COMPONENT) and label.endswith(ending):

@@ -22,12 +22,8 @@ from olmc.diff.change import (
 from olmc.diff.compare import Difference
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
-from olmc.output.messages import Paint, in_color
+from olmc.output.messages import Paint, in_black, in_color
 from olmc.output.unicode import clean, json_text
-
-__all__ = [
-    "FORMAT_VERSION", "LIMIT", "as_json", "as_markdown", "as_text", "by_object", "code", "folded_text", "summary",
-]  # fmt: skip
 
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
@@ -43,11 +39,7 @@ _UNDERSCORE = re.compile(r"_([a-z])")
 
 def as_text(difference: Difference, *, color: bool = False) -> str:
     """All changes; of a difference without any only the line that says so."""
-    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else _no_paint))
-
-
-def _no_paint(text: str, style: str) -> str:  # noqa: ARG001
-    return text
+    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else in_black))
 
 
 def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
@@ -65,9 +57,9 @@ def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
 
 
 def _group_lines(changes: tuple[DiffChange, ...], paint: Paint) -> Iterator[str]:
-    for identity, mine in by_object(changes).items():
+    for identity, of_object in by_object(changes).items():
         yield f"  {clean(str(identity))}"
-        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in mine)
+        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in of_object)
 
 
 def by_object(changes: Iterable[DiffChange]) -> dict[ObjectKey, list[DiffChange]]:
@@ -105,7 +97,7 @@ def folded_text(difference: Difference) -> str:
 def _plural(what: str, count: int) -> str:
     if count == 1:
         return what
-    return what.replace("role or binding", "roles and bindings") if what == "role or binding" else f"{what}s"
+    return "roles and bindings" if what == "role or binding" else f"{what}s"
 
 
 class _TextSection(NamedTuple):
@@ -128,8 +120,9 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
         return full
     left: Counter[str] = Counter()
     for section in sections:
-        room = limit - _RESERVED_FOR_CUT - len(text)
-        kept = _fitting(section, room) if not left else ()
+        space = limit - _RESERVED_FOR_CUT - len(text)
+        # Once something is cut, all that comes after it goes: the reader need not guess what is missing.
+        kept = _fit(section, space) if not left else ()
         if kept:
             text += _section_text(section, kept)
         if len(kept) < len(section.changes):
@@ -167,7 +160,7 @@ def _of(changes: Iterable[DiffChange], severity: Severity) -> tuple[DiffChange, 
 
 
 def _section_text(section: _TextSection, changes: Sequence[DiffChange]) -> str:
-    lines = [f"- {code(str(known))}\n{''.join(map(_item, mine))}" for known, mine in by_object(changes).items()]
+    lines = [f"- {code(str(key))}\n{''.join(map(_item, items))}" for key, items in by_object(changes).items()]
     title = f"{section.heading} ({len(section.changes)})"
     if section.folded:
         return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
@@ -179,12 +172,12 @@ def _item(change: DiffChange) -> str:
     return f"  - {sign} {marked(change.message)}\n"
 
 
-def _fitting(section: _TextSection, room: int) -> tuple[DiffChange, ...]:
-    """As many of the first changes of a section as there is room for."""
+def _fit(section: _TextSection, space: int) -> tuple[DiffChange, ...]:
+    """As many of the first changes of a section as there is space for."""
     low, high = 0, len(section.changes)
     while low < high:
         middle = (low + high + 1) // 2
-        if len(_section_text(section, section.changes[:middle])) <= room:
+        if len(_section_text(section, section.changes[:middle])) <= space:
             low = middle
         else:
             high = middle - 1

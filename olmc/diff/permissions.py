@@ -10,7 +10,7 @@ from olmc.diff import change_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.diff.operators import DiffOperator
-from olmc.kube.rbac import decode_rules, merged, normalized, rules_allow, uncovered
+from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
 from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -30,8 +30,6 @@ from olmc.model.objects import (
 )
 from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, level_of, risks_of
-
-__all__ = ["Cell", "Matrix", "MatrixRow", "ScopedSubject", "SideAccess", "access", "matrices", "permission_changes"]
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 _NOWHERE = Provenance(None, "", "")
@@ -82,7 +80,9 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, 
             rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
     for holder, rule in _of_unbound(rendered, granted):
         rules.setdefault(holder, {})[rule] = None
-    return SideAccess({holder: tuple(mine) for holder, mine in rules.items()}, _unknown_roles(rendered, granted))
+    return SideAccess(
+        {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted)
+    )
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -100,6 +100,7 @@ def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator
     """A role, or one for the condition of a CSV with the package in the place of the CSV."""
     known = object_key(obj)
     owner = owners.get(NamespacedName(known.namespace, known.name))
+    # The Role for a CSV's OperatorCondition names that CSV, which every upgrade would change.
     if owner is None or known.kind != "Role":
         return obj
     own = {owner.name: owner.package}
@@ -117,9 +118,10 @@ def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[
     used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
     for role in rendered:
         known = role.identity
+        # Somebody may bind it elsewhere, and then what is in it matters.
         if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
             for rule in decode_rules(role.object.get("rules")):
-                yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalized(rule))
+                yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalize(rule))
 
 
 def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[ScopedSubject, tuple[str, ...]]:
@@ -156,8 +158,8 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, P
         known = [*old.granted(holder), *new.everywhere(holder)]
         left: list[PolicyRule] = []
         for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
-            left += uncovered(rule, (*known, *left))
-        yield from ((holder, rule) for rule in merged(left))
+            left += subtract(rule, (*known, *left))
+        yield from ((holder, rule) for rule in merge(left))
 
 
 def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:

@@ -15,20 +15,18 @@ from typing import NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
-from olmc.kube.restmapper import CRD, rest_mapper
+from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
 from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
 from olmc.yaml.events import Head, documents_in, head_of
-
-__all__ = ["Memory", "Spared", "read_rendering", "rendered_objects", "spared", "texts_below"]
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
@@ -63,9 +61,10 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     if _holds_workspace(folder):
         return None
     texts = _texts(path, folder, problems)
+    # Objects of OLM of which none has a status are input, unless olmc itself says that it wrote them.
     if not any(text.startswith(GENERATED) for text in texts.values()):
-        ours = [text for text in texts.values() if _OLM_INPUT.search(text)]
-        if any(map(_CATALOG.search, texts.values())) or (ours and not any(map(_STATUS.search, ours))):
+        of_olm = [text for text in texts.values() if _OLM_INPUT.search(text)]
+        if any(map(_CATALOG.search, texts.values())) or (of_olm and not any(map(_STATUS.search, of_olm))):
             return None
     for diagnostic in problems:
         report.add(diagnostic)
@@ -109,8 +108,8 @@ def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -
     objects: dict[ObjectKey, KubernetesObject] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
     mapper = rest_mapper(obj for _, obj in written)
-    for path, each in written:
-        obj = mapper.in_its_scope(each)
+    for path, as_written in written:
+        obj = mapper.in_its_scope(as_written)
         known = object_key(obj)
         if known in objects and objects[known] != obj:
             report.add(rules.TWICE.finding(Location(path), identity=known))
@@ -128,6 +127,7 @@ def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[K
     problems = Report()
     documents = read(path, "---\n".join(("", *unread)), problems) if unread else []
     objects = [_objects_of([document], problems) for document in documents]
+    # Documents that were put together have other line numbers than in their file.
     if problems.found or len(objects) != len(unread):
         yield from _objects_of(read(path, text, report), report)
         return
@@ -157,6 +157,7 @@ def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     known = {part: head for part, head in heads.items() if head is not None}
     copies = (part for part, head in known.items() if head.kind == CSV and _is_copy(part))
     memory.update((part, (_stand_in(known[part], part),)) for part in copies)
+    # Of an identity that occurs twice the last one counts, which takes reading both.
     alone = [{head for head, count in Counter(map(known.get, side)).items() if count == 1} for side in sides]
     unique = alone[0] & alone[1]
     both = set(sides[0]) & set(sides[1])
@@ -180,6 +181,6 @@ def _stand_in(head: Head, document: str) -> KubernetesObject:
 
 def _tells_nothing(head: Head, document: str) -> bool:
     """Whether what other objects mean does not depend on this one; a CRD may say that its objects have no namespace."""
-    if head.kind == CRD:
+    if head.kind == CRD_KIND:
         return _CLUSTER_SCOPED not in document
     return head.kind not in _READ_ANYWAY and "\nitems:" not in document

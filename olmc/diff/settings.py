@@ -22,8 +22,6 @@ from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.model.workspace import LeftOut, Reason
 
-__all__ = ["left_out_changes", "setting_changes"]
-
 _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 """Settings that decide what there is to see."""
 
@@ -61,6 +59,7 @@ def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffChange
 
 def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Iterator[DiffChange]:
     before, after = Counter(map(_key, old)), Counter(map(_key, new))
+    # Accepting a warning is a matter of taste, accepting a failure hides that something does not work.
     grave = _grave_codes() if after - before else frozenset()
     for path, code, files, reason in sorted((after - before).elements()):
         yield kinds.suppression_added(_file(path), code, reason, files, code in grave)

@@ -19,7 +19,7 @@ from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
-from olmc.load.suppressions import Suppression, written
+from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import KubernetesObject, gvk_of
 from olmc.model.options import Narrowing, Options
@@ -27,8 +27,6 @@ from olmc.model.workspace import Inputs, LeftOut
 
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
-
-__all__ = ["Compile", "Kinds", "Side", "SideSettings", "Sides", "read_sides", "read_versions"]
 
 
 Compile = Callable[[Path, Narrowing | None], SettledCompilation]
@@ -88,19 +86,20 @@ def read_sides(
     `compile_folder` compiles a directory. With `allow_empty` a side that does not exist, or has no objects, is empty.
 
     What a workspace leaves out by its own settings is decided by the old side for both: whoever changes the new one
-    must not choose what a review gets to see. `kinds` are those that the user asked for, and win.
+    must not choose what a review gets to see. `kinds` are those of the command line, and win.
     """
     first = _source(old, new, folder, allow_empty)
     second = _source(new, old, folder, allow_empty)
     narrowing = _narrowing(first)
     if first.texts is not None and second.texts is not None and second.path is not None and second.path.is_dir():
+        # A new side that decided itself what is ignored could hide a change from its review.
         second = second._replace(texts=texts_below(second.path, second.report, narrowing.ignored))
     known = Spared({}, 0)
     if first.texts is not None and second.texts is not None:
         known = spared(first.texts, second.texts)
-    chosen = kinds or Kinds(narrowing.include, narrowing.exclude)
-    sides = [_side(each, compile_folder, _Shared(known, narrowing, chosen), allow_empty) for each in (first, second)]
-    diagnostics = tuple(diagnostic for each in (first, second) for diagnostic in _diagnostics(each))
+    shared = _Shared(known, narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
+    sides = [_side(source, compile_folder, shared, allow_empty) for source in (first, second)]
+    diagnostics = tuple(diagnostic for source in (first, second) for diagnostic in _diagnostics(source))
     if any(map(_stops, (first, second))):
         return Sides(None, diagnostics)
     if first.revision is not None and second.revision is not None:  # in a work tree submodules are folders
@@ -129,6 +128,7 @@ def read_versions(
     shared = _Shared(Spared({}, 0), narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
     sides, stops = [], False
     for name, compile_folder in versions:
+        # Both versions read the same files, and would say everything twice.
         under = source._replace(report=Report())
         sides.append(_side(under, compile_folder, shared, allow_empty)._replace(name=f"{path} under OLM {name}"))
         diagnostics += _diagnostics(under)
@@ -140,7 +140,7 @@ class _Source(NamedTuple):
     """What is at a side: the directory to compile, or the texts of a rendering by path, or neither; and the revision
     that they are from, with its path."""
 
-    asked: str
+    name: str
     path: Path | None
     texts: Mapping[str, str] | None
     report: Report
@@ -155,11 +155,11 @@ class _Shared(NamedTuple):
     kinds: Kinds
 
 
-def _source(asked: str, other: str, folder: Path, allow_empty: bool) -> _Source:
+def _source(name: str, other: str, folder: Path, allow_empty: bool) -> _Source:
     report = Report()
-    revision, path = _place(asked, other, folder, report, allow_empty)
+    revision, path = _place(name, other, folder, report, allow_empty)
     texts = read_rendering(path, report) if path is not None else None
-    return _Source(asked, path, texts, report, revision if path is not None else None)
+    return _Source(name, path, texts, report, revision if path is not None else None)
 
 
 def _narrowing(source: _Source) -> Narrowing:
@@ -174,19 +174,21 @@ def _narrowing(source: _Source) -> Narrowing:
 
 def _stops(source: _Source) -> bool:
     """Whether a side can't be compared; of a rendering no object may be missing."""
+    # What can't be read of a workspace has stopped its compilation; what can't be read of a rendering would just be
+    # missing.
     least = Severity.ERROR if source.texts is None else Severity.FAILURE
     return (source.report.worst() or Severity.INFO) >= least
 
 
 def _place(
-    asked: str, other: str, folder: Path, report: Report, allow_empty: bool
+    name: str, other: str, folder: Path, report: Report, allow_empty: bool
 ) -> tuple[Revision | None, Path | None]:
     """The revision that a side is of, and where it is on this machine, None if it is nowhere."""
-    revision = as_revision(asked)
+    revision = as_revision(name)
     if revision is None:
-        path = Path(asked)
+        path = Path(name)
         if not path.exists() and not allow_empty:
-            report.add(rules.NO_SUCH_SIDE.finding(None, side=asked))
+            report.add(rules.NO_SUCH_SIDE.finding(None, side=name))
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
@@ -194,24 +196,24 @@ def _place(
         return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
-        report.add(rules.NO_GIT.finding(None, side=asked, problem=problem))
+        report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
         return None, None
 
 
 def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty: bool) -> Side:
-    side = Side(source.asked, ())
+    side = Side(source.name, ())
     if source.path is None:
         side = side._replace(settings=SideSettings({}))
     elif source.texts is not None:
         objects = rendered_objects(source.texts, source.report, shared.known.memory)
-        side = Side(source.asked, objects, shared=shared.known.shared)
+        side = Side(source.name, objects, shared=shared.known.shared)
         if source.path.is_dir():
             left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)
             side = side._replace(left_out=left)
     else:
         side = _compiled_side(source, source.path, compile_folder, shared.narrowing)
     if not side.objects and not side.shared and not allow_empty and not _stops(source):
-        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.asked))
+        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.name))
     return _of_kinds(side, shared.kinds)
 
 
@@ -221,7 +223,7 @@ def _of_kinds(side: Side, kinds: Kinds) -> Side:
         return side
     chosen = chosen_kinds(side.objects, *kinds)
     wanted = [gvk_of(obj).group_kind in chosen for obj in side.objects]
-    kept, excluded = (tuple(compress(side.objects, each)) for each in (wanted, map(not_, wanted)))
+    kept, excluded = (tuple(compress(side.objects, selectors)) for selectors in (wanted, map(not_, wanted)))
     return side._replace(objects=kept, excluded=excluded)
 
 
@@ -230,63 +232,61 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
 
     Files that it leaves out itself, and that can't be compiled, stay left out; then the comparison says so.
     """
+    # All kinds are compiled, whatever the settings exclude: who may do what is compared even where it is not shown.
     config, everything = read_config(path, Report()), narrowing._replace(include=(), exclude=())
     compilation = compile_folder(path, everything)
     own = narrowing_of(path, config).ignored
+    # The files that the new side ignores may be those that can't be compiled, as a side under construction has them.
     if _is_broken(compilation) and not set(own) <= set(narrowing.ignored):
         wider = everything._replace(ignored=(*narrowing.ignored, *own))
         again = compile_folder(path, wider)
         compilation, everything = (compilation, everything) if _is_broken(again) else (again, wider)
     source.report.found.extend(compilation.diagnostics)
     if _is_broken(compilation):
-        return Side(source.asked, ())
+        return Side(source.name, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    settings = SideSettings(config, patterns, tuple(written(path, config, files)), build_files(path))
+    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), build_files(path))
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
-    return Side(source.asked, objects, compilation.settled, left_out=left, settings=settings)
+    return Side(source.name, objects, compilation.settled, left_out=left, settings=settings)
 
 
 def _is_broken(compilation: SettledCompilation) -> bool:
-    return any(each.severity is Severity.ERROR for each in compilation.diagnostics)
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in compilation.diagnostics)
 
 
 def _is_pattern(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
 
 
-def _with_path(asked: Revision, other: str) -> Revision:
+def _with_path(revision: Revision, other: str) -> Revision:
     """The revision with a path from the top of the repository; raises GitError."""
-    if asked.path is not None and not asked.path.startswith("./") and asked.path != ".":
-        return asked
-    if asked.path is not None:
-        return asked._replace(path=_joined(folder_here(), asked.path))
+    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
+        return revision
+    if revision.path is not None:
+        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
     beside = as_revision(other)
     if beside is not None:
         path = beside.path if beside.path is not None else "."
-        return _with_path(asked._replace(path=path), other)
+        return _with_path(revision._replace(path=path), other)
     top = top_of()
     there = Path(other).resolve()
     if top is not None and there.is_relative_to(top):
-        return asked._replace(path=there.relative_to(top).as_posix())
-    return asked._replace(path=folder_here())
-
-
-def _joined(folder: str, path: str) -> str:
-    return (PurePosixPath(folder) / path).as_posix()
+        return revision._replace(path=there.relative_to(top).as_posix())
+    return revision._replace(path=folder_here())
 
 
 def _diagnostics(source: _Source) -> Iterable[Diagnostic]:
     """What there is to say about a side, with the paths of files as the user would write them."""
-    root = f"{source.asked.rstrip('/')}/"
+    root = f"{source.name.rstrip('/')}/"
     if source.path is not None and not source.path.is_dir():
-        root = source.asked.removesuffix(source.path.name)
+        root = source.name.removesuffix(source.path.name)
 
     def named(place: Location) -> Location:
         return place._replace(path=f"{root}{place.path}")
 
-    for each in source.report:
-        location = named(each.location) if each.location is not None else None
-        related = tuple((text, named(place)) for text, place in each.related)
-        yield each._replace(location=location, related=related)
+    for diagnostic in source.report:
+        location = named(diagnostic.location) if diagnostic.location is not None else None
+        related = tuple((text, named(place)) for text, place in diagnostic.related)
+        yield diagnostic._replace(location=location, related=related)

@@ -1,6 +1,6 @@
 """What changed in what is installed: operators by namespace and package, Subscriptions, groups and plans.
 
-The way from one version to the other is asked of the catalog, else of the objects.
+The catalog says how OLM gets from one version to the other, else the objects do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ from olmc.diff.change_kinds import UpgradeHop, UpgradePath
 from olmc.diff.matching import SUBSCRIBED, Pair
 from olmc.diff.operators import DiffOperator, heads, operators, properties_of
 from olmc.diff.sides import Side
-from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, object_key, text, texts
+from olmc.model.objects import (
+    KubernetesObject,
+    ObjectKey,
+    mapping,
+    mappings,
+    object_key,
+    spec_of,
+    status_of,
+    text,
+    texts,
+)
 from olmc.resolver.upgrade_path import edge_kind
 from olmc.semver import tolerant_or_none
 
@@ -23,7 +33,6 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Package
     from olmc.reconcile.loop import SettledCluster
 
-__all__ = ["Subscribed", "operator_changes", "plan_changes", "subscribed", "subscription_changes", "target_changes"]
 
 _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
 
@@ -78,7 +87,7 @@ def _phase(known: ObjectKey, old: DiffOperator | None, new: DiffOperator) -> Ite
     was, now = old.phase if old is not None else "", new.phase
     # That a new operator works is no news, and what was rendered without a status has no phase to compare.
     if now and was != now and (was or now != "Succeeded"):
-        status = mapping(new.csv.get("status"))
+        status = status_of(new.csv)
         yield kinds.phase_changed(known, was, now, text(status.get("reason")), text(status.get("message")))
 
 
@@ -100,8 +109,8 @@ def _modes(operator: DiffOperator) -> list[str]:
 
 
 def _requirements(operator: DiffOperator) -> list[str]:
-    properties = (each for each in properties_of(operator.csv) if each.get("type") in _REQUIREMENTS)
-    return [_requirement(text(each["type"]), each.get("value")) for each in properties]
+    properties = (prop for prop in properties_of(operator.csv) if prop.get("type") in _REQUIREMENTS)
+    return [_requirement(text(prop["type"]), prop.get("value")) for prop in properties]
 
 
 def _requirement(kind: str, value: Any) -> str:
@@ -117,6 +126,7 @@ def _path_between(
     old: DiffOperator, new: DiffOperator, planned: Mapping[str, str], settled: SettledCluster | None
 ) -> UpgradePath:
     """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
+    # A catalog knows every edge; plans only those that were walked, and a CSV those that lead to itself.
     subscription = subscribed(settled, new.namespace, new.package) if settled is not None else None
     if subscription is not None:
         path = _path_by_catalog(subscription, old, new)
@@ -165,7 +175,7 @@ def _replaced_by_plans(objects: Iterable[KubernetesObject]) -> dict[str, str]:
     replaced: dict[str, str] = {}
     for obj in objects:
         if obj.get("kind") == "InstallPlan":
-            for lookup in mappings(mapping(obj.get("status")).get("bundleLookups")):
+            for lookup in mappings(status_of(obj).get("bundleLookups")):
                 replaced[text(lookup.get("identifier"))] = text(lookup.get("replaces"))
     return replaced
 
@@ -196,6 +206,7 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
                 yield kinds.subscription_changed(pair.identity, field, before[field], after[field])
     if pair.new is not None:
         failure = _failure(pair.new)
+        # What couldn't be resolved before is no change.
         if failure and (pair.old is None or not _failure(pair.old)):
             yield kinds.resolution_fails(pair.identity, failure)
 
@@ -203,11 +214,12 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
 def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:
     spec = mapping((subscription or {}).get("spec"))
     fields = {field: text(spec.get(field)) for field in SUBSCRIBED}
+    # OLM takes a missing approval for Automatic, so to write it down changes nothing.
     return {**fields, "installPlanApproval": fields["installPlanApproval"] or "Automatic"}
 
 
 def _failure(subscription: KubernetesObject) -> str:
-    for condition in mappings(mapping(subscription.get("status")).get("conditions")):
+    for condition in mappings(status_of(subscription).get("conditions")):
         if condition.get("type") == "ResolutionFailed" and condition.get("status") == "True":
             return text(condition.get("message")) or text(condition.get("reason")) or "ResolutionFailed"
     return ""
@@ -226,9 +238,9 @@ def target_changes(pair: Pair) -> Iterator[DiffChange]:
 
 def _targets(group: KubernetesObject) -> list[str]:
     """As OLM found them, else as they are asked for; all namespaces is ""."""
-    selected = mapping(group.get("status")).get("namespaces")
-    asked = mapping(group.get("spec")).get("targetNamespaces")
-    return sorted(texts(selected if selected is not None else asked) or [""])
+    selected = status_of(group).get("namespaces")
+    requested = spec_of(group).get("targetNamespaces")
+    return sorted(texts(selected if selected is not None else requested) or [""])
 
 
 def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:
@@ -243,8 +255,8 @@ def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject
 
 def _plan(obj: KubernetesObject) -> tuple[str, str, tuple[str, ...], str]:
     """The namespace, phase, CSVs and message of an InstallPlan: its name is made at random."""
-    status = mapping(obj.get("status"))
-    csvs = tuple(texts(mapping(obj.get("spec")).get("clusterServiceVersionNames")))
+    status = status_of(obj)
+    csvs = tuple(texts(spec_of(obj).get("clusterServiceVersionNames")))
     messages = (text(condition.get("message")) for condition in mappings(status.get("conditions")))
     message = text(status.get("message")) or next(filter(None, messages), "")
     return object_key(obj).namespace, text(status.get("phase")), csvs, message

@@ -6,7 +6,7 @@ Images are those of containers and of their RELATED_IMAGE_ variables, and the re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from olmc.diff import change_kinds as kinds
@@ -14,9 +14,7 @@ from olmc.diff.change import ABSENT, NOTE, DiffChange
 from olmc.diff.deltas import Delta, ListItem, Path, path_text
 from olmc.diff.matching import IMAGE_VARIABLE, Pair
 from olmc.diff.operators import CSV
-from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, text
-
-__all__ = ["image_changes", "images_of", "without_repetitions", "workload_changes"]
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, spec_of, text
 
 _POD = ("spec", "template", "spec")
 _LOOSENED: tuple[tuple[str, object], ...] = (
@@ -53,11 +51,11 @@ def image_changes(pair: Pair) -> Iterator[DiffChange]:
 def without_repetitions(changes: Iterable[DiffChange]) -> list[DiffChange]:
     """Changes without those of related images of a CSV that a workload of its namespace has as well."""
     # OLM takes the Deployments out of the CSV, so that most of its images are in both; once is enough.
-    every = list(changes)
-    images = [change for change in every if change.kind is kinds.image_changed]
+    changes = list(changes)
+    images = [change for change in changes if change.kind is kinds.image_changed]
     of_workloads = {_moved_image(change) for change in images if change.identity.kind != CSV}
     repeated = {id(change) for change in images if change.identity.kind == CSV and _moved_image(change) in of_workloads}
-    return [change for change in every if id(change) not in repeated]
+    return [change for change in changes if id(change) not in repeated]
 
 
 def _moved_image(change: DiffChange) -> tuple[str, str, str]:
@@ -69,11 +67,11 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
     if obj is None:
         return {}
     if obj.get("kind") == CSV:
-        related = mappings(mapping(obj.get("spec")).get("relatedImages"))
-        return {f"related image {text(each.get('name'))}": text(each.get("image")) for each in related}
+        related = mappings(spec_of(obj).get("relatedImages"))
+        return {f"related image {text(image.get('name'))}": text(image.get("image")) for image in related}
     images = {}
     for field, word in (("initContainers", "init container"), ("containers", "container")):
-        for container in mappings(_pod_of(obj).get(field)):
+        for container in mappings(pod_of(obj).get(field)):
             if text(container.get("image")):
                 images[f"{word} {text(container.get('name'))}"] = text(container["image"])
             for variable in mappings(container.get("env")):
@@ -81,10 +79,6 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
                 if name.startswith(IMAGE_VARIABLE) and text(variable.get("value")):
                     images[f"variable {name}"] = text(variable["value"])
     return images
-
-
-def _pod_of(obj: KubernetesObject) -> Mapping[str, Any]:
-    return mapping(mapping(mapping(obj.get("spec")).get("template")).get("spec"))
 
 
 def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.catalogs.content import has_inline_content
-from olmc.explain.provenance import deeper, of_csv, of_operator, of_plan, of_subscription
+from olmc.explain.installs import of_operator, of_waiting
+from olmc.explain.provenance import deeper, of_csv, of_plan, of_subscription
 from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
-from olmc.model.objects import CatalogKey, KubernetesObject, labels_of, object_key
+from olmc.model.objects import APIEXTENSIONS, CRD_KIND, CatalogKey, KubernetesObject, labels_of, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
@@ -19,6 +20,9 @@ from olmc.reconcile.loop import SettledCluster, may_be_copied
 from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at
+
+if TYPE_CHECKING:
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 _NO_CATALOG = CatalogKey("", "")
 
@@ -38,7 +42,7 @@ def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLin
     yield from unexecuted
     for maker in () if unexecuted else makers(wanted, scene):
         yield from _not_made(maker, wanted, scene)
-    if ("apiextensions.k8s.io", "CustomResourceDefinition") in kinds:
+    if (APIEXTENSIONS, CRD_KIND) in kinds:
         yield from _required_by(wanted.name, settled.cluster)
 
 
@@ -120,11 +124,28 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
         follows = f"Operator {outcome.operator.name} follows package {package}{has}"
         yield ExplanationLine(0, follows, at(outcome.operator.source, "metadata", "name"))
         yield from deeper(of_operator(outcome))
-    if not followers and not elsewhere and not refused and not asking:
+    bringing = [] if elsewhere else [o for o in scene.operators if o not in asking and _would_bring(o, csv, package)]
+    for outcome in bringing:
+        yield from _by_waiting(outcome)
+    if not followers and not elsewhere and not refused and not asking and not bringing:
         where = f" in namespace {namespace}" if namespace else ""
+        who = "no Operator and no Subscription" if scene.operators else "no Subscription"
         place = _place_in_catalog(csv, package, cluster)
-        yield ExplanationLine(0, f"no Subscription{where} asks for {f'its package {package}' if csv else 'it'}", place)
+        yield ExplanationLine(0, f"{who}{where} asks for {f'its package {package}' if csv else 'it'}", place)
         yield from _provided_by(csv, package, scene)
+
+
+def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:
+    """Whether an Install that waits has a CSV ("": any of the package) among what it would install."""
+    picks = outcome.waiting.picks if outcome.waiting else ()
+    return any((pick.candidate.name == csv) if csv else (pick.candidate.package == package) for pick in picks)
+
+
+def _by_waiting(outcome: OperatorResult) -> Iterator[ExplanationLine]:
+    if outcome.waiting:
+        text = f"Install {outcome.waiting.install.name} of Operator {outcome.operator.name} would bring it"
+        yield ExplanationLine(0, text, at(outcome.operator.source, "metadata", "name"))
+        yield from deeper(of_waiting(outcome.waiting))
 
 
 def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[ExplanationLine]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.explain.installs import brought_by
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
 from olmc.model.diagnostics import Location, Place
 from olmc.model.objects import (
     KubernetesObject,
+    ObjectKey,
     Origin,
     Rendered,
     annotations_of,
@@ -17,17 +19,17 @@ from olmc.model.objects import (
     metadata_of,
     owner_references,
 )
-from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv, StrategyPermissions
 from olmc.model.options import Profile
 from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places
-from olmc.resolver.explain import ExplanationLine, derivation, reasons
+from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, held_back, reasons
 from olmc.yaml import at, locate
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.resolver.rounds import ResolutionRound
 
 APPROVAL = "RequiresApproval"
@@ -98,6 +100,22 @@ def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[Exp
     yield from _of_round(done, cluster)
 
 
+def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
+    """The upgrades that are held back since something else would break, by Subscription."""
+    return {
+        NamespacedName(namespace, held.wish.name): held
+        for namespace, done in settled.rounds.items()
+        if done.question is not None and done.answer is not None
+        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer)
+    }
+
+
+def of_held_upgrade(held: HeldUpgrade) -> Iterator[ExplanationLine]:
+    """An upgrade that is held back, and what stands in its way."""
+    yield ExplanationLine(0, f"{held.upgrade} is held back", held.wish.location)
+    yield from (reason._replace(depth=1) for reason in held.reasons)
+
+
 def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
     """What keeps OLM from installing anything new in a namespace."""
     cluster = settled.cluster
@@ -150,41 +168,44 @@ def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
 
 
-def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
-    """What keeps an Operator of v2alpha1 from installing, or from upgrading; the last line may be an approval."""
-    place = at(outcome.operator.source, "metadata", "name")
-    if outcome.failure:
-        yield ExplanationLine(0, outcome.failure[1], place)
-    if outcome.missing:
-        yield ExplanationLine(0, f"the content of image {outcome.missing} is not in the workspace", place)
-    if outcome.problem:
-        yield ExplanationLine(0, outcome.problem, place)
-    if outcome.waiting:
-        yield ExplanationLine(0, f"Install {outcome.waiting.install.name} waits for approval", place)
-
-
 _RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
-def because(found: Rendered, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds."""
+def because(
+    found: Rendered,
+    settled: SettledCluster,
+    operators: Sequence[OperatorResult] = (),
+    installs: Sequence[InstallDecision] = (),
+) -> Iterator[ExplanationLine]:
+    """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds.
+
+    `operators` and `installs` are those of v2alpha1.
+    """
     cluster = settled.cluster
     group = _group_behind(found, cluster)
     if group is not None:
         yield ExplanationLine(0, f"because of OperatorGroup {group}", _place_of_group(group, cluster))
-    for name in behind(found, cluster):
+    csvs = behind(found, cluster)
+    yield from () if csvs else brought_by(found.identity, operators, installs)
+    for name in csvs:
         member = cluster.members.get(name)
         phase = f", which is {member.phase} ({member.reason})" if member is not None and member.phase else ""
         yield ExplanationLine(0, f"because of {CSV_KIND} {name}{phase}", at(cluster.csvs[name].source))
-        yield from deeper(asked_for(cluster.csvs[name], settled))
+        yield from deeper(asked_for(cluster.csvs[name], settled, operators, installs))
     if found.identity.kind == "InstallPlan":
         yield from _behind_plan(NamespacedName(found.identity.namespace, found.identity.name), settled)
     if found.identity.kind == "Subscription":
         yield from _behind_subscription(NamespacedName(found.identity.namespace, found.identity.name), settled)
 
 
-def asked_for(csv: Csv, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """Why a CSV is installed: what it replaced, the InstallPlan, and the Subscription or requirement that asked."""
+def asked_for(
+    csv: Csv,
+    settled: SettledCluster,
+    operators: Sequence[OperatorResult] = (),
+    installs: Sequence[InstallDecision] = (),
+) -> Iterator[ExplanationLine]:
+    """Why a CSV is installed: what it replaced, the InstallPlan or Install, and the Subscription, the Operator or the
+    requirement that asked."""
     cluster, namespace = settled.cluster, csv.namespace
     for old in cluster.retired:
         if (old.namespace, old.name) == (namespace, csv.replaces):
@@ -197,6 +218,7 @@ def asked_for(csv: Csv, settled: SettledCluster) -> Iterator[ExplanationLine]:
     for name, subscription in sorted(cluster.subscriptions.items()):
         if name.namespace == namespace and csv.name in (subscription.installed, subscription.current):
             yield _subscription_line(name, cluster)
+    yield from brought_by(ObjectKey(OLM_GROUP, CSV_KIND, namespace, csv.name), operators, installs)
 
 
 def _subscription_line(name: NamespacedName, cluster: Cluster) -> ExplanationLine:
@@ -286,6 +308,9 @@ def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Itera
         return
     if subscription.installed:
         yield ExplanationLine(0, f"it installed {subscription.installed}")
+    held = held_upgrades(settled).get(name)
+    if held is not None:
+        yield from of_held_upgrade(held)
     if subscription.generated_by:
         made_by = NamespacedName(name.namespace, subscription.generated_by)
         plan = next((each for each in cluster.plans if (each.namespace, each.name) == made_by), None)

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.explain.installs import picked
+from olmc.explain.provenance import held_upgrades
+from olmc.explain.status import package_of
 from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import reasons
+from olmc.resolver.explain import HeldUpgrade, reasons
 from olmc.resolver.rounds import ResolutionRound
 from olmc.resolver.snapshot import item_of_candidate, item_of_present
 from olmc.resolver.upgrade_path import ChannelError, ordered, upgrade_path
@@ -19,7 +23,7 @@ from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
 class PinError(ValueError):
@@ -127,17 +131,20 @@ class ResolutionHop(NamedTuple):
 
 
 class NamespaceResolution(NamedTuple):
-    """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest."""
+    """A namespace: what is selected first, OLM's message if that fails, the plans until rest, the CSVs at rest, and the
+    upgrades that are held back there."""
 
     namespace: str
     solution: tuple[Selection, ...]
     message: str
     plans: tuple[tuple[str, tuple[str, ...]], ...]
     settled: tuple[str, ...]
+    held: tuple[HeldUpgrade, ...] = ()
 
 
 def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     """The resolution of every namespace with Subscriptions, by name."""
+    held = held_upgrades(settled)
     found = []
     for namespace in sorted(settled.rounds):
         first, last = settled.first[namespace].answer, settled.rounds[namespace].answer
@@ -150,13 +157,15 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
                 message,
                 tuple((plan.approval, plan.csvs) for plan in plans),
                 tuple(csv.name for csv in settled.cluster.csvs_in(namespace)),
+                tuple(each for name, each in sorted(held.items()) if name.namespace == namespace),
             )
         )
     return tuple(found)
 
 
-def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
-    """The resolutions in the format of `schemas/resolution.schema.json`."""
+def as_data(found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = ()) -> dict[str, Any]:
+    """The resolutions, and what became of Operators, in the format of `schemas/resolution.schema.json`."""
+    of_operators = {"operators": _operators_data(operators)} if operators else {}
     return {
         "version": FORMAT_VERSION,
         "namespaces": [
@@ -166,9 +175,11 @@ def as_data(found: Sequence[NamespaceResolution]) -> dict[str, Any]:
                 "message": one.message,
                 "plans": [{"approval": approval, "install": list(names)} for approval, names in one.plans],
                 "settled": list(one.settled),
+                **({"held": [_held_data(held) for held in one.held]} if one.held else {}),
             }
             for one in found
         ],
+        **of_operators,
     }
 
 
@@ -188,19 +199,32 @@ def _selected(pick: Selection) -> dict[str, str]:
 def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
     """The hops of all plans in order, then what stays as it is."""
     moving: set[tuple[str, str]] = set()
+    held_back = held_upgrades(settled)
     for done in settled.history:
         for hop in _hops_of(done):
             moving.add((hop.namespace, hop.operator))
             yield hop
     for name, subscription in sorted(settled.cluster.subscriptions.items()):
-        if (name.namespace, subscription.package) in moving:
+        held = held_back.get(name)
+        if held is None and (name.namespace, subscription.package) in moving:
             continue
         installed = subscription.installed or "-"
         why = "can't be resolved" if subscription.failure else "not resolved"
         if subscription.installed and not subscription.failure:
-            why = "nothing to upgrade to"
+            why = str(held) if held is not None else "nothing to upgrade to"
         channel = subscription.channel
         yield ResolutionHop(name.namespace, subscription.package, installed, installed, channel, why)
+
+
+def _held_data(held: HeldUpgrade) -> dict[str, Any]:
+    return {
+        "subscription": held.wish.name,
+        "upgrade": held.upgrade,
+        "reasons": [
+            {"text": reason.text, "location": str(reason.location) if reason.location else ""}
+            for reason in held.reasons
+        ],
+    }
 
 
 def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
@@ -217,27 +241,51 @@ def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
 
 
 def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop]:
-    """The hops of Operators of v2alpha1, Install by Install, or what keeps them where they are."""
+    """The hops of Operators of v2alpha1 with what they need, Install by Install, or what keeps them where they are."""
     for outcome in operators:
-        name = f"Operator {outcome.operator.name}"
-        before = "-"
-        for install in outcome.installs:
-            why, after = name if install.applied else f"{name}; waits for approval", install.install.name
-            yield ResolutionHop(install.content.namespace, outcome.package or "-", before, after, outcome.channel, why)
-            before = after
-        if outcome.failure or outcome.missing or outcome.problem:
-            why = f"{name} can't be resolved" if outcome.failure else f"{name} can't be installed"
+        name, image = f"Operator {outcome.operator.name}", bool(outcome.operator.image)
+        rows = [hop for install in outcome.installs for hop in _hops_of_install(install, name, is_image=image)]
+        yield from rows
+        why = f"{name} can't be installed" if outcome.missing or outcome.problem else ""
+        why = f"{name} can't be resolved" if outcome.failure else why
+        if not rows and outcome.installed:
+            why = why or "nothing to upgrade to"
+        if why:
             installed = outcome.installed or "-"
-            yield ResolutionHop("-", outcome.package or "-", installed, installed, outcome.channel, why)
+            namespace = next((judged.content.namespace for judged in outcome.installs if judged.applied), "-")
+            package = outcome.package or outcome.operator.name
+            yield ResolutionHop(namespace, package, installed, installed, outcome.channel or "-", why)
 
 
-def operators_as_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
-    """What became of Operators of v2alpha1, in the format of `schemas/resolution.schema.json`."""
+def _hops_of_install(judged: InstallDecision, name: str, *, is_image: bool) -> Iterator[ResolutionHop]:
+    """A hop for each bundle of an Install; none for one that was there before, or whose content nobody has."""
+    if judged.content.missing or judged.content.problem:
+        return
+    namespace, waits = judged.content.namespace, "" if judged.applied else "; waits for approval"
+    present = {entry.name for entry in judged.question.present} if judged.question is not None else set()
+    for pick, reason, _ in picked(judged):
+        before = pick.replaces if pick.replaces in present else "-"
+        candidate = pick.candidate
+        why = f"{reason}{waits}"
+        yield ResolutionHop(namespace, candidate.package, before, candidate.name, candidate.channel, why)
+    if is_image:
+        csvs = (Csv(step.object) for step in judged.content.steps if step.kind == CSV_KIND)
+        yield from (ResolutionHop(namespace, package_of(csv), "-", csv.name, "-", f"{name}{waits}") for csv in csvs)
+
+
+def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:
     return [
         {
             "name": outcome.operator.name,
             "installed": outcome.installed,
-            "installs": [{"name": each.install.name, "applied": each.applied} for each in outcome.installs],
+            "installs": [
+                {
+                    "name": judged.install.name,
+                    "applied": judged.applied,
+                    "solution": [_selected(pick) for pick in judged.picks],
+                }
+                for judged in outcome.installs
+            ],
             "message": outcome.failure[1] if outcome.failure else outcome.problem,
         }
         for outcome in operators

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.explain.installs import IMPORT_FAILED, of_operator
 from olmc.explain.provenance import (
     APPROVAL,
+    held_upgrades,
     of_csv,
+    of_held_upgrade,
     of_namespace,
-    of_operator,
     of_plan,
     of_resolution,
     place_data,
@@ -23,7 +25,7 @@ from olmc.model.operators import Csv
 from olmc.olm.naming import PROPERTIES
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import ExplanationLine
+from olmc.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 
 FORMAT_VERSION = 1
+HELD_BACK = "HeldBack"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 
@@ -38,9 +41,10 @@ _NOTHING = "-"
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
-    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to. `upgrade` is the CSV
-    that would come next, and `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails`
-    says whether OLM would leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
+    v2alpha1, if it is of one. `upgrade` is the CSV that would come next, and `waits` why it does not. `missing` is
+    what prevents it from running or upgrading. `fails` says whether OLM would leave it broken, or unable to install or
+    upgrade; waiting for approval is none of that.
     """
 
     namespace: str
@@ -55,6 +59,7 @@ class OperatorStatus(NamedTuple):
     waits: str
     missing: tuple[ExplanationLine, ...]
     fails: bool
+    operator: str = ""
 
 
 def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
@@ -64,8 +69,11 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
     """
     cluster = settled.cluster
     hindered = _hindered(settled)
-    found = [_subscribed(each, hindered[name], settled) for name, each in cluster.subscriptions.items()]
-    found += [_operated(each, cluster) for each in proposed if each.package or each.operator.image or each.installs]
+    held = held_upgrades(settled)
+    found = [_subscribed(each, hindered[name], held.get(name), settled) for name, each in cluster.subscriptions.items()]
+    found += [
+        _operated(each, cluster) for each in proposed if each.package or each.operator.catalog or each.operator.image
+    ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
@@ -108,13 +116,14 @@ def package_of(csv: Csv) -> str:
 
 
 def _subscribed(
-    subscription: Subscription, hindered: tuple[ExplanationLine, ...], settled: SettledCluster
+    subscription: Subscription, hindered: tuple[ExplanationLine, ...], held: HeldUpgrade | None, settled: SettledCluster
 ) -> OperatorStatus:
-    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`."""
+    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
+    upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
-    upgrade, waits = _upgrade(subscription, settled)
+    upgrade, waits = _upgrade(subscription, held, settled)
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
     of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
@@ -133,7 +142,12 @@ def _subscribed(
         reason=member.reason if member is not None else _reason(subscription, settled),
         upgrade=upgrade,
         waits=waits,
-        missing=(*missing, *hindered, *_left_over(name.namespace, member, cluster)),
+        missing=(
+            *missing,
+            *hindered,
+            *(of_held_upgrade(held) if held is not None else ()),
+            *_left_over(name.namespace, member, cluster),
+        ),
         fails=_is_broken(member)
         or (bool(hindered or of_its_plan) and waits != APPROVAL)
         or (member is None and waits != APPROVAL),
@@ -158,12 +172,14 @@ def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
 
 
 def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
-    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as none is)."""
-    namespace = next((each.content.namespace for each in reversed(outcome.installs)), "")
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
+    known)."""
+    contents = (judged.content for judged in reversed(outcome.installs))
+    namespace = next((content.namespace for content in contents if not content.missing), "")
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
-    waiting = outcome.waiting
+    waiting = None if outcome.missing or outcome.problem else outcome.waiting
     hindered = tuple(of_operator(outcome))
-    unmade = UNPACK_FAILED if outcome.missing else APPROVAL if waiting else ""
+    unmade = IMPORT_FAILED if outcome.missing else UNPACK_FAILED if outcome.unreadable else APPROVAL if waiting else ""
     return OperatorStatus(
         namespace=namespace,
         package=outcome.package or outcome.operator.name,
@@ -177,6 +193,7 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
         waits=APPROVAL if waiting else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
         fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
+        operator=outcome.operator.name,
     )
 
 
@@ -201,7 +218,7 @@ def _version(member: CsvState | None) -> str:
     return member.csv.version if member is not None else ""
 
 
-def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, str]:
+def _upgrade(subscription: Subscription, held: HeldUpgrade | None, settled: SettledCluster) -> tuple[str, str]:
     """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
     done = settled.rounds.get(subscription.name.namespace)
     for candidate in done.missing if done is not None else ():
@@ -209,7 +226,7 @@ def _upgrade(subscription: Subscription, settled: SettledCluster) -> tuple[str, 
             return candidate.name, UNPACK_FAILED
     plan = plan_of(subscription, settled.cluster)
     if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
-        return "", ""
+        return (held.upgrade, HELD_BACK) if held is not None else ("", "")
     return subscription.current, plan.phase
 
 
@@ -272,9 +289,10 @@ def in_short(each: OperatorStatus) -> str:
 
 
 def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
-    """What a derivation, which is about the whole namespace, says of one Subscription."""
+    """What a derivation, which is about a whole namespace or the cluster, says of one Subscription or Operator."""
     lines = enumerate(each.missing)
-    at = next((index for index, line in lines if line.subscription == each.subscription), None)
+    asking = each.subscription or each.operator
+    at = next((index for index, line in lines if line.subscription == asking), None)
     if at is None:
         return ()
     depth = each.missing[at].depth
@@ -288,7 +306,8 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key != "missing"},
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", "operator")},
+                **({"operator": each.operator} if each.operator else {}),
                 "missing": lines_data(each.missing),
             }
             for path, each in found

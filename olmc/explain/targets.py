@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.explain.status import package_of
-from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds
+from olmc.kube.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, did_you_mean
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
@@ -21,12 +21,13 @@ from olmc.output.messages import QueryError, not_found
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
-    from olmc.proposed.v2alpha1.approval import OperatorResult
+    from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
 class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, the findings about them, what became of the Operators of v2alpha1, and what is left out of its folder."""
+    manifests, the findings about them, what became of the Operators of v2alpha1, what is left out of its folder, and
+    what became of all Installs of v2alpha1."""
 
     objects: tuple[Rendered, ...]
     settled: SettledCluster
@@ -35,6 +36,7 @@ class ExplainContext(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -69,10 +71,10 @@ def target(text: str, scene: ExplainContext) -> ExplainTarget:
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
-    kinds = called(first, known)
+    kinds = find_kinds(first, known)
     if not kinds:
         if len(rest) == 1 and _is_csv(rest[0], scene):
-            return _object(Wanted(called(CSV_KIND, known), first, rest[0]), scene)
+            return _object(Wanted(find_kinds(CSV_KIND, known), first, rest[0]), scene)
         hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
         raise QueryError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
@@ -93,7 +95,7 @@ def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
 
 def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
     """A CSV first, then a package, then whatever has that name."""
-    csvs = called(CSV_KIND, known_kinds(()))
+    csvs = find_kinds(CSV_KIND, known_kinds(()))
     if _is_csv(name, scene):
         return _object(Wanted(csvs, "", name), scene)
     if name in set(packages(scene)):

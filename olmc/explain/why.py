@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from olmc.explain.installs import followed, of_install, of_operator
 from olmc.explain.missing import why_absent, why_no_csv
 from olmc.explain.provenance import (
     asked_for,
@@ -12,7 +13,6 @@ from olmc.explain.provenance import (
     deeper,
     location_of,
     of_csv,
-    of_operator,
     of_plan,
     of_subscription,
     place_data,
@@ -27,6 +27,9 @@ from olmc.output.messages import not_found
 from olmc.output.text import paragraph
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import ExplanationLine
+
+if TYPE_CHECKING:
+    from olmc.proposed.v2alpha1.approval import OperatorResult
 
 FORMAT_VERSION = 1
 PRESENT, FAILING, ABSENT = "present", "failing", "absent"
@@ -53,31 +56,47 @@ def why(text: str, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
         return tuple(_about_package(meant.package, scene))
     if meant.absent is not None:
         return (_absent(text, meant.absent, scene),)
-    return tuple(_about_v2alpha1(_about(found, scene.settled), scene) for found in meant.objects)
+    return tuple(_about(found, scene) for found in meant.objects)
 
 
-def _about(found: Rendered, settled: SettledCluster) -> WhyAnswer:
+def _about(found: Rendered, scene: ExplainContext) -> WhyAnswer:
+    settled = scene.settled
     key, provenance, cluster = found.identity, found.provenance, settled.cluster
     name = NamespacedName(key.namespace, key.name)
     member = cluster.members.get(name) if key.kind == CSV_KIND and key.group == OLM_GROUP else None
     hindered = tuple(_hindered(key, settled))
-    lines = [*hindered, *because(found, settled)]
+    lines = [*hindered, *because(found, settled, scene.operators, scene.installs)]
     if member is not None:
-        lines = [*_state(member, hindered), *asked_for(member.csv, settled)]
+        lines = [*_state(member, hindered), *asked_for(member.csv, settled, scene.operators, scene.installs)]
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
-    return WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
+    answer = WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
+    return _about_v2alpha1(answer, scene) if found.object["apiVersion"].endswith("/v2alpha1") else answer
 
 
 def _about_v2alpha1(answer: WhyAnswer, scene: ExplainContext) -> WhyAnswer:
-    """The answer about an Operator, or an Install made for one, with what keeps it from installing."""
-    for outcome in scene.operators if answer.what.group == OLM_GROUP else ():
-        waiting = outcome.waiting.install.name if outcome.waiting else ""
-        if (answer.what.kind, answer.what.name) not in (("Operator", outcome.operator.name), ("Install", waiting)):
-            continue
-        broken = answer.what.kind == "Operator" and (outcome.failure or outcome.missing or outcome.problem)
-        return answer._replace(state=FAILING if broken else answer.state, lines=(*of_operator(outcome), *answer.lines))
+    """The answer about an Operator or an Install, with what it installed, and what keeps it from installing."""
+    kind, name = answer.what.kind, answer.what.name
+    for outcome in scene.operators if kind == "Operator" else ():
+        if outcome.operator.name == name:
+            broken = bool(outcome.failure or outcome.missing or outcome.problem)
+            lines = (*of_operator(outcome), *_behind_operator(outcome))
+            return answer._replace(state=FAILING if broken else answer.state, lines=lines)
+    for judged in scene.installs if kind == "Install" else ():
+        if judged.install.name == name:
+            broken = bool(judged.content.missing or judged.content.problem)
+            lines = tuple(of_install(judged, scene.operators))
+            return answer._replace(state=FAILING if broken else answer.state, lines=lines)
     return answer
+
+
+def _behind_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
+    if outcome.operator.catalog is not None or outcome.operator.image:
+        yield followed(outcome)
+    for judged in outcome.installs:
+        if judged.applied:
+            csvs = ", ".join(str(obj["metadata"]["name"]) for obj in judged.content.objects if obj["kind"] == CSV_KIND)
+            yield ExplanationLine(0, f"Install {judged.install.name} installed {csvs}")
 
 
 def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLine]:
@@ -133,8 +152,8 @@ def _state(member: CsvState, hindered: Sequence[ExplanationLine]) -> Iterator[Ex
 
 
 def _about_package(package: str, scene: ExplainContext) -> Iterator[WhyAnswer]:
-    """Every Subscription for a package with what it installed; without one, why there is none."""
-    settled, cluster = scene.settled, scene.settled.cluster
+    """Every Subscription and Operator for a package with what they installed; without one, why there is none."""
+    cluster = scene.settled.cluster
     objects = {found.identity: found for found in scene.objects}
     names = subscribing(package, cluster)
     csvs = {NamespacedName(name.namespace, cluster.subscriptions[name].installed) for name in names}
@@ -142,13 +161,16 @@ def _about_package(package: str, scene: ExplainContext) -> Iterator[WhyAnswer]:
     for name in names:
         found = objects.get(ObjectKey(OLM_GROUP, "Subscription", *name))
         if found is not None:
-            yield _about(found, settled)
+            yield _about(found, scene)
         csv = objects.get(csv_identity(NamespacedName(name.namespace, cluster.subscriptions[name].installed)))
         if csv is not None:
-            yield _about(csv, settled)
+            yield _about(csv, scene)
+    following = [outcome.operator.name for outcome in scene.operators if outcome.package == package]
+    for operator in following:
+        yield _about(objects[ObjectKey(OLM_GROUP, "Operator", "", operator)], scene)
     for name in free:
-        yield from (_about(found, settled) for found in scene.objects if found.identity == csv_identity(name))
-    if not names and not free:
+        yield from (_about(found, scene) for found in scene.objects if found.identity == csv_identity(name))
+    if not (names or free or following):
         lines = why_no_csv("", "", package, scene)
         yield WhyAnswer(ObjectKey("", "Package", "", package), ABSENT, "", "", None, tuple(lines))
 

@@ -93,6 +93,7 @@ class _Failure(NamedTuple):
 def first_error(go_type: str, value: Any, *, strict: bool = False, exact: bool = False) -> DecodeError | None:
     """The error that Go reports for decoding `value`, None if it fits; `strict` makes unknown keys errors, and with
     `exact` keys in another case are unknown."""
+    # Go goes on after a value of a wrong kind; a type that reads itself returns, and what was noted before is lost.
     first = None
     for error, fatal in _errors(go_type, value, _DecodePlace(exact=exact), strict):
         if fatal:
@@ -192,7 +193,7 @@ def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tupl
     if plain in SCALARS:
         return
     if plain in UNIONS:
-        yield from _unknown(_chosen(plain, value), value, path, exact)
+        yield from _unknown(_chosen_type(plain, value), value, path, exact)
     elif plain.startswith("*"):
         yield from _unknown(element(plain), value, path, exact)
     elif plain.startswith("[]"):
@@ -202,22 +203,23 @@ def _unknown(go_type: str, value: Any, path: Path, exact: bool) -> Iterator[tupl
         for key, entry in value.items():
             yield from _unknown(element(plain), entry, (*path, key), exact)
     elif isinstance(value, dict) and fields(plain) is not None:
-        yield from _of_struct(plain, value, path, exact)
+        yield from _unknown_in_struct(plain, value, path, exact)
 
 
-def _chosen(plain: str, value: Any) -> str:
+def _chosen_type(plain: str, value: Any) -> str:
+    # What fits nothing is as good as a boolean: there are no keys in it that could be unknown.
     try:
         return UNIONS[plain](value) or "bool"
     except Mismatch:
         return "bool"
 
 
-def _of_struct(
+def _unknown_in_struct(
     struct: str, value: Mapping[str, Any], path: Path, exact: bool
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    found = {key: field_of(struct, key, exact=exact) for key in value}
-    taken = {field.name for field in found.values() if field is not None}
-    for key, field in found.items():
+    field_by_key = {key: field_of(struct, key, exact=exact) for key in value}
+    taken = {field.name for field in field_by_key.values() if field is not None}
+    for key, field in field_by_key.items():
         if field is not None:
             yield from _unknown(field.type, value[key], (*path, key), exact)
         else:

@@ -88,6 +88,7 @@ def _blank(go_type: str) -> Callable[[], Any]:
         return lambda: zero
     if plain.startswith(_NILLABLE):
         return lambda: None
+    # A struct is never left out, so an unset one is written with whatever in it is never left out (R-JSON-5).
     read = reader(plain)
     return lambda: read({})
 
@@ -118,6 +119,7 @@ def _slice(read: Read) -> Read:
 
 
 def _strings(value: Any) -> list[str] | None:
+    # Nearly every list of texts holds texts, and to see that all at once is faster than to read each.
     if value.__class__ is list and set(map(type, value)) <= {str}:
         return list(value)
     read: Callable[[Any], list[str] | None] = _slice(SCALARS["string"].read)
@@ -153,8 +155,8 @@ class _StructPlan(NamedTuple):
 @cache
 def _plan(name: str, exact: bool) -> _StructPlan:
     ranked = tuple(enumerate(members(name).values()))
-    found = {f.name: (rank, f.name, _kept_class(f.type), _field_reader(f, exact)) for rank, f in ranked}
-    return _StructPlan(found, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _written(f)))
+    by_name = {f.name: (rank, f.name, _unchanged_class(f.type), _field_reader(f, exact)) for rank, f in ranked}
+    return _StructPlan(by_name, tuple((rank, f.name, _blank(f.type)) for rank, f in ranked if _is_always_written(f)))
 
 
 def _struct(name: str, exact: bool) -> Read:
@@ -165,34 +167,35 @@ def _struct(name: str, exact: bool) -> Read:
             if not isinstance(value, dict) and value is not None:
                 raise Mismatch("struct", json_kind(value))
             value = dict(value or {})
-        found: list[tuple[int, str, Any]] = []
+        results: list[tuple[int, str, Any]] = []
         for key, raw in value.items():
             entry = plan.get(key)
+            # Unknown, or a field in another case, which hardly ever occurs: only then all keys are looked at.
             if entry is None:
                 if exact:
                     continue
-                return read_struct(_matched(value, name))
+                return read_struct(_match_fields(value, name))
             rank, field, kept, read = entry
             if raw.__class__ is kept and raw:
-                found.append((rank, field, raw))
+                results.append((rank, field, raw))
                 continue
             result = read(raw)
             if result is not _DROP:
-                found.append((rank, field, result))
+                results.append((rank, field, result))
         for rank, field, blank in always:
             if field not in value:
-                found.append((rank, field, blank()))
-        found.sort()  # by the rank alone, which no two fields share
-        return {field: result for _, field, result in found}
+                results.append((rank, field, blank()))
+        results.sort()  # by the rank alone, which no two fields share
+        return {field: result for _, field, result in results}
 
     return read_struct
 
 
-def _kept_class(go_type: str) -> type | None:
+def _unchanged_class(go_type: str) -> type | None:
     return {"string": str, "bool": bool}.get(underlying(go_type.removeprefix("*")))
 
 
-def _written(field: Field) -> bool:
+def _is_always_written(field: Field) -> bool:
     """Whether Go writes the field also when it is unset: omitempty never drops a struct (R-JSON-5)."""
     plain = underlying(field.type)
     kept = plain not in _DROPPABLE and not plain.startswith(_NILLABLE)
@@ -202,7 +205,7 @@ def _written(field: Field) -> bool:
 def _field_reader(field: Field, exact: bool) -> Read:
     read = reader(field.type, exact)
     plain = underlying(field.type)
-    if _written(field) or plain in _RAW:
+    if _is_always_written(field) or plain in _RAW:
         # A raw message that is there holds at least four bytes: null.
         return read
     if plain.startswith("*"):
@@ -212,7 +215,7 @@ def _field_reader(field: Field, exact: bool) -> Read:
     return lambda value: read(value) or _DROP
 
 
-def _matched(value: Mapping[str, Any], struct: str) -> dict[str, Any]:
+def _match_fields(value: Mapping[str, Any], struct: str) -> dict[str, Any]:
     """The entries that some field takes, under its name; of several for one the last in key order counts.
 
     Go decodes the others as well, so raises Mismatch for one that does not fit.
@@ -226,19 +229,20 @@ def _matched(value: Mapping[str, Any], struct: str) -> dict[str, Any]:
         if earlier is None:
             matched[field.name] = value[key]
         else:
+            # For its error: Go has decoded the earlier value by the time the later one comes.
             reader(field.type)(earlier)
-            matched[field.name] = _overlaid(earlier, value[key], field.type)
+            matched[field.name] = _overlay(earlier, value[key], field.type)
     return matched
 
 
-def _overlaid(earlier: Any, later: Any, go_type: str) -> Any:
+def _overlay(earlier: Any, later: Any, go_type: str) -> Any:
     """A value decoded into the same field after another: objects merge unless
     they are kept as they are, null clears only what can be nil."""
     if underlying(go_type) in _RAW:
         return later
     if isinstance(earlier, dict) and isinstance(later, dict):
         both = set(earlier) & set(later)
-        merged = {key: _overlaid(earlier[key], later[key], "*") for key in both}
+        merged = {key: _overlay(earlier[key], later[key], "*") for key in both}
         return {**earlier, **later, **merged}
     if later is None and not underlying(go_type).startswith(_NILLABLE):
         return earlier

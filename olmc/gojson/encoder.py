@@ -12,6 +12,7 @@ from olmc.gojson.decoder import decode
 from olmc.gojson.type_table import PREFIXES, element, fields, full_type, underlying
 from olmc.strconv import number_text
 
+# Go writes JSON that may stand in a page: neither tags nor line ends of JavaScript are left in it (R-JSON-4).
 _HTML = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OCTET = re.compile("[\udc80-\udcff]")
@@ -24,13 +25,13 @@ def encode(type_name: str, value: Any) -> bytes:
     """
     decoded = decode(type_name, value)
     if _holds_raw(full_type(type_name)) and _has_float(decoded):
-        return _escaped("".join(_pieces(decoded, False)))
+        return _escape("".join(_pieces(decoded, False)))
     return encode_decoded(decoded)
 
 
 def encode_decoded(value: Any) -> bytes:
     """Go's JSON of what `decode` gave, which holds no floats: keys stay in their order."""
-    return _escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return _escape(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def encode_plain(value: Any) -> bytes:
@@ -39,11 +40,11 @@ def encode_plain(value: Any) -> bytes:
     Raises ValueError for infinities and NaN.
     """
     if _has_float(value):
-        return _escaped("".join(_pieces(value, True)))
-    return _escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+        return _escape("".join(_pieces(value, True)))
+    return _escape(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
 
 
-def _escaped(text: str) -> bytes:
+def _escape(text: str) -> bytes:
     # These characters can stand nowhere but inside of strings.
     for char, escape in _HTML:
         if char in text:

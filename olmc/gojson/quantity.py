@@ -88,6 +88,8 @@ def _canonical(text: str) -> str:
         if _binary_is_canonical(digits, fraction, power):
             return text
         return _binary(negative, int(digits + fraction) << power, len(fraction))
+    # Kubernetes keeps the text that it has read as long as it takes that for canonical, so that `1.500` survives and
+    # `0.5` does not (R-JSON-9, point 3).
     if _decimal_is_canonical(digits + fraction, exponent - len(fraction)):
         return text
     unscaled, scale = _at_least_nano(digits + fraction, exponent - len(fraction))
@@ -97,10 +99,10 @@ def _canonical(text: str) -> str:
 def _exponent(suffix: str) -> int:
     if suffix in _DECIMAL:
         return _DECIMAL[suffix]
-    written = _EXPONENT.fullmatch(suffix)
-    if written is None or len(written.group(2)) > 19:
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or len(match.group(2)) > 19:
         raise ValueError(SUFFIX_WRONG)
-    exponent = int(written.group(1) + (written.group(2) or "0"))
+    exponent = int(match.group(1) + (match.group(2) or "0"))
     if not -(2**63) <= exponent < 2**63:
         raise ValueError(SUFFIX_WRONG)
     # Kubernetes cuts the exponent to 32 bits without a check.
@@ -114,8 +116,8 @@ def _decimal_is_canonical(digits: str, scale: int) -> bool:
 
 
 def _binary_is_canonical(digits: str, fraction: str, power: int) -> bool:
-    room = 15 - len(digits) - power * 3 // 10 - 1
-    return not fraction and room >= 0 and int(digits) << power <= _MAX_INT64 and int(digits) % 8 != 0
+    digits_left = 15 - len(digits) - power * 3 // 10 - 1
+    return not fraction and digits_left >= 0 and int(digits) << power <= _MAX_INT64 and int(digits) % 8 != 0
 
 
 def _at_least_nano(digits: str, scale: int) -> tuple[int, int]:
@@ -147,10 +149,11 @@ def _binary(negative: bool, unscaled: int, places: int) -> str:
     if places > 9:
         dropped = 10 ** (places - 9)
         unscaled, places = -(-unscaled // dropped), 9
+    # Binary amounts are cut to the largest int64, decimal ones are not (R-JSON-9, point 4).
     if unscaled > _MAX_INT64 * 10**places:
         unscaled, places = _MAX_INT64, 0
-    whole, rest = divmod(unscaled, 10**places)
-    if rest or whole < 1024:
+    whole, remainder = divmod(unscaled, 10**places)
+    if remainder or whole < 1024:
         return _decimal(negative, unscaled, -places, False)
     steps = 0
     while whole % 1024 == 0:

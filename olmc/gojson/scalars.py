@@ -37,15 +37,15 @@ def canonical_time(text: str) -> str | None:
         raise ValueError(f"parsing time {quoted(text)}: extra text: {quoted(rest)}")
     year, month, day, hour, minute, second = values
     try:
-        moment = datetime(_like(year), month, day, hour, minute, second) - offset
+        moment = datetime(_same_calendar(year), month, day, hour, minute, second) - offset
     except ValueError:
         raise ValueError(f"parsing time {quoted(text)}: day out of range") from None
-    year += moment.year - _like(year)
-    written = f"{'-' * (year < 0)}{abs(year):04d}-{moment:%m-%dT%H:%M:%S}Z"
-    return None if written == "0001-01-01T00:00:00Z" else written
+    year += moment.year - _same_calendar(year)
+    moment_text = f"{'-' * (year < 0)}{abs(year):04d}-{moment:%m-%dT%H:%M:%S}Z"
+    return None if moment_text == "0001-01-01T00:00:00Z" else moment_text
 
 
-def _like(year: int) -> int:
+def _same_calendar(year: int) -> int:
     """A year with the same calendar that is far from the ends of Python's time, which Go does not have."""
     return 2000 + year % 400
 
@@ -54,11 +54,11 @@ def _numbers(text: str) -> tuple[list[int], str]:
     rest, values = text, []
     for before, part, shape, name, low, high in _PARTS:
         if not rest.startswith(before):
-            raise ValueError(_cannot(text, rest, before))
+            raise ValueError(_cannot_parse(text, rest, before))
         rest = rest[len(before) :]
         match = shape.match(rest)
         if match is None:
-            raise ValueError(_cannot(text, rest, part))
+            raise ValueError(_cannot_parse(text, rest, part))
         value = int(match.group())
         if not low <= value <= high:
             raise ValueError(f"parsing time {quoted(text)}: {name} out of range")
@@ -73,7 +73,7 @@ def _offset(text: str, rest: str) -> tuple[timedelta, str]:
         return timedelta(), rest[1:]
     zone = _ZONE.match(rest)
     if zone is None:
-        raise ValueError(_cannot(text, rest, "Z07:00"))
+        raise ValueError(_cannot_parse(text, rest, "Z07:00"))
     sign, hours, minutes = zone.groups()
     for name, value, most in (("hour", hours, 24), ("minute", minutes, 60)):
         if int(value) > most:
@@ -82,7 +82,7 @@ def _offset(text: str, rest: str) -> tuple[timedelta, str]:
     return (offset if sign == "+" else -offset), rest[zone.end() :]
 
 
-def _cannot(text: str, rest: str, part: str) -> str:
+def _cannot_parse(text: str, rest: str, part: str) -> str:
     return f"parsing time {quoted(text)} as {quoted(LAYOUT)}: cannot parse {quoted(rest)} as {quoted(part)}"
 
 
@@ -147,6 +147,7 @@ def _integer(name: str, low: int, high: int) -> Callable[[Any], int]:
             return 0
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise Mismatch(name, json_kind(value))
+        # 1.0 was written as 1 when YAML became JSON, so Go has never seen the point.
         whole = integral(value) if isinstance(value, float) else value
         if whole is None or not low <= whole <= high:
             raise Mismatch(name, f"number {number_text(value)}")
@@ -185,10 +186,7 @@ def _read_int_or_string(value: Any) -> int | str:
 
 
 def _read_time(value: Any) -> str | None:
-    if value is None:
-        return None
-
-    return _parsed(canonical_time, value, "v1.Time")
+    return None if value is None else _parse_scalar(canonical_time, value, "v1.Time")
 
 
 _NUMBER = "(?:0|[1-9][0-9]{0,17})"
@@ -201,11 +199,11 @@ def _read_version(value: Any) -> str:
         return value
     from olmc.semver import parse_tolerant
 
-    return _parsed(lambda text: str(parse_tolerant(text)), value, "version.OperatorVersion") or _NO_VERSION
+    return _parse_scalar(lambda text: str(parse_tolerant(text)), value, "version.OperatorVersion") or _NO_VERSION
 
 
 def _read_release(value: Any) -> str | None:
-    return _parsed(_release, value, "release.OperatorRelease")
+    return _parse_scalar(_release, value, "release.OperatorRelease")
 
 
 def _release(text: str) -> str:
@@ -215,7 +213,7 @@ def _release(text: str) -> str:
     return text
 
 
-def _parsed(parse: Callable[[str], str | None], value: Any, name: str) -> str | None:
+def _parse_scalar(parse: Callable[[str], str | None], value: Any, name: str) -> str | None:
     try:
         return parse(read_string(value))
     except ValueError as error:
@@ -247,10 +245,10 @@ def canonical_base64(text: str) -> str:
 
     Raises ValueError with Go's text.
     """
-    bare = text.replace("\r", "").replace("\n", "")
-    if not _BASE64.fullmatch(bare):
-        raise ValueError(f"illegal base64 data at input byte {_offence(text)}")
-    return encode_base64(a2b_base64(bare))
+    joined = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.fullmatch(joined):
+        raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(text)}")
+    return encode_base64(a2b_base64(joined))
 
 
 def encode_base64(data: bytes) -> str:
@@ -258,7 +256,7 @@ def encode_base64(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode("ascii")
 
 
-def _offence(text: str) -> int:
+def _first_bad_byte(text: str) -> int:
     """Where Go finds a text to be no base 64: it reads groups of four and stops inside the first bad one."""
     octets = text.encode("utf-8", "surrogatepass").decode("latin-1")
     places = [i for i, char in enumerate(octets) if char not in "\r\n"]

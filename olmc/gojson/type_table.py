@@ -92,10 +92,10 @@ def element(go_type: str) -> str:
 @cache
 def members(struct: str) -> Mapping[str, Field]:
     """The fields of a struct by their JSON names. Raises KeyError for a type that marshals itself."""
-    found = fields(struct)
-    if found is None:
+    declared = fields(struct)
+    if declared is None:
         raise KeyError(f"the type {struct} marshals itself in a way that is not known here")
-    return {field.name: field for field in found}
+    return {field.name: field for field in declared}
 
 
 def field_of(struct: str, key: str, *, exact: bool = False) -> Field | None:

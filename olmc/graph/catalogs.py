@@ -15,7 +15,7 @@ from olmc.catalogs.bundle_lists import catalog_from_bundles
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import loose
+from olmc.catalogs.rendering import uncatalogued
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
@@ -25,8 +25,6 @@ from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostics import Report
 from olmc.output.messages import QueryError, not_found
-
-__all__ = ["LOOSE_BUNDLES", "NamedCatalog", "catalog_with", "catalogs_at"]
 
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
@@ -66,16 +64,16 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
         name = path.resolve().name
         return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
     workspace = load(path, report, ignored=ignored, indexing=indexing)
-    found = [
+    catalogs = [
         _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
-        for name, catalog in _distinct(workspace.catalogs)
+        for name, catalog in distinct_catalogs(workspace.catalogs)
     ]
-    listed = {name for known in found for package in known.packages.values() for name in package.bundles}
-    alone = [loose(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
+    listed = {name for known in catalogs for package in known.packages.values() for name in package.bundles}
+    alone = [uncatalogued(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
     if alone:
         catalog = catalog_from_bundles(alone, indexing, report)
-        found.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))
-    return tuple(found)
+        catalogs.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))
+    return tuple(catalogs)
 
 
 def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "") -> NamedCatalog:
@@ -90,7 +88,7 @@ def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "")
         raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
     if not having:
         where = f"Catalog {name} has no" if name else "There is no"
-        raise not_found(f"{where} package {package}", package, (known for each in named for known in each.packages))
+        raise not_found(f"{where} package {package}", package, (name for catalog in named for name in catalog.packages))
     return having[0]
 
 
@@ -101,6 +99,7 @@ def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
     texts = dict(_texts(path, folder.walk()))
     data = {name: text for name, text in texts.items() if name.endswith(SUFFIXES)}
     others = [text for text in data.values() if not _SCHEMA.search(text)]
+    # A workspace may hold package manifests beside what makes use of them.
     if any(_PACKAGE_MANIFEST.search(text) for text in others):
         return {} if any(_INSTALLED.search(text) for text in others) else texts
     only_blobs = len(others) < len(data) and not any(_MANIFEST.search(text) for text in others)
@@ -122,10 +121,11 @@ def _texts(path: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def _distinct(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
+def distinct_catalogs(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
     """The catalogs by name without those that are the same under another name."""
-    found = {id(catalog): (name, catalog) for name, catalog in sorted(catalogs.items(), reverse=True)}
-    return sorted(found.values(), key=lambda pair: pair[0])
+    # One directory may serve several CatalogSources; its mistakes are one.
+    by_content = {id(catalog): (name, catalog) for name, catalog in sorted(catalogs.items(), reverse=True)}
+    return sorted(by_content.values(), key=lambda pair: pair[0])
 
 
 def _files_of(name: str, folder: Folder) -> Iterator[str]:
@@ -142,6 +142,7 @@ def _files_of(name: str, folder: Folder) -> Iterator[str]:
 def _named_catalog(name: str, catalog: Catalog, texts: Mapping[str, str]) -> NamedCatalog:
     if not catalog.problem:
         return NamedCatalog(name, catalog.packages)
+    # Blob by blob, so that what is wrong with one leaves the others to be drawn.
     blobs = Blobs()
     for path in kept_files("", texts):
         file = read_file(path, texts[path], Report())

@@ -13,8 +13,6 @@ from olmc.model.diagnostics import join_limited
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = ["MARKS", "Arrow", "Cell", "ChannelRow", "Mark", "channel_rows"]
-
 Mark = Literal["head", "skipped", "deprecated", "prohibited", "stranded", "missing", "elsewhere"]
 MARKS: dict[Mark, str] = {
     "head": "where the upgrades of the channel are to end",
@@ -91,19 +89,21 @@ def channel_rows(graph: UpgradeGraph, *, all_ranges: bool = False) -> tuple[Chan
 
 def _rank(channel: ChannelView) -> tuple[bool, list[tuple[int, str]]]:
     """The default channel first, then by name, with numbers in names taken as numbers."""
+    # So that stable-9 comes before stable-10.
     parts = re.findall(r"([0-9]+)|([^0-9]+)", channel.name)
     return not channel.is_default, [(int(number[:18] or 0), text) for number, text in parts]
 
 
 def _arrows(graph: UpgradeGraph, *, all_ranges: bool) -> dict[str, tuple[Arrow, ...]]:
     firsts = {channel.name: channel.first for channel in graph.channels}
-    found: dict[str, dict[tuple[str, str], Arrow]] = {name: {} for name in firsts}
+    by_ends: dict[str, dict[tuple[str, str], Arrow]] = {name: {} for name in firsts}
     for source, target, kind, channels in graph.edges:
         for channel in channels:
             first = firsts[channel].get(source) == target
+            # A range joins every version below to every one above it: hundreds of lines that hide the one that counts.
             if first or all_ranges or kind != "skipRange":
-                found[channel].setdefault((source, target), Arrow(source, target, kind, first))
-    return {name: tuple(arrows.values()) for name, arrows in found.items()}
+                by_ends[channel].setdefault((source, target), Arrow(source, target, kind, first))
+    return {name: tuple(arrows.values()) for name, arrows in by_ends.items()}
 
 
 def _remarks(channel: ChannelView) -> Iterator[tuple[str, str]]:

@@ -14,11 +14,6 @@ from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, upgrade_
 from olmc.output.unicode import clean, json_text
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = [
-    "FORMAT_VERSION", "GraphOutput", "as_dot", "as_json", "as_mermaid", "describe_route", "draw_package",
-    "mermaid_remark",
-]  # fmt: skip
-
 FORMAT_VERSION = 1
 
 _MERMAID_SHAPES = {
@@ -52,6 +47,7 @@ _MERMAID_SHAPE_NAMES = {
 _MERMAID_ARROWS: dict[EdgeKind, str] = {"replaces": "-->", "skips": "-.->", "skipRange": "==>"}
 _MERMAID_PLAIN = re.compile(r"[^A-Za-z0-9 ._+/,:()-]")
 
+# What Mermaid draws unless it is configured: maxEdges and maxTextSize.
 _MERMAID_EDGES, _MERMAID_CHARACTERS = 500, 50_000
 
 _DOT_LOOKS = {
@@ -122,6 +118,7 @@ def as_mermaid(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> str:
         for cell in row.cells:
             opening, closing = _MERMAID_SHAPES[cell.gravest]
             marks = f"<br/>{', '.join(cell.marks)}" if cell.marks else ""
+            # Shapes say it as well as colors, for whoever sees none.
             look = f":::{cell.gravest}" if cell.marks else ""
             used.add(cell.gravest)
             lines.append(f"    {numbers[cell.vertex.name]}{opening}{_mermaid(cell.label)}{marks}{closing}{look}")
@@ -155,7 +152,7 @@ def mermaid_remark(text: str, drawn: tuple[ChannelRow, ...]) -> str:
 
 
 def _mermaid(text: str) -> str:
-    return _MERMAID_PLAIN.sub(lambda found: f"#{ord(found[0])};", clean(text))
+    return _MERMAID_PLAIN.sub(lambda match: f"#{ord(match[0])};", clean(text))
 
 
 def as_dot(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> str:
@@ -188,7 +185,7 @@ def _dot(text: str) -> str:
 
 
 def as_json(graph: UpgradeGraph, catalog: str, problem: str = "", path: Route | None = None) -> str:
-    """The whole graph of the package in `catalog`, all edges included, and the route if one was asked for.
+    """The whole graph of the package in `catalog`, all edges included, and the route if there is one.
 
     `problem` is OLM's text for why it can't serve the catalog.
     """
@@ -208,10 +205,10 @@ def as_json(graph: UpgradeGraph, catalog: str, problem: str = "", path: Route | 
         "edges": _edges(graph),
     }
     head = json_text(data).removesuffix("\n}")
-    return ",\n".join((head, *(_listed(key, items) for key, items in lists.items()))) + "\n}\n"
+    return ",\n".join((head, *(_lines_of_list(key, items) for key, items in lists.items()))) + "\n}\n"
 
 
-def _listed(key: str, items: Iterable[str]) -> str:
+def _lines_of_list(key: str, items: Iterable[str]) -> str:
     """A list with a line an item, so that one change is one line of a diff."""
     lines = ",\n    ".join(items)
     return f'  "{key}": [\n    {lines}\n  ]' if lines else f'  "{key}": []'

@@ -1,6 +1,6 @@
 """The way that an upgrade goes: hop after hop to the first candidate in a channel's order (R-CAT-410, R-CAT-415).
 
-Only the catalog is asked. In a cluster a hop can turn out differently, where dependencies or other operators rule a
+Only the catalog counts. In a cluster a hop can turn out differently, where dependencies or other operators rule a
 candidate out.
 """
 
@@ -16,20 +16,6 @@ from olmc.output.messages import QueryError, not_found
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind, edge_kind
 from olmc.semver import tolerant_or_none
-
-__all__ = [
-    "PathHop",
-    "Route",
-    "Walk",
-    "channel_named",
-    "dead_ends",
-    "obstacle",
-    "route",
-    "route_text",
-    "version_named",
-    "walk",
-]
-
 
 _MARGIN = "  "
 _MOST = 3
@@ -63,7 +49,7 @@ class Route(NamedTuple):
     """Whether an upgrade in a channel gets from one version to another.
 
     `walk` is the one in that channel, `others` are those of the other channels that reach the goal if it doesn't.
-    `goal` is None when nothing was asked but where the walk leads.
+    `goal` is None where the question is only where the walk leads.
     """
 
     walk: Walk
@@ -82,6 +68,7 @@ def walk(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: str = "
         if entry is None:
             return Walk(channel.name, start, tuple(hops))
         hops.append(_hop(current, entry))
+        # From a version that was there before all would go on as it did: OLM never comes to rest.
         if entry.name in seen:
             return Walk(channel.name, start, tuple(hops), circles=True)
         seen.add(entry.name)
@@ -94,6 +81,7 @@ def _next(channel: ChannelView, current: Vertex) -> ChannelEntry | None:
     if current.name in channel.entries:
         target = channel.first.get(current.name)
         return channel.entries[target] if target is not None else None
+    # What is installed need not be in the catalog (R-CAT-410); then each entry has to be asked.
     version = tolerant_or_none(current.version)
     candidates = (channel.entries[name] for name in channel.candidates)
     return next((entry for entry in candidates if edge_kind(entry, current.name, version)), None)
@@ -108,11 +96,11 @@ def route(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: Vertex
     """Whether an upgrade from `start` gets to `goal` in a channel, and where it leads else."""
     if goal is None:
         return Route(walk(graph, channel, start), None)
-    mine = walk(graph, channel, start, goal.name)
-    if mine.reached:
-        return Route(mine, goal)
+    own = walk(graph, channel, start, goal.name)
+    if own.reached:
+        return Route(own, goal)
     walks = (walk(graph, other, start, goal.name) for other in graph.channels if other.name != channel.name)
-    return Route(mine, goal, tuple(other for other in walks if other.reached))
+    return Route(own, goal, tuple(other for other in walks if other.reached))
 
 
 def channel_named(graph: UpgradeGraph, name: str) -> ChannelView:
@@ -143,6 +131,7 @@ def version_named(graph: UpgradeGraph, text: str, *, absent: bool = False) -> Ve
     if fitting:
         return fitting[0]
     if absent:
+        # A bare version matches by skipRange only; a name can be replaced and skipped as well.
         name = "" if text == version_in(text) else text
         unlisted = Vertex(name, version_in(text), missing=True)
         if any(_next(channel, unlisted) for channel in graph.channels):
@@ -167,6 +156,7 @@ def obstacle(channel: ChannelView, goal: Vertex) -> str:
     if goal.barred:
         return "OLM never installs it (property olm.deprecated)"
     if goal.name not in channel.candidates:
+        # Of an entry that is skipped OLM makes no candidate, whatever else leads to it (R-CAT-402).
         skipping = next((entry.name for entry in channel.entries.values() if goal.name in entry.skips), "another entry")
         return f"{skipping} skips it, and OLM never upgrades to what another entry skips"
     return ""

@@ -14,20 +14,6 @@ from olmc.graph.channel_rows import Arrow, ChannelRow
 from olmc.model.diagnostics import join_limited
 from olmc.resolver.upgrade_path import EdgeKind
 
-__all__ = [
-    "BOX_HEIGHT",
-    "Piece",
-    "RailColumn",
-    "RailLine",
-    "RailPage",
-    "RailTag",
-    "depth",
-    "is_below",
-    "line_of",
-    "pieces_of",
-    "tracks",
-]
-
 BOX_HEIGHT = 36
 _TRACK = 10  # between rails
 _NEAREST = 11  # between boxes and the rail next to them
@@ -98,7 +84,7 @@ def is_below(piece: Piece) -> bool:
 
 
 def depth(count: int) -> float:
-    """The room that so many tracks take."""
+    """The space that so many tracks take."""
     return _NEAREST + _TRACK * (count - 1) + _CORNER if count else 0
 
 
@@ -112,6 +98,7 @@ def pieces_of(row: ChannelRow, columns: Mapping[str, RailColumn]) -> Iterator[Pi
     grouped: dict[tuple[str, EdgeKind, bool, bool, bool], list[Arrow]] = {}
     for arrow in row.arrows:
         steps = places[arrow.target] - places[arrow.source]
+        # Lines join only where they look alike and run the same way.
         key = (arrow.target, arrow.kind, arrow.first, steps > 0, steps == 1)
         grouped.setdefault(key, []).append(arrow)
     for (target, _, _, forward, straight), arrows in grouped.items():
@@ -143,11 +130,13 @@ def _cut(
 def tracks(pieces: Iterable[Piece], page: RailPage) -> list[tuple[Piece, int]]:
     """The rails with their tracks, counted from the boxes: short ones near, and no two over the same columns."""
     rails = [(*_ends(piece, page), piece) for piece in pieces]
+    # Short rails near the boxes cross the fewest others.
     rails.sort(key=lambda rail: (rail[1] - rail[0], rail[0]))
     numbers = {x: number for number, x in enumerate(sorted({x for low, high, _ in rails for x in (low, high)}))}
     taken: list[int] = []
     on_tracks = []
     for low, high, piece in rails:
+        # Rails that only meet at an end may share a track.
         columns = (1 << numbers[high]) - (1 << numbers[low])
         track = next((number for number, mask in enumerate(taken) if not mask & columns), len(taken))
         if track == len(taken):

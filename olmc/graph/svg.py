@@ -30,8 +30,6 @@ from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.resources import template_text
 
-__all__ = ["MARGIN", "Box", "Picture", "SvgRow", "as_svg", "layout", "shortened"]
-
 MARGIN = 16.0
 _GAP = 26.0  # between columns
 _PADDING = 8.0  # inside of a row
@@ -68,6 +66,7 @@ def as_svg(graph: UpgradeGraph, drawn: Sequence[ChannelRow], catalog: str, probl
 
     remarks = [line for text in _remarks(graph, drawn, problem) for line in _wrapped(clean(text))]
     top = MARGIN + 22 + _LINE_HEIGHT * (1 + len(remarks)) + 8
+    # The remarks come first: how much space they take decides where the picture begins.
     picture = layout(graph, drawn, top)
     width = max(picture.width, _LEAST_WIDTH)
     samples = tuple(_legend(drawn, width, picture.height + 30))
@@ -110,14 +109,14 @@ def _remarks(graph: UpgradeGraph, drawn: Sequence[ChannelRow], problem: str) -> 
 
 
 def _legend(drawn: Sequence[ChannelRow], width: float, top: float) -> Iterator[_Sample]:
-    """The marks and lines that occur, side by side as far as there is room."""
+    """The marks and lines that occur, side by side as far as there is space."""
     x, y = MARGIN, top
     for sample in _samples(drawn):
-        room = 46 + len(sample.text) * _CHARACTER + 26
-        if x > MARGIN and x + room > width:
+        space = 46 + len(sample.text) * _CHARACTER + 26
+        if x > MARGIN and x + space > width:
             x, y = MARGIN, y + _LEGEND_ROW
         yield sample._replace(x=x, y=y)
-        x += room
+        x += space
 
 
 def _samples(drawn: Sequence[ChannelRow]) -> Iterator[_Sample]:
@@ -143,7 +142,7 @@ class Box(NamedTuple):
 
 
 class SvgRow(NamedTuple):
-    """A channel in a band; `name` is its name as far as there is room for it."""
+    """A channel in a band; `name` is its name as far as there is space for it."""
 
     y: float
     height: float
@@ -152,7 +151,7 @@ class SvgRow(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All that is to be drawn, and how much room it takes."""
+    """All that is to be drawn, and how much space it takes."""
 
     width: float
     height: float
@@ -191,6 +190,7 @@ def layout(graph: UpgradeGraph, drawn: Sequence[ChannelRow], top: float) -> Pict
 
 def _place(cell: Cell, page: RailPage) -> RailColumn:
     """Where a box goes: in the middle of its column."""
+    # A version has one column in all channels, but not the same marks in each, so that its boxes differ in width.
     column, width = page.columns[cell.vertex.name], _width(cell)
     return RailColumn(column.band, column.x + (column.width - width) / 2, width)
 
@@ -246,6 +246,7 @@ def _page(graph: UpgradeGraph, drawn: Sequence[ChannelRow]) -> RailPage:
     widths = dict(_widths(graph, drawn))
     names = max((len(shortened(channel.name, _WIDEST_NAME)) for channel in drawn), default=0)
     left = MARGIN + max(names * _NAME_CHARACTER, 16 * _SMALL_CHARACTER) + 16
+    # Few channels with many versions make a page that is too wide, many channels one that is too high.
     bands = min(_broken(widths), key=lambda bands: _misshapen(bands, widths, drawn), default=[])
     columns: dict[str, RailColumn] = {}
     right = left
@@ -265,23 +266,23 @@ def _broken(widths: Mapping[str, float]) -> Iterator[_Bands]:
     """The columns in one band, in two, three, and so on as long as a band is not too narrow."""
     total = sum(widths.values()) + _GAP * len(widths)
     for count in range(1, min(len(widths), _MOST_BANDS) + 1):
-        room = total / count
-        if count > 1 and room < _LEAST_ROOM:
+        space = total / count
+        if count > 1 and space < _LEAST_ROOM:
             return
-        bands = _filled(widths, room)
+        bands = _filled(widths, space)
         while len(bands) > count:  # columns don't add up to a band exactly
-            room *= 1.03
-            bands = _filled(widths, room)
+            space *= 1.03
+            bands = _filled(widths, space)
         yield bands
 
 
-def _filled(widths: Mapping[str, float], room: float) -> _Bands:
+def _filled(widths: Mapping[str, float], space: float) -> _Bands:
     bands: _Bands = []
     left = 0.0
     for name, width in widths.items():
         if not bands or width + _GAP > left:
             bands.append([])
-            left = room
+            left = space
         bands[-1].append(name)
         left -= width + _GAP
     return bands

@@ -32,8 +32,6 @@ from olmc.resolver.upgrade_path import (
 )
 from olmc.semver import tolerant_or_none
 
-__all__ = ["ChannelView", "Edge", "UpgradeGraph", "Vertex", "label", "upgrade_graph", "version_in"]
-
 _DEPRECATED = "olm.deprecated"
 _VERSION_IN_NAME = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
 
@@ -136,7 +134,7 @@ def upgrade_graph(package: Package, channels: Iterable[str] | None = None) -> Up
     chosen.sort(key=lambda channel: channel.name != package.default_channel)
     known = _versions_of(package, chosen)
     graphs = [_channel(channel, package, known) for channel in chosen]
-    deprecation = next((each for each in package.deprecations if each.schema == "olm.package"), None)
+    deprecation = next((item for item in package.deprecations if item.schema == "olm.package"), None)
     return UpgradeGraph(
         package.name,
         package.default_channel,
@@ -153,17 +151,21 @@ def _versions_of(package: Package, channels: Iterable[Channel]) -> _Versions:
     for channel in channels:
         for entry in channel.entries:
             for name in filter(None, (entry.name, entry.replaces, *entry.skips)):
+                # Names that are only mentioned may be installed, so they are vertices as well.
                 bundles[name] = package.bundles.get(name)
     names = tuple(sorted(bundles, key=lambda name: _rank(name, bundles[name])))
     numbers = {name: number for number, name in enumerate(names)}
     served = [(numbers[name], bundle) for name, bundle in bundles.items() if bundle is not None]
     versions = {number: tolerant_or_none(bundle.version) for number, bundle in served}
+    # A channel may have thousands of entries, and a skipRange holds many of them: sets of versions as integers make
+    # that a few operations.
     scale = scale_of({number: version for number, version in versions.items() if version is not None})
     return _Versions(names, numbers, scale, as_set(number for number, bundle in served if _is_barred(bundle)))
 
 
 def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
     version = tolerant_or_none(bundle.version) if bundle is not None else None
+    # A missing bundle has no version; the one in its name puts it where a reader looks for it.
     version = version or tolerant_or_none(version_in(name))
     return (False, name) if version is None else (True, precedence(version), name)
 
@@ -180,7 +182,7 @@ def label(vertex: Vertex) -> str:
 
 
 def _is_barred(bundle: CatalogBundle) -> bool:
-    return any(each.type == _DEPRECATED for each in bundle.properties)
+    return any(prop.type == _DEPRECATED for prop in bundle.properties)
 
 
 def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGraph:
@@ -188,6 +190,7 @@ def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGr
     inside = as_set(known.numbers[name] for name in mentioned if name)
     served = [entry for entry in channel.entries if entry.name in package.bundles]
     order, problem = _order(served, channel)
+    # R-CAT-431: OLM takes none with the property, but it is there, and others may replace it.
     tried = [entry for entry in order if not known.barred >> known.numbers[entry.name] & 1]
     arrows = {
         known.numbers[e.name]: sources(e, known.numbers, known.scale, inside) for e in (served if problem else tried)
@@ -195,7 +198,9 @@ def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGr
     chosen = {} if problem else _choices([known.numbers[entry.name] for entry in tried], arrows, inside)
     heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
     into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
+    # Without an order nothing says where OLM goes first, so any edge that leads on will do.
     reached = _reached(as_set(known.numbers[name] for name in heads), into)
+    # Versions without a bundle can't be installed anew, so it is no loss where they end.
     alive = as_set(known.numbers[entry.name] for entry in served)
     deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
     view = ChannelView(
@@ -235,6 +240,7 @@ def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEn
 
 def _choices(order: Iterable[int], arrows: _Arrows, inside: int) -> dict[int, int]:
     """The versions that go to each entry because no entry before it in the order takes them."""
+    # OLM takes the first candidate that fits, so what an earlier entry has taken never gets to a later one (R-CAT-410).
     left = inside
     choices: dict[int, int] = {}
     for target in order:
@@ -247,6 +253,7 @@ def _reached(heads: int, into: Mapping[int, int]) -> int:
     """The versions from which the edges `into` lead to one of the heads, these included."""
     reached = fresh = heads
     while fresh:
+        # Backwards from the heads, each version once: forwards every version would walk the same way.
         fresh = union(into.get(target, 0) for target in members(fresh)) & ~reached
         reached |= fresh
     return reached
@@ -259,7 +266,7 @@ def _vertices(
     for channel in channels:
         for name in dict.fromkeys(entry.name for entry in channel.entries):
             entries.setdefault(name, []).append(channel.name)
-    messages = {each.name: each.message for each in package.deprecations if each.schema == "olm.bundle"}
+    messages = {item.name: item.message for item in package.deprecations if item.schema == "olm.bundle"}
     for number, name in enumerate(known.names):
         bundle = package.bundles.get(name)
         barred = bool(known.barred >> number & 1)

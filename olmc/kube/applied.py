@@ -19,8 +19,9 @@ from olmc.yaml import Document
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# The first lets the server merge, the second overwrites the object: neither needs to remember what was applied last.
 _NOT_CLIENT_SIDE = re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
-# Go writes each of these in six bytes (R-JSON-3): by how many they are longer than in UTF-8.
+# Go writes each of these in six bytes (R-JSON-4): by how many they are longer than in UTF-8.
 _ESCAPED = {"<": 5, ">": 5, "&": 5, "\u2028": 3, "\u2029": 3}
 # As JSON a text takes hardly more than twice its characters, each of at most four bytes.
 _SURELY_SMALL = ANNOTATIONS_LIMIT // 8
@@ -93,12 +94,10 @@ def is_list(obj: KubernetesObject) -> bool:
     items = obj.get("items")
     if not isinstance(items, list):
         return False
-    return bool(obj["kind"].endswith("List")) or any(isinstance(item, dict) and _may_be_applied(item) for item in items)
-
-
-def _may_be_applied(item: dict[str, Any]) -> bool:
-    """Whether an item of a list is an object, also one that has what it is from its list."""
-    return is_object(item) or "name" in metadata_of(item)
+    # Items may have their apiVersion and kind from the list, and then are known by their names alone.
+    return bool(obj["kind"].endswith("List")) or any(
+        isinstance(item, dict) and (is_object(item) or "name" in metadata_of(item)) for item in items
+    )
 
 
 def is_surely_small(source: Source) -> bool:
@@ -108,8 +107,7 @@ def is_surely_small(source: Source) -> bool:
 
 def annotations_of(obj: KubernetesObject) -> dict[str, str]:
     """The annotations of an object, whatever is written there, in texts."""
-    found = mapping(mapping(obj.get("metadata")).get("annotations"))
-    return {str(key): str(value) for key, value in found.items()}
+    return {str(key): str(value) for key, value in mapping(metadata_of(obj).get("annotations")).items()}
 
 
 def size_of(annotations: dict[str, str]) -> int:
@@ -120,10 +118,12 @@ def size_of(annotations: dict[str, str]) -> int:
 def applied_size(obj: KubernetesObject) -> int:
     """The bytes of an object's annotations when kubectl or Argo CD has applied it on the client's side."""
     others = annotations_of(obj)
+    # kubectl leaves its own annotation out of the copy, which would otherwise hold the copy before it, and so on.
     if others.pop(_LAST_APPLIED, None) is not None:
         obj = {**obj, "metadata": {**obj["metadata"], "annotations": others}}
     text = json.dumps(obj, separators=(",", ":"), ensure_ascii=False, default=str)
     copy = len(text.encode("utf-8", "replace")) + sum(more * text.count(char) for char, more in _ESCAPED.items())
+    # kubectl's encoder ends the JSON with a line break, which is a part of the annotation.
     return size_of(others) + len(_LAST_APPLIED) + copy + len("\n")
 
 

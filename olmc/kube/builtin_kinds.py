@@ -213,6 +213,7 @@ def removed_in(minor: int) -> frozenset[GVK]:
 
 def plural_of(kind: str) -> str:
     """The plural that Kubernetes gives a kind where nothing else says it."""
+    # client-go guesses: it knows one exception, and doesn't ask what stands before a y.
     name = kind.lower()
     if name == "endpoints":
         return name

@@ -13,6 +13,7 @@ from olmc.strconv import quoted
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
+# The part of RE2's syntax that most schemas do with; a pattern with anything else goes to the library.
 _TOKEN = re.compile(
     r"""\\[][./+*?(){}|^$dDwWsS-]                                           # an escape
     |\[\^?-?(?:[\w ./:@%#~=+*,;!'<>&$(){}|?]|a-z|A-Z|[0-4]-9|0-[0-9]|a-f|A-F|\\[][./dws-]|-(?=\]))+\]   # a class
@@ -44,8 +45,8 @@ _WORDS = {
 """What RE2 calls an error in its way, with Go's words."""
 
 
-def found(pattern: str, text: str) -> bool:
-    """Whether a pattern of a stranger is found in a text; never for one that Go can't compile."""
+def search(pattern: str, text: str) -> bool:
+    """Whether an untrusted pattern is found in a text; never one that Go can't compile."""
     import re2  # few runs need it, and it takes time
 
     try:
@@ -55,7 +56,7 @@ def found(pattern: str, text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def problem(pattern: str) -> str:
+def compile_error(pattern: str) -> str:
     """Go's error for a pattern that it can't compile.
 
     "" for one that it can, or may: newer releases of RE2's libraries know more classes of characters.
@@ -76,6 +77,8 @@ def _is_plain(pattern: str) -> bool:
     """Whether a pattern compiles without a doubt, so that no library need be loaded for it."""
     if pattern.count("(") > _DEEPEST:
         return False
+    # Go limits what nested counts multiply to. Here all are multiplied, nested or not: that sends a pattern too many to
+    # the library, but never one too few.
     times = 1
     for count in _TOKEN.finditer(pattern):
         if count["least"]:
@@ -91,6 +94,7 @@ def _in_go(kind: str, at: str, pattern: str) -> str:
     if kind not in _WORDS or (kind == "invalid character class range" and at[:2] in (r"\p", r"\P")):
         return ""  # newer libraries know more classes
     if at in _LOOKS_BEHIND:
+        # Go takes what follows `(?<` for the name of a group, where the library sees an operator of Perl's.
         kind, at = "invalid named capture group", pattern[pattern.find(at) :]
         at = at[: at.find(">") + 1] or at
     elif kind == "invalid repetition size":
@@ -123,6 +127,7 @@ def duration_problem(text: str) -> str:
     """Go's error for a duration such as `1h30m` that it can't read, "" if it can."""
     invalid = f"time: invalid duration {quoted(text)}"
     rest = text[1:] if text[:1] in ("-", "+") else text
+    # Only zero needs no unit.
     if rest == "0":
         return ""
     from fractions import Fraction  # few schemas have durations, and imports take their time
@@ -141,6 +146,7 @@ def duration_problem(text: str) -> str:
             return invalid
         total += Fraction(f"{whole[-_DIGITS:]}.{fraction[:_DIGITS]}0") * _NANOSECONDS[part["unit"]]
         at = part.end()
+    # In 64 bits the least duration has no positive counterpart.
     is_too_long = total > _LONGEST - (0 if text.startswith("-") else 1)
     return invalid if not rest or is_too_long else ""
 
@@ -150,8 +156,10 @@ _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week", "�
 _DURATION = re.compile(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+")
 _PART = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# go-openapi doesn't escape the dot before the fraction either, so any sign will do there.
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+# Nor does it insist on the dashes.
 _UUID = "(?i:[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{}[0-9a-f]{{3}}-?{}[0-9a-f]{{3}}-?[0-9a-f]{{12}})"
 _MAC = re.compile(
     r"(?i:[0-9a-f]{2}(?P<sep>[:-])(?:[0-9a-f]{2}(?P=sep)){4,18}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2,9}[0-9a-f]{4})"
@@ -161,6 +169,7 @@ _MAC_OCTETS = (6, 8, 20)
 
 def supports(name: str) -> bool:
     """Whether texts of this format are checked."""
+    # go-openapi drops the dashes of formats' names: `date-time` and `datetime` are one.
     return name.replace("-", "") in _CHECKS
 
 
@@ -178,15 +187,17 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     day, _, rest = text.lower().partition("t")
-    found = _TIME.fullmatch(rest.split("t")[0])
-    if found is None or not _is_date(day):
+    # go-openapi splits at every T, and doesn't look at what follows the second.
+    parts = _TIME.fullmatch(rest.split("t")[0])
+    if parts is None or not _is_date(day):
         return False
-    return found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    return parts[1] <= "23" and parts[2] <= "59" and parts[3] <= "59"
 
 
 def _is_duration(text: str) -> bool:
     if not duration_problem(text):
         return True
+    # One unit that go-openapi knows is enough for it, whatever the others are.
     units = (unit.lower() for _, unit in _PART.findall(text))
     return _DURATION.fullmatch(text) is not None and any(u in _UNITS or u.startswith(_LONG_UNITS) for u in units)
 
@@ -202,9 +213,9 @@ def _ip(text: str) -> IPv4Address | IPv6Address | None:
 
 def _is_cidr(text: str) -> bool:
     address, slash, length = text.partition("/")
-    found = _ip(address)
+    parsed = _ip(address)
     is_number = length.isascii() and length.isdigit()
-    return found is not None and bool(slash) and is_number and int(length) <= found.max_prefixlen
+    return parsed is not None and bool(slash) and is_number and int(length) <= parsed.max_prefixlen
 
 
 def _is_mac(text: str) -> bool:

@@ -37,6 +37,7 @@ def is_dns1123_label(text: str) -> list[str]:
     if not re.fullmatch(_LABEL, text):
         dotted = re.fullmatch(_SUBDOMAIN, text)
         shape = _shape(_LABEL_RULE, _LABEL, "my-name", "123-abc")
+        # What is a subdomain but no label fails for its dots alone; Kubernetes then leaves out the rule.
         messages.append("must not contain dots" if dotted else shape)
     return messages
 
@@ -70,6 +71,7 @@ def is_qualified_name(text: str) -> list[str]:
     shape = _shape(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
     prefix, slash, name = text.partition("/")
     if "/" in name:
+        # With two slashes nobody knows which part is the name, so Kubernetes judges none of them.
         hint = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return [f"a valid label key {shape} {hint}"]
     messages: list[str] = []
@@ -87,6 +89,7 @@ def is_qualified_name(text: str) -> list[str]:
 
 
 def _length(text: str, most: int) -> list[str]:
+    # Go's strings are bytes, and so are the limits.
     return [f"must be no more than {most} bytes"] if len(text.encode("utf-8", "surrogatepass")) > most else []
 
 

@@ -1,7 +1,7 @@
 """RBAC policy rules: what they allow, and what one allows that others do not.
 
 A rule is a box: each of its verbs, on each of its resources, in each of its API groups, under each of its names. So two
-rules are compared side by side, never by writing out every combination, of which a stranger's rule may have billions.
+rules are compared side by side, never by writing out every combination, of which an untrusted rule may have billions.
 Matching follows
 https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/rbac/v1/evaluation_helpers.go.
 """
@@ -49,6 +49,7 @@ def name_matches(names: Sequence[str], wanted: str) -> bool:
 
 def url_matches(urls: Sequence[str], wanted: str) -> bool:
     """Whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
+    # Kubernetes trims all stars at the end, so `/metrics**` is `/metrics*`.
     return any(url == wanted or (url.endswith(ANY) and wanted.startswith(url.rstrip(ANY))) for url in urls)
 
 
@@ -103,17 +104,19 @@ def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
     """
     sets = {frozenset(range(len(granted)))}
     for field, matches in _URL_MATCHERS if wanted.urls else _OLM_RESOURCE_MATCHERS:
+        # An empty list counts as one empty text (R-PERM-2).
         values = dict.fromkeys(getattr(wanted, field) or ("",))
         matching = {
             frozenset(i for i, rule in enumerate(granted) if matches(getattr(rule, field), value)) for value in values
         }
-        sets = {one & other for one in sets for other in matching}
+        sets = {indices & others for indices in sets for others in matching}
+        # Some combination of values has no rule left that could allow it.
         if frozenset() in sets:
             return False
     return True
 
 
-def normalized(rule: PolicyRule) -> tuple[PolicyRule, ...]:
+def normalize(rule: PolicyRule) -> tuple[PolicyRule, ...]:
     """What a rule allows as rules that are about resources or about URLs, every list sorted, each value once, without
     what `*` includes; () for a rule that allows nothing, whatever is wrong with it."""
     verbs, groups, resources, urls = map(_values, (rule.verbs, rule.groups, rule.resources, rule.urls))
@@ -130,19 +133,20 @@ def _values(values: Iterable[str]) -> tuple[str, ...]:
     return (ANY,) if ANY in distinct else tuple(sorted(distinct))
 
 
-def uncovered(rule: PolicyRule, others: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
+def subtract(rule: PolicyRule, others: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
     """The part of a normalized rule that none of the others allows, as rules that do not overlap; () when they cover
     it."""
     left: tuple[PolicyRule, ...] = (rule,)
     for other in others:
-        left = tuple(part for each in left for part in _without(each, other))
+        left = tuple(part for remainder in left for part in _without(remainder, other))
         if not left:
             break
-    return merged(left)
+    return merge(left)
 
 
 def _without(rule: PolicyRule, other: PolicyRule) -> tuple[PolicyRule, ...]:
     """A rule less another: field by field, what the other lacks there; what it has goes on to the next field."""
+    # A request is about a resource or about a URL, so rules of the two sorts never overlap.
     if bool(rule.urls) != bool(other.urls):
         return (rule,)
     parts, rest = [], rule
@@ -157,24 +161,25 @@ def _without(rule: PolicyRule, other: PolicyRule) -> tuple[PolicyRule, ...]:
     return tuple(parts)
 
 
-def merged(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
+def merge(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:
     """Rules that allow the same, sorted; those that differ in one field only have become one."""
     remaining = tuple(dict.fromkeys(rules))
     while True:
         before = len(remaining)
+        # Rules that became one by their verbs may now be alike but for their groups, hence the rounds.
         for field in PolicyRule._fields:
-            remaining = _joined(remaining, field)
+            remaining = _join(remaining, field)
         if len(remaining) == before:
             return tuple(sorted(remaining))
 
 
-def _joined(rules: Iterable[PolicyRule], field: str) -> tuple[PolicyRule, ...]:
+def _join(rules: Iterable[PolicyRule], field: str) -> tuple[PolicyRule, ...]:
     """Rules that differ in this field only as one; that no names are given means any name."""
     by_rest: dict[PolicyRule, list[tuple[str, ...]]] = {}
     for rule in rules:
         by_rest.setdefault(rule._replace(**{field: ()}), []).append(getattr(rule, field))
     joined = []
     for rest, lists in by_rest.items():
-        values = () if field == "names" and () in lists else {value for each in lists for value in each}
+        values = () if field == "names" and () in lists else {value for values in lists for value in values}
         joined.append(rest._replace(**{field: tuple(sorted(values)) if field == "names" else _values(values)}))
     return tuple(joined)

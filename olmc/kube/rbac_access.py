@@ -17,6 +17,7 @@ from olmc.model.objects import (
     Rendered,
     Request,
     Subject,
+    labels_of,
     mapping,
     mappings,
 )
@@ -27,7 +28,7 @@ _AUTHENTICATED = Subject("Group", "", "system:authenticated")
 _MASTERS = Subject("Group", "", "system:masters")
 
 
-def user(name: str) -> Subject:
+def subject_of(name: str) -> Subject:
     """The subject that a user name stands for: of `system:serviceaccount:ns:name` that service account."""
     parts = name.split(":")
     is_account = len(parts) == 4 and parts[:2] == ["system", "serviceaccount"]
@@ -65,7 +66,7 @@ class Role(NamedTuple):
 
 def decode_role(obj: KubernetesObject) -> Role:
     """A Role or ClusterRole, decoded whatever is written there."""
-    labels = mapping(mapping(obj.get("metadata")).get("labels"))
+    labels = labels_of(obj)
     listed = mapping(obj.get("aggregationRule")).get("clusterRoleSelectors")
     return Role(
         decode_rules(obj.get("rules")),
@@ -97,7 +98,8 @@ def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
         if kind == ACCOUNT:
             yield Subject(ACCOUNT, str(subject.get("namespace") or namespace), name)
         elif kind == "User":
-            yield user(name)
+            # The API server compares user names, so a User that is called like an account is that account.
+            yield subject_of(name)
         elif kind == "Group":
             yield Subject(kind, "", name)
 
@@ -176,6 +178,7 @@ def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -
         if key.group != RBAC or not key.kind.endswith("Binding"):
             continue
         _, role, subjects = decode_binding(key, rendered.object)
+        # A binding to a role that is not there grants nothing (R-PERM-2).
         if role not in known.by_identity:
             continue
         sources = known.sources(role) if aggregated else (role,)

@@ -24,12 +24,15 @@ from olmc.kube.builtin_kinds import (
 )
 from olmc.model.diagnostics import POSSIBLE, closest
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
     GVK,
     GroupKind,
     KubernetesObject,
     gvk_of,
     mapping,
     mappings,
+    metadata_of,
     spec_of,
     status_of,
     text,
@@ -38,8 +41,7 @@ from olmc.model.objects import (
 
 Scope = Literal["Namespaced", "Cluster"]
 
-CRD = "CustomResourceDefinition"
-_CRD = GroupKind("apiextensions.k8s.io", CRD)
+_CRD = GroupKind(APIEXTENSIONS, CRD_KIND)
 
 
 class RestMapping(NamedTuple):
@@ -61,10 +63,10 @@ class RestMapping(NamedTuple):
 
     def is_called(self, name: str) -> bool:
         """Whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
-        wanted = name.lower()
+        lowered = name.lower()
         own = {self.kind.lower(), self.plural, *self.names}
-        base, _, group = wanted.partition(".")
-        return wanted in own or (base in own and group == self.group)
+        base, _, group = lowered.partition(".")
+        return lowered in own or (base in own and group == self.group)
 
 
 class RestMapper(NamedTuple):
@@ -104,7 +106,7 @@ class RestMapper(NamedTuple):
 
         OLM's proposed v2alpha1 is left alone: what it says of its objects' namespaces has rules of its own.
         """
-        namespace = mapping(obj.get("metadata")).get("namespace")
+        namespace = metadata_of(obj).get("namespace")
         if not namespace or obj.get("apiVersion") == "operators.coreos.com/v2alpha1":
             return None
         return None if self.of(obj).namespaced else namespace
@@ -131,8 +133,8 @@ def rest_mapper(objects: Iterable[KubernetesObject]) -> RestMapper:
     of those that come later."""
     custom: dict[GroupKind, RestMapping] = {}
     for obj in objects:
-        if obj.get("kind") == CRD and gvk_of(obj).group_kind == _CRD:
-            crd = _custom(mapping(obj.get("spec")))
+        if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
+            crd = _custom(spec_of(obj))
             if crd.kind and crd.group_kind not in kubernetes_kinds():
                 custom.setdefault(crd.group_kind, crd)
     return RestMapper(custom)
@@ -160,16 +162,16 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
     """
     objects = tuple(objects)
     mapper = rest_mapper(objects)
-    found = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
+    mappings_by_kind = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
     for obj in objects:
         kind = gvk_of(obj).group_kind
-        if kind not in found:
-            namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
-            found[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
-    return tuple(sorted(found.values()))
+        if kind not in mappings_by_kind:
+            namespaced = bool(metadata_of(obj).get("namespace"))
+            mappings_by_kind[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
+    return tuple(sorted(mappings_by_kind.values()))
 
 
-def called(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
+def find_kinds(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
     """The kinds that go by a name."""
     return tuple(kind for kind in kinds if kind.is_called(name))
 
@@ -180,8 +182,8 @@ def chosen_kinds(
     """The kinds of objects, and all others that are known, that go by a name to include, if there is any, and by none
     to exclude."""
     kinds = known_kinds(objects)
-    included = [kind for name in include for kind in called(name, kinds)] if include else kinds
-    excluded = {kind.group_kind for name in exclude for kind in called(name, kinds)}
+    included = [kind for name in include for kind in find_kinds(name, kinds)] if include else kinds
+    excluded = {kind.group_kind for name in exclude for kind in find_kinds(name, kinds)}
     return frozenset(kind.group_kind for kind in included) - excluded
 
 
@@ -189,10 +191,6 @@ def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
     """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
     names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}
     return names.get(closest(name, names, POSSIBLE), "")
-
-
-CRD_KIND = "CustomResourceDefinition"
-V1, V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
 
 
 class CrdVersion(NamedTuple):
@@ -225,10 +223,6 @@ class Crd:
     @property
     def singular(self) -> str:
         return text(self._names.get("singular"))
-
-    @property
-    def is_cluster_scoped(self) -> bool:
-        return bool(self._spec.get("scope") == "Cluster")
 
     @property
     def preserves_unknown_fields(self) -> bool:

@@ -162,6 +162,7 @@ def _requirement(tokens: Sequence[str], at: int) -> tuple[Requirement, int]:
         values, end = _set(tokens, at + 2)
         return Requirement(key, "In" if operator == "in" else "NotIn", _values(key, values)), end
     value = _token(tokens, at + 2)
+    # `a=` and `a!=,b` compare with the empty value.
     value = "" if value == "," else value
     end = at + (3 if value else 2)
     if operator in ("=", "==", "!="):

@@ -5,6 +5,6 @@ against `schemas/` and with the namespaces that their kinds call for. What can't
 
 Public names: `workspace.load`, and `workspace.of_manifests` for a workspace that is no directory;
 `bundles.read_bundle`; `config.read_config`, `config.options_from` and `config.read_lock`; `files.scan`;
-`suppressions.obeyed`, the findings without those that comments accept; `left_out.left_out`, what of the folder does
-not count.
+`suppressions.apply_suppressions`, the findings without those that comments accept;
+`left_out.left_out`, what of the folder does not count.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,11 +36,11 @@ _ROLE_KEYS = (PACKAGE, CHANNELS, DEFAULT_CHANNEL)
 
 def annotations_of(document: Document) -> Mapping[str, str] | None:
     """The annotations of a file as texts; None where one that counts is no text, or all of those are empty."""
-    found = annotation_texts(document)
-    wanted = [found.get(key, "") for key in _ROLE_KEYS]
-    if None in wanted or not any(wanted):
+    texts = annotation_texts(document)
+    decisive = [texts.get(key, "") for key in _ROLE_KEYS]
+    if None in decisive or not any(decisive):
         return None
-    return {key: text for key, text in found.items() if text is not None}
+    return {key: text for key, text in texts.items() if text is not None}
 
 
 def annotation_texts(document: Document) -> dict[str, str | None]:
@@ -104,9 +104,11 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         return None
     files, broken, unused = _manifest_files(root, manifests, report)
     csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
+    # OLM passes over what it can't decode (R-CAT-101, rule 3). Where that is the CSV, what is wrong with its text says
+    # more than that there is none.
     for path, problem, is_csv in broken:
-        told = rules.NOT_DECODED.finding(problem.location, path=path, cause=problem.message, hint=problem.hint)
-        report.add(problem if csv is None and is_csv else told.caused_by(problem.cause))
+        not_decoded = rules.NOT_DECODED.finding(problem.location, path=path, cause=problem.message, hint=problem.hint)
+        report.add(problem if csv is None and is_csv else not_decoded.caused_by(problem.cause))
     if csv is None:
         if not any(file.is_csv for file in broken):
             report.add(_no_csv(folder, manifests, files))
@@ -119,9 +121,11 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
     bundle = Bundle(
         directory=folder.path,
         package=annotations.get(PACKAGE, ""),
+        # Without trimming: after `a, b` there is a channel with a blank at its beginning (R-CAT-103).
         channels=tuple(annotations.get(CHANNELS, "").split(",")),
         default_channel=annotations.get(DEFAULT_CHANNEL, ""),
         csv=csv,
+        # Of several CSVs the first is the bundle, the others are dropped without a word (R-CAT-101, rule 4).
         files=tuple(f for f in files if f.manifest is csv or f.manifest.object["kind"] != csv.object["kind"]),
         annotations=annotations,
         dependencies=_items(roles["dependencies"]),
@@ -129,9 +133,9 @@ def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
         unused=tuple(unused),
     )
     if not bundle.name:
-        from olmc.load.manifests import nameless  # hardly any CSV lacks its name
+        from olmc.load.manifests import missing_name  # hardly any CSV lacks its name
 
-        report.add(nameless(CSV_KIND, csv.object["metadata"], csv.source))
+        report.add(missing_name(CSV_KIND, csv.object["metadata"], csv.source))
         return None
     _check_owned_crds(bundle, report)
     _check_kinds(bundle, report)
@@ -168,22 +172,21 @@ def files_of(bundle: Bundle) -> Iterator[str]:
     return (f"{folder}/{file.name}" for file in bundle.files)
 
 
-def inputs_of(bundles: Iterable[Bundle]) -> Inputs:
+def inputs_of(bundles: Collection[Bundle]) -> Inputs:
     """Which files of bundles count, and which objects in them do not."""
-    found = tuple(bundles)
-    files = frozenset(path for bundle in found for path in files_of(bundle))
-    if not any(bundle.unused for bundle in found):
+    files = frozenset(path for bundle in bundles for path in files_of(bundle))
+    if not any(bundle.unused for bundle in bundles):
         return Inputs(files)
     from olmc.model.workspace import Reason  # enums take their time, and hardly any bundle has two objects in a file
 
-    return Inputs(files, tuple(Unused(each, Reason.FURTHER) for bundle in found for each in bundle.unused))
+    return Inputs(files, tuple(Unused(manifest, Reason.FURTHER) for bundle in bundles for manifest in bundle.unused))
 
 
 def _manifest_files(
     root: Path, folder: Folder, report: Report
 ) -> tuple[list[BundleFile], list[_UnreadableFile], list[Manifest]]:
     """The files that hold an object, those that can't be read, and the objects behind the first one of a file."""
-    found: list[BundleFile] = []
+    files: list[BundleFile] = []
     broken: list[_UnreadableFile] = []
     unused: list[Manifest] = []
     for name in folder.files:
@@ -193,25 +196,25 @@ def _manifest_files(
         text = read_text(root, path, report)
         if text is None:
             continue
-        private = Report()
-        documents = [document for document in read(path, text, private) if document.value is not None]
-        problem = next((each for each in private if each.severity is Severity.ERROR), None)
+        findings = Report()
+        documents = [document for document in read(path, text, findings) if document.value is not None]
+        problem = next((finding for finding in findings if finding.severity is Severity.ERROR), None)
         if problem is not None:
             broken.append(_UnreadableFile(path, problem, says_csv(text)))
             continue
-        for diagnostic in private:
+        for diagnostic in findings:
             report.add(diagnostic)
         document = _first_object(path, text, documents, report)
         if document is None:
             continue
         obj = {**_with_usual_keys(document.value)}
         obj["metadata"] = obj.get("metadata") or {}
-        found.append(BundleFile(name, Manifest(obj, document.source)))
+        files.append(BundleFile(name, Manifest(obj, document.source)))
         if len(documents) > 1:
             from olmc.kube.applied import applied_objects  # hardly any bundle has such a file
 
             unused += (manifest for further in documents[1:] for manifest in applied_objects(further))
-    return found, broken, unused
+    return files, broken, unused
 
 
 def _first_object(path: str, text: str, documents: Sequence[Document], report: Report) -> Document | None:
@@ -276,9 +279,9 @@ def _no_annotations(root: Path, metadata: Folder) -> Diagnostic:
     hint = f"Add metadata/annotations.yaml with {PACKAGE} and …channels.v1."
     for path in metadata.walk():
         if path.rpartition("/")[2].startswith(ANNOTATIONS_FILE):
-            found = Report()
-            documents = read(path, read_text(root, path, Report()) or "", found)
-            problem = next((each for each in found if each.severity is Severity.ERROR), None)
+            findings = Report()
+            documents = read(path, read_text(root, path, Report()) or "", findings)
+            problem = next((finding for finding in findings if finding.severity is Severity.ERROR), None)
             if problem is not None:
                 place, hint = problem.location or place, f"The file is {problem.message}. {problem.hint}"
             elif documents:
@@ -295,6 +298,8 @@ def _items(value: Any) -> tuple[Mapping[str, Any], ...]:
 def _check_owned_crds(bundle: Bundle, report: Report) -> None:
     """Point 8 of R-CAT-101: what the CSV owns must be in the bundle."""
     provided = {str(api) for api in provided_apis(bundle.objects)}
+    # On the raw object: a CSV that can't be decoded is reported where it is installed, and its CRDs are checked all the
+    # same.
     spec = bundle.csv.object.get("spec")
     described = spec.get("customresourcedefinitions") if isinstance(spec, dict) else None
     owned = described.get("owned") if isinstance(described, dict) else None
@@ -310,8 +315,8 @@ def _check_owned_crds(bundle: Bundle, report: Report) -> None:
         if not dot:
             report.add(rules.NO_DOT.finding(place, bundle=bundle.name, name=name))
         else:
-            found = "map[" + " ".join(f"{key}:{{}}" for key in sorted(provided)) + "]"
-            report.add(rules.MISSING_CRD.finding(place, bundle=bundle.name, api=api, found=found))
+            listed = "map[" + " ".join(f"{key}:{{}}" for key in sorted(provided)) + "]"
+            report.add(rules.MISSING_CRD.finding(place, bundle=bundle.name, api=api, found=listed))
 
 
 def _check_kinds(bundle: Bundle, report: Report) -> None:

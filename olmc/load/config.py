@@ -39,6 +39,7 @@ FIELDS = {
     "descoped": "descoped",
     "allowSharedAPIs": "shared_apis",
     "enableV2alpha1": "v2alpha1",
+    "approvedInstalls": "approved_installs",
     "olmNamespace": "olm_namespace",
 }
 
@@ -54,18 +55,19 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
     if not documents or documents[0].value is None:
         return {}
     document = documents[0]
-    found = problems("olmc", document.value)
+    broken = problems("olmc", document.value)
     if len(documents) > 1:
         place = locate(documents[1].source, ())
         report.add(rules.BAD_CONFIG.finding(place, where="the second document", problem="there can be only one"))
-    for problem in found:
+    for problem in broken:
         place = problem.place(document.source)
         if problem.where == "spec.olmVersion":
             hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
             report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
             continue
         report.add(rules.BAD_CONFIG.finding(place, where=problem.where or "the document", problem=problem.text))
-    if found or not _is_known(document, report) or not _has_usable_patterns(document, report):
+    # All or nothing: half of the options would compile something that nobody has asked for.
+    if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}
     return dict(document.value.get("spec") or {})
 
@@ -74,11 +76,11 @@ def _has_usable_patterns(document: Document, report: Report) -> bool:
     """Whether all patterns of files can be used: those of what is left out, and of where findings are accepted."""
     spec = document.value.get("spec") or {}
     patterns: dict[tuple[str | int, ...], str] = {
-        **{("spec", "ignore", number): each for number, each in enumerate(spec.get("ignore") or ())},
+        **{("spec", "ignore", number): entry for number, entry in enumerate(spec.get("ignore") or ())},
         **{
-            ("spec", "suppress", number, "path"): each["path"]
-            for number, each in enumerate(spec.get("suppress") or ())
-            if "path" in each
+            ("spec", "suppress", number, "path"): entry["path"]
+            for number, entry in enumerate(spec.get("suppress") or ())
+            if "path" in entry
         },
     }
     usable = True
@@ -96,7 +98,8 @@ def _is_known(document: Document, report: Report) -> bool:
     """Whether the document asks for a version of OLM that there is, if for any."""
     version = (document.value.get("spec") or {}).get("olmVersion")
     try:
-        canonical(version) if version is not None else None
+        if version is not None:
+            canonical(version)
     except UnknownVersionError as error:
         place = locate(document.source, ("spec", "olmVersion"))
         report.add(versions.UNKNOWN_VERSION.finding(place, problem=error, hint=error.hint))
@@ -152,24 +155,25 @@ def read_lock(root: Path, report: Report) -> LockFile:
     text = read_text(root, LOCK_FILE, report)
     if text is None:
         return LockFile()
-    said = Report()
-    documents = read(LOCK_FILE, text, said)
-    for diagnostic in said:
+    findings = Report()
+    documents = read(LOCK_FILE, text, findings)
+    for diagnostic in findings:
         report.add(diagnostic)
     if len(documents) != 1:
-        if not said.failed:
+        if not findings.failed:
             problem = f"it should hold one document, not {len(documents)}"
             report.add(lock_rules.BAD_LOCK.finding(Location(LOCK_FILE), where="the file", problem=problem))
         return LockFile()
     value, source = documents[0].value, documents[0].source
-    found = problems("lock", value)
-    for broken in found:
-        where = broken.where or "the document"
-        report.add(lock_rules.BAD_LOCK.finding(broken.place(source), where=where, problem=broken.text))
-    if any(broken.keys[:1] in ((), ("images",)) for broken in found):
+    faults = problems("lock", value)
+    for fault in faults:
+        where = fault.where or "the document"
+        report.add(lock_rules.BAD_LOCK.finding(fault.place(source), where=where, problem=fault.text))
+    # A lock that is no lock, or whose images are damaged, says nothing at all; other faults cost the operators only.
+    if any(fault.keys[:1] in ((), ("images",)) for fault in faults):
         return LockFile()
     images = tuple(LockedImage(*(item.get(field, "") for field in _IMAGE_FIELDS)) for item in value.get("images", ()))
-    if found or "namespaces" not in value:
+    if faults or "namespaces" not in value:
         return LockFile(None, images)
     operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
     return LockFile(Lock(operators, Place(source)), images)
@@ -188,7 +192,7 @@ def lock_text(lock: Lock | None, images: Sequence[LockedImage] = ()) -> str:
             for name, operators in sorted(lock.namespaces.items())
         ]
     if images:
-        value["images"] = [{key: text for key, text in each._asdict().items() if text} for each in sorted(images)]
+        value["images"] = [{key: text for key, text in image._asdict().items() if text} for image in sorted(images)]
     return HEADER + dump_one(value)
 
 

@@ -135,13 +135,14 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     links: list[str] = []
     try:
         with os.scandir(how.root / path) as entries:
-            found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+            # By bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
+            children = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
         place = Location(path) if path else None
         cause = error.strerror or str(error)
         how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
-    for entry in found:
+    for entry in children:
         below = f"{path}/{entry.name}" if path else entry.name
         is_folder = _is_folder(entry)
         if how.spec is not None and how.spec.match_file(f"{below}/" if is_folder else below):
@@ -157,6 +158,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
                 continue
             real = inside
         if is_folder:
+            # A link to a folder that it is in would lead round for ever.
             if real not in above:
                 folders.append(_scan(how, below, above | {real}))
         elif _is_file(entry):

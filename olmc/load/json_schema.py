@@ -82,11 +82,11 @@ def problems(name: str, value: Any) -> list[SchemaProblem]:
     document = schema(name)
     if surely_valid(document, value):
         return []
-    found = dict.fromkeys(_explained(document, value))  # of several keys that are missing, each error names all
-    return sorted(found, key=lambda problem: [str(key) for key in problem.keys])
+    distinct = dict.fromkeys(_explain(document, value))  # of several keys that are missing, each error names all
+    return sorted(distinct, key=lambda problem: [str(key) for key in problem.keys])
 
 
-def _explained(document: Mapping[str, Any], value: Any) -> Iterator[SchemaProblem]:
+def _explain(document: Mapping[str, Any], value: Any) -> Iterator[SchemaProblem]:
     from jsonschema import Draft202012Validator
 
     for error in Draft202012Validator(document).iter_errors(value):
@@ -110,7 +110,7 @@ def unlisted(document: Mapping[str, Any], value: Any, keys: Keys = ()) -> Iterat
 
 
 def surely_valid(document: Mapping[str, Any], value: Any) -> bool:
-    """Whether `value` obeys `document`, as far as this understands it: False may also mean "unsure"."""
+    """Whether `value` is valid against `document`, as far as this understands it: False may also mean "unsure"."""
     if not document.keys() <= _UNDERSTOOD:
         return False
     if "enum" in document and not _among(document["enum"], value):
@@ -133,6 +133,7 @@ def surely_valid(document: Mapping[str, Any], value: Any) -> bool:
 
 def _surely_valid_array(document: Mapping[str, Any], value: list[Any]) -> bool:
     items = document.get("items", {})
+    # Of anything but texts, equal in Python and equal in JSON are two things (1 and true): jsonschema knows them.
     if document.get("uniqueItems") and (not all(isinstance(i, str) for i in value) or len(set(value)) < len(value)):
         return False
     return bool(len(value) >= document.get("minItems", 0)) and all(surely_valid(items, item) for item in value)
@@ -153,17 +154,18 @@ def _surely_valid_object(document: Mapping[str, Any], value: dict[str, Any]) -> 
 
 
 def _among(choices: list[Any], value: Any) -> bool:
+    # By type as well, since 1 == True in Python.
     return any(type(choice) is type(value) and choice == value for choice in choices)
 
 
-def _has_type(wanted: str | list[str], value: Any) -> bool:
-    if isinstance(wanted, list):
-        return any(_has_type(one, value) for one in wanted)
-    if wanted == "integer":
+def _has_type(expected: str | list[str], value: Any) -> bool:
+    if isinstance(expected, list):
+        return any(_has_type(alternative, value) for alternative in expected)
+    if expected == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
-    if wanted == "number" and isinstance(value, bool):
+    if expected == "number" and isinstance(value, bool):
         return False
-    return isinstance(value, _TYPES[wanted])
+    return isinstance(value, _TYPES[expected])
 
 
 _NAMES = {
@@ -191,34 +193,36 @@ class SchemaError(Protocol):
 
 def _in_words(error: SchemaError) -> Iterator[SchemaProblem]:
     """The problems that an error of `jsonschema` stands for."""
-    keys, value, wanted = tuple(error.absolute_path), error.instance, error.validator_value
+    keys, value, expected = tuple(error.absolute_path), error.instance, error.validator_value
     match error.validator:
-        case "additionalProperties" if wanted is False:
+        case "additionalProperties" if expected is False:
             known = error.schema.get("properties", {})
             for key in value:
                 if key not in known:
-                    yield SchemaProblem((*keys, key), f"there is no such field{_meant(key, known)}", of_key=True)
+                    yield SchemaProblem((*keys, key), f"there is no such field{_suggestion(key, known)}", of_key=True)
         case "required":
-            for key in wanted:
+            for key in expected:
                 if key not in value:
                     yield SchemaProblem(keys, f"{key} is missing")
         case _:
-            yield SchemaProblem(keys, _about_value(str(error.validator), value, wanted, error))
+            yield SchemaProblem(keys, _about_value(str(error.validator), value, expected, error))
 
 
-def _about_value(validator: str, value: Any, wanted: Any, error: SchemaError) -> str:
+def _about_value(validator: str, value: Any, expected: Any, error: SchemaError) -> str:
     match validator:
         case "type":
-            kinds = [wanted] if isinstance(wanted, str) else wanted
+            kinds = [expected] if isinstance(expected, str) else expected
             quotes = "; put it in quotes" if "string" in kinds and isinstance(value, int | float) else ""
             return f"{_shown(value)} is {_kind(value)}, not {' or '.join(_NAMES[kind] for kind in kinds)}{quotes}"
         case "enum":
-            return f"{_shown(value)} is not one of {', '.join(map(str, wanted))}{_meant(value, wanted)}"
+            # Where the empty text is allowed, too, it means that nothing is said.
+            choices = ", ".join(str(choice) for choice in expected if choice != "")
+            return f"{_shown(value)} is not one of {choices}{_suggestion(value, expected)}"
         case "const":
-            return f"{_shown(value)} is not {wanted}"
+            return f"{_shown(value)} is not {expected}"
         case "pattern" if error.schema.get("description"):
             return f"{_shown(value)} is not what belongs here: {_described(error.schema)}"
-        case "minLength" | "minItems" if wanted == 1:
+        case "minLength" | "minItems" if expected == 1:
             return "it must not be empty"
     return str(error.message)
 
@@ -231,8 +235,8 @@ def _described(schema: Mapping[str, Any]) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}{such}"
 
 
-def _meant(value: object, known: Iterable[object]) -> str:
-    best = closest(str(value), (each for each in known if isinstance(each, str)), POSSIBLE)
+def _suggestion(value: object, known: Iterable[object]) -> str:
+    best = closest(str(value), (name for name in known if isinstance(name, str)), POSSIBLE)
     return f"; {did_you_mean(best, inside=True)}" if best else ""
 
 

@@ -63,10 +63,10 @@ def _only_lists_output(root: Path, path: str) -> bool:
     if report.failed or len(values) != 1 or mapping(values[0]).keys() != {"apiVersion", "kind", "resources"}:
         return False
     resources = values[0]["resources"]
-    return isinstance(resources, list) and all(isinstance(each, str) and "/" not in each for each in resources)
+    return isinstance(resources, list) and all(isinstance(name, str) and "/" not in name for name in resources)
 
 
-def _file_digest(path: Path, *, is_link: bool) -> str:
+def _file_digest(path: Path, *, is_link: bool = False) -> str:
     try:
         if is_link:
             return f"link to {path.readlink()}"
@@ -97,14 +97,14 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     if no_folder(root):
         return ()
     spec = spec_of(ignored) if ignored else None
-    found = [*_unused(inputs.unused)]
+    entries = [*_unused(inputs.unused)]
     for place in _places(root, scan_everything(root), None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec.match_file(place.path)
-        left = _left(root, place._replace(reason=Reason.IGNORED) if is_ignored else place)
-        found += [_of_bundle(left)] if left is not None else []
-    return tuple(sorted(found, key=lambda left: (left.location, left.reason)))
+        left = _left_out_of(root, place._replace(reason=Reason.IGNORED) if is_ignored else place)
+        entries += [_with_bundle_reason(left)] if left is not None else []
+    return tuple(sorted(entries, key=lambda left: (left.location, left.reason)))
 
 
 def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
@@ -113,9 +113,11 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
         return (), Unseen.IN_LFS
     if not _may_hold_objects(text):
         return (), Unseen.NOTHING
-    found: list[LeftObject] = []
+    left_objects: list[LeftObject] = []
     problem = Unseen.NOTHING
     for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
+        # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed;
+        # only documents whose heads can't be read off are parsed.
         head, keys = head_of(document), plain_keys(document)
         if keys is not None and not {"apiVersion", "kind"}.issubset(keys):
             continue
@@ -123,18 +125,18 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
             obj = {"apiVersion": head.api_version, "kind": head.kind}
             obj["metadata"] = {"name": head.name, "namespace": head.namespace}  # type: ignore[assignment]
             text_of_object = document[document.index("apiVersion:") :].rstrip()
-            found += [_left_object(obj, text_of_object)] if is_applied(obj) else []
+            left_objects += [_left_object(obj, text_of_object)] if is_applied(obj) else []
             continue
-        told = Report()
-        objects = [manifest.object for each in read("", document, told) for manifest in applied_objects(each)]
-        found += (_left_object(obj, _as_json(obj)) for obj in objects)
-        problem = Unseen.UNREADABLE if told.failed else problem
-    return tuple(found), problem
+        findings = Report()
+        objects = [manifest.object for value in read("", document, findings) for manifest in applied_objects(value)]
+        left_objects += (_left_object(obj, _as_json(obj)) for obj in objects)
+        problem = Unseen.UNREADABLE if findings.failed else problem
+    return tuple(left_objects), problem
 
 
 def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftOutPlace]:
     """All files and links below a folder, with the reason that a folder above them gives."""
-    reason = above or _reason(root, folder)
+    reason = above or _reason_of_folder(root, folder)
     for name in folder.files:
         yield _LeftOutPlace(folder.join(name), reason)
     for name in folder.links:
@@ -143,7 +145,7 @@ def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftO
         yield from _places(root, below, reason)
 
 
-def _reason(root: Path, folder: Folder) -> Reason | None:
+def _reason_of_folder(root: Path, folder: Folder) -> Reason | None:
     parent, _, name = folder.path.rpartition("/")
     if name.startswith("."):
         return Reason.HIDDEN
@@ -154,29 +156,29 @@ def _reason(root: Path, folder: Folder) -> Reason | None:
     return Reason.CATALOG if parent.rpartition("/")[2] == CATALOGS_FOLDER else None
 
 
-def _left(root: Path, place: _LeftOutPlace) -> LeftOut | None:
+def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
     """What is left out of a file, None if that is nothing that anybody would apply."""
     location = Location(place.path)
     if place.is_link:
         return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), Unseen.UNKNOWN)
     text = read_text(root, place.path, Report())
     if text is None:
-        digest = _digest_of_file(root / place.path)
+        digest = _file_digest(root / place.path)
         return LeftOut(location, place.reason or Reason.OTHER, (), digest, Unseen.UNREADABLE)
     objects, problem = objects_of(text)
     if not objects and not problem:
         return None
-    return LeftOut(location, place.reason or _marked(text), objects, _digest(text), problem)
+    return LeftOut(location, place.reason or _reason_by_header(text), objects, _digest(text), problem)
 
 
-def _of_bundle(left: LeftOut) -> LeftOut:
+def _with_bundle_reason(left: LeftOut) -> LeftOut:
     """What is left out of a file, of one among a bundle's manifests with what keeps it from being one of them."""
     folder = left.location.path.rpartition("/")[0].rpartition("/")[2]
     is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem is Unseen.UNREADABLE
     return left._replace(reason=Reason.BROKEN) if is_broken else left
 
 
-def _marked(text: str) -> Reason:
+def _reason_by_header(text: str) -> Reason:
     if text.startswith(GENERATED):
         return Reason.RENDERED
     return Reason.SCAFFOLDED if text.startswith(SCAFFOLDED) else Reason.OTHER
@@ -185,12 +187,12 @@ def _marked(text: str) -> Reason:
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
     """What is left out of files that are read for something else, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
-    for each in unused:
-        if each.manifest.source.path.endswith(SUFFIXES):
-            grouped.setdefault((each.manifest.source.path, each.reason), []).append(each.manifest)
+    for entry in unused:
+        if entry.manifest.source.path.endswith(SUFFIXES):
+            grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)
     for (_, reason), manifests in grouped.items():
         objects = tuple(_left_object(manifest.object, _as_json(manifest.object)) for manifest in manifests)
-        digest = _digest("".join(each.digest for each in objects))
+        digest = _digest("".join(entry.digest for entry in objects))
         yield LeftOut(locate(manifests[0].source, ()), reason, objects, digest)
 
 
@@ -210,11 +212,3 @@ def _as_json(obj: KubernetesObject) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _digest_of_file(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return ""

@@ -16,15 +16,25 @@ from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.json_schema import SchemaProblem, problems, without_nulls
 from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
-from olmc.model.objects import KubernetesObject, ObjectKey, gvk_of, object_key, status_of
+from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    CRD_V1,
+    KubernetesObject,
+    ObjectKey,
+    gvk_of,
+    object_key,
+    status_of,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import CORE_KINDS, named
 from olmc.yaml import Document, locate
 
+# Their names become parts of DNS names, so the API server allows no dots in them.
 _LABELS = frozenset({("", "Namespace"), ("", "Service")})
 # Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
-_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, "apiextensions.k8s.io"})
+_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, APIEXTENSIONS})
 
 
 def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
@@ -87,26 +97,26 @@ def _no_object(document: Document) -> Diagnostic:
             return misspelt_rules.LIST_OF_OBJECTS.finding(locate(source, ()), objects=shown)
     kind, api = (value.get(key) if isinstance(value, dict) else None for key in ("kind", "apiVersion"))
     if isinstance(kind, str) and kind[:1].isupper():
-        place, hint = _missing(document, "apiVersion")
+        place, hint = _missing_key(document, "apiVersion")
         return rules.NO_API_VERSION.finding(place, kind=kind, hint=hint)
     # Helm's Chart.yaml has an apiVersion as well, and it is not meant for a cluster.
-    if isinstance(api, str) and api and (isinstance(value.get("metadata"), dict) or _alike(value, "kind")):
-        place, hint = _missing(document, "kind")
+    if isinstance(api, str) and api and (isinstance(value.get("metadata"), dict) or _misspelt_key(value, "kind")):
+        place, hint = _missing_key(document, "kind")
         return misspelt_rules.NO_KIND.finding(place, api=api, hint=hint)
     return rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path)
 
 
-def _missing(document: Document, key: str) -> tuple[Location, str]:
+def _missing_key(document: Document, key: str) -> tuple[Location, str]:
     """Where a key is misspelt, or where the object begins, and what to do."""
-    wrong = _alike(document.value, key)
+    wrong = _misspelt_key(document.value, key)
     if wrong:
         return locate(document.source, (wrong,), of_key=True), f"Write {key} in place of {wrong}."
     return locate(document.source, ()), f"Add the {key}."
 
 
-def _alike(value: dict[str, Any], key: str) -> str:
+def _misspelt_key(value: dict[str, Any], key: str) -> str:
     """A key that is nearly `key`, "" if there is none."""
-    return closest(key, (str(each) for each in value if each != key), cutoff=0.8)
+    return closest(key, (str(written) for written in value if written != key), cutoff=0.8)
 
 
 def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
@@ -120,6 +130,7 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
             else:
                 report.add(rules.NOT_AN_OBJECT.finding(locate(below.source, ()), path=source.path))
         return
+    # The API server drops these nulls before it validates, so they are no reason to refuse an object.
     manifest = _with_name(manifest._replace(object=_stored(obj)), report)
     if is_sound(manifest, report, judged=judged):
         yield manifest
@@ -163,24 +174,24 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not name:
-        report.add(nameless(obj["kind"], metadata, source))
+        report.add(missing_name(obj["kind"], metadata, source))
         return False
-    found = [SchemaProblem((key,), text) for key, text in _metadata_problems(obj)]
-    found += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
-    for problem in found:
+    schema_problems = [SchemaProblem((key,), text) for key, text in _metadata_problems(obj)]
+    schema_problems += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
+    for problem in schema_problems:
         place, where = problem.place(source), problem.where or "the object"
-        report.add(refused(obj, place, where, problem.text))
-    return not found
+        report.add(refusal(obj, place, where, problem.text))
+    return not schema_problems
 
 
-def refused(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
+def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
     """That the API server refuses an object, because of a `problem` in its field `where`."""
     kind, name = obj["kind"], obj["metadata"]["name"]
     finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
     return finding.caused_by(RefusedObject(kind, name))
 
 
-def nameless(kind: str, metadata: Any, source: Source) -> Diagnostic:
+def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:
     """What is wrong with the metadata of an object that has no text as its name."""
     if metadata is not None and not isinstance(metadata, dict):
         hint = "Write the name below metadata: `name: …`."
@@ -202,7 +213,7 @@ def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
     """What the API server refuses of the kinds that olmc knows."""
     if _has_schema(obj):
         return problems(_SCHEMAS[obj["kind"]], obj)
-    if obj["apiVersion"] == "apiextensions.k8s.io/v1" and obj["kind"] == "CustomResourceDefinition":
+    if obj["apiVersion"] == CRD_V1 and obj["kind"] == CRD_KIND:
         return problems("customresourcedefinition", obj)
     if CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
         return _typed_problems(obj)
@@ -252,6 +263,7 @@ def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[M
             before: Location = locate(last[key].source, ())
             place = locate(manifest.source, ())
             report.add(rules.TWICE.finding(place, identity=key, related=(("the other one", before),)))
+            # Out first, since a key that is set again would keep its old place.
             del last[key]
         last[key] = manifest
     return tuple(last.values())

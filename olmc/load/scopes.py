@@ -41,15 +41,15 @@ def _ignored(manifest: Manifest) -> Diagnostic:
     return rules.IGNORED_NAMESPACE.finding(place, kind=key.kind, name=key.name, namespace=key.namespace)
 
 
-def placed(manifests: tuple[Manifest, ...], options: Options, report: Report) -> tuple[Manifest, ...]:
+def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, report: Report) -> tuple[Manifest, ...]:
     """The manifests as they are applied to the default namespace of the options.
 
     Namespaced ones that name no namespace are in the default one. Without a default one they stay as they are, which is
     reported: where they end up is decided by whoever applies them.
     """
-    loose = [m for m in manifests if not m.object["metadata"].get("namespace")]
-    mapper = rest_mapper(m.object for m in manifests if loose)
-    nowhere = [m for m in loose if mapper.scope(gvk_of(m.object), options.kube_version) == "Namespaced"]
+    unplaced = [m for m in manifests if not m.object["metadata"].get("namespace")]
+    mapper = rest_mapper(m.object for m in manifests if unplaced)
+    nowhere = [m for m in unplaced if mapper.scope(gvk_of(m.object), options.kube_version) == "Namespaced"]
     if not nowhere:
         return manifests
     if not options.default_namespace:
@@ -60,10 +60,10 @@ def placed(manifests: tuple[Manifest, ...], options: Options, report: Report) ->
                 report.add(rules.UNPLACED.finding(place, kind=obj["kind"], name=obj["metadata"]["name"]))
         return manifests
     homeless = {id(manifest) for manifest in nowhere}
-    found = (_in_namespace(m, options.default_namespace) if id(m) in homeless else m for m in manifests)
+    placed = (_in_namespace(m, options.default_namespace) if id(m) in homeless else m for m in manifests)
     from olmc.load.manifests import without_duplicates  # a bundle by itself has no manifests
 
-    return without_duplicates(tuple(found), report)
+    return without_duplicates(tuple(placed), report)
 
 
 def _in_namespace(manifest: Manifest, namespace: str) -> Manifest:

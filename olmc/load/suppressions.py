@@ -39,7 +39,7 @@ class Suppression(NamedTuple):
     pattern: str = ""
 
 
-class Obeyed(NamedTuple):
+class AppliedSuppressions(NamedTuple):
     """What is left of some diagnostics, what is suppressed, and the suppressions that did it."""
 
     kept: tuple[Diagnostic, ...]
@@ -53,29 +53,34 @@ def comments(path: str, text: str) -> Iterator[Suppression]:
         return
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
-        found = _COMMENT.search(line) if _MARK in line else None
-        if found is None:
+        match = _COMMENT.search(line) if _MARK in line else None
+        if match is None:
             continue
         target = number
+        # A comment on a line of its own speaks of what comes next, whatever comments and `---` are between.
         if line.lstrip().startswith("#"):
             while target <= len(lines) and _NO_CONTENT.match(lines[target - 1].rstrip("\r")):
                 target += 1
-        place = Location(path, number, line.index("#", found.start()) + 1)
-        for code in (found[1] or "").split(","):
-            yield Suppression(code.strip().upper(), found[2].strip(), place, line=target)
+        place = Location(path, number, line.index("#", match.start()) + 1)
+        for code in (match[1] or "").split(","):
+            yield Suppression(code.strip().upper(), match[2].strip(), place, line=target)
 
 
 def entries(config: Mapping[str, Any]) -> tuple[Suppression, ...]:
     """The suppressions of an olmc.yaml, whose `spec` is given; their place is the file as a whole."""
     return tuple(
         Suppression(
-            each["code"], each["reason"].strip(), Location("olmc.yaml"), number=number, pattern=each.get("path") or ""
+            entry["code"],
+            entry["reason"].strip(),
+            Location("olmc.yaml"),
+            number=number,
+            pattern=entry.get("path") or "",
         )
-        for number, each in enumerate(config.get("suppress") or ())
+        for number, entry in enumerate(config.get("suppress") or ())
     )
 
 
-def written(root: Path, config: Mapping[str, Any], paths: Iterable[str]) -> Iterator[Suppression]:
+def collect_suppressions(root: Path, config: Mapping[str, Any], paths: Iterable[str]) -> Iterator[Suppression]:
     """All suppressions of the workspace at `root`, whose olmc.yaml says `config`, in these files."""
     yield from entries(config)
     for path in paths:
@@ -83,14 +88,14 @@ def written(root: Path, config: Mapping[str, Any], paths: Iterable[str]) -> Iter
         yield from comments(path, text) if text is not None else ()
 
 
-def obeyed(
+def apply_suppressions(
     root: Path, diagnostics: Iterable[Diagnostic], config: Mapping[str, Any], *, commented: bool = True
-) -> Obeyed:
+) -> AppliedSuppressions:
     """The diagnostics of the workspace at `root` without those that its comments and its configuration suppress; unless
     `commented`, its configuration alone."""
-    found = tuple(diagnostics)
-    if all(each.severity is Severity.ERROR for each in found):
-        return Obeyed(found)
+    findings = tuple(diagnostics)
+    if all(diagnostic.severity is Severity.ERROR for diagnostic in findings):
+        return AppliedSuppressions(findings)
     configured = entries(config)
 
     @cache
@@ -102,11 +107,13 @@ def obeyed(
     kept: list[Diagnostic] = []
     suppressed: list[Diagnostic] = []
     used: set[Suppression] = set()
-    for each in found:
-        by = _suppressing(each, configured, in_file(each.location.path) if each.location is not None else ())
-        (suppressed if by else kept).append(each)
+    for diagnostic in findings:
+        by = _suppressing(
+            diagnostic, configured, in_file(diagnostic.location.path) if diagnostic.location is not None else ()
+        )
+        (suppressed if by else kept).append(diagnostic)
         used.update(by)
-    return Obeyed(tuple(kept), tuple(suppressed), frozenset(used))
+    return AppliedSuppressions(tuple(kept), tuple(suppressed), frozenset(used))
 
 
 def _suppressing(
@@ -116,8 +123,16 @@ def _suppressing(
         return []
     place = diagnostic.location or Location("")
     return [
-        *(each for each in commented if each.code == diagnostic.code and each.line == place.line),
-        *(each for each in configured if each.code == diagnostic.code and _matches(each.pattern, place.path)),
+        *(
+            suppression
+            for suppression in commented
+            if suppression.code == diagnostic.code and suppression.line == place.line
+        ),
+        *(
+            suppression
+            for suppression in configured
+            if suppression.code == diagnostic.code and _matches(suppression.pattern, place.path)
+        ),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from olmc.catalogs.properties import DEFAULT_DOMAIN, split_domain
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.applied import is_object
 from olmc.load.json_schema import Keys, SchemaProblem, problems
@@ -31,11 +32,11 @@ class ProposedObjects(NamedTuple):
 
 def read_v2alpha1(workspace: Workspace, report: Report) -> ProposedObjects:
     """Takes the Operators and Installs out of a workspace; what the API server would refuse is reported."""
-    mine = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
-    if not mine:
+    manifests = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
+    if not manifests:
         return ProposedObjects(workspace, (), ())
-    others = tuple(m for m in workspace.manifests if m not in mine)
-    sound = [m for m in sorted(mine, key=lambda m: str(m.object["metadata"]["name"])) if _is_sound(m, report)]
+    others = tuple(m for m in workspace.manifests if m not in manifests)
+    sound = [m for m in sorted(manifests, key=lambda m: str(m.object["metadata"]["name"])) if _is_sound(m, report)]
     operators = tuple(_operator(m) for m in sound if m.object["kind"] == "Operator")
     installs = tuple(_install(m) for m in sound if m.object["kind"] == "Install")
     return ProposedObjects(workspace._replace(manifests=others), operators, installs)
@@ -44,19 +45,25 @@ def read_v2alpha1(workspace: Workspace, report: Report) -> ProposedObjects:
 def _is_sound(manifest: Manifest, report: Report) -> bool:
     obj = manifest.object
     kind, name = obj["kind"], obj["metadata"]["name"]
-    found: list[SchemaProblem] = [
-        each._replace(text=f"{each.where or 'the object'}: {each.text}")
-        for each in problems(f"{kind.lower()}-v2alpha1", obj)
+    schema_problems: list[SchemaProblem] = [
+        problem._replace(text=f"{dotted(problem.keys) or 'the object'}: {problem.text}")
+        for problem in problems(f"{kind.lower()}-v2alpha1", obj)
     ]
-    if not found:
+    # The checks go by the shape that the schema asks for, and would trip over any other.
+    if not schema_problems:
         check = _operator_problems if kind == "Operator" else _install_problems
-        found = [SchemaProblem(keys, text) for keys, text in check(spec_of(obj))]
+        schema_problems = [SchemaProblem(keys, text) for keys, text in check(spec_of(obj))]
     if obj["metadata"].get("namespace"):
-        found.append(SchemaProblem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
-    for problem in found:
+        schema_problems.append(SchemaProblem(("metadata", "namespace"), f"{kind} is cluster-scoped"))
+    for problem in schema_problems:
         place = problem.place(manifest.source)
         report.add(rules.REFUSED.finding(place, kind=kind, name=name, problem=problem.text))
-    return not found
+    return not schema_problems
+
+
+def dotted(keys: Keys) -> str:
+    """A path as Kubernetes writes it: spec.content[0].raw."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
@@ -75,6 +82,17 @@ def _operator_problems(spec: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
             yield (*where, member), f"spec.updates.{member} must not be set for type {kind}"
     if kind == "CatalogSource" and updates.get("catalogSource"):
         yield from _catalog_problems(updates["catalogSource"])
+    if kind == "ManifestImage":
+        yield from _image_problems((*where, "manifestImage"), text(updates.get("manifestImage")))
+
+
+def _image_problems(where: Keys, image: str) -> Iterator[tuple[Keys, str]]:
+    """An image is fully qualified: it names its registry (D52)."""
+    if image and split_domain(image)[0] == DEFAULT_DOMAIN and not image.startswith(f"{DEFAULT_DOMAIN}/"):
+        yield (
+            where,
+            f"{dotted(where)}: {image!r} names no registry; write it whole, such as registry.example.com/{image}",
+        )
 
 
 def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
@@ -90,15 +108,15 @@ def _catalog_problems(catalog: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
 
 def _operator(manifest: Manifest) -> Operator:
     updates = mapping(spec_of(manifest.object).get("updates"))
-    given = mapping(updates.get("catalogSource"))
+    source = mapping(updates.get("catalogSource"))
     catalog = None
-    if given:
+    if source:
         catalog = CatalogUpdates(
-            CatalogKey(given["ref"]["namespace"], given["ref"]["name"]),
-            text(given.get("package")),
-            text(given.get("channel")),
-            text(given.get("entrypoint")),
-            given.get("approval") == "Manual",
+            CatalogKey(source["ref"]["namespace"], source["ref"]["name"]),
+            text(source.get("package")),
+            text(source.get("channel")),
+            text(source.get("entrypoint")),
+            source.get("approval") == "Manual",
         )
     return Operator(manifest.object, manifest.source, catalog, text(updates.get("manifestImage")))
 
@@ -126,24 +144,26 @@ def _item_problems(index: int, item: Mapping[str, Any]) -> Iterator[tuple[Keys, 
     member = CONTENT[kind]
     if not item.get(member):
         yield where, f"spec.content[{index}].{member} must be set for type {kind}"
+    if kind == "ManifestImage":
+        yield from _image_problems((*where, member), text(item.get(member)))
     for other in CONTENT.values():
         if other != member and item.get(other):
             yield (*where, other), f"spec.content[{index}].{other} must not be set for type {kind}"
     if kind == "Raw" and item.get("raw"):
-        _, cause = _decoded(item["raw"])
+        _, cause = _decode_raw(item["raw"])
         if cause:
             yield (*where, "raw"), f"spec.content[{index}].raw: {cause}"
 
 
-def _decoded(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
+def _decode_raw(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
     """The objects of a raw item, a text of YAML or JSON documents or one object, or why they can't be read."""
     values = [raw]
     if isinstance(raw, str):
         report = Report()
         values = [document.value for document in read("raw", raw, report) if document.value is not None]
-        broken = next(iter(report), None)
-        if broken is not None:
-            return (), broken.message
+        first = next(iter(report), None)
+        if first is not None:
+            return (), first.message
     objects: list[KubernetesObject] = []
     for value in values:
         if not isinstance(value, dict) or not is_object(value):
@@ -153,9 +173,9 @@ def _decoded(raw: Any) -> tuple[tuple[KubernetesObject, ...], str]:
             return (), f"{value['kind']} has no metadata.name"
         report = Report()
         is_sound(Manifest(value, Source("raw", "")), report)
-        refused = next(iter(report), None)
-        if refused is not None:
-            return (), refused.message
+        first = next(iter(report), None)
+        if first is not None:
+            return (), first.message
         objects.append(value)
     return tuple(objects), "" if objects else "it holds no objects"
 
@@ -165,7 +185,7 @@ def _install(manifest: Manifest) -> Install:
     items = tuple(
         ContentItem(dict(item), item["manifestImage"])
         if item["type"] == "ManifestImage"
-        else ContentItem(dict(item), objects=_decoded(item["raw"])[0])
+        else ContentItem(dict(item), objects=_decode_raw(item["raw"])[0])
         for item in spec["content"]
     )
     namespaces = tuple((item["from"], item["to"]) for item in mappings(spec.get("namespaces")))

@@ -32,6 +32,7 @@ _ODD = re.compile(r"[^a-z0-9._-]+")
 
 def path_of(image: LockedImage) -> str:
     """Where the content of an image lies, relative to the workspace."""
+    # The name is for people; the digest of the content makes the path one that no other content ever has.
     name = split_domain(image.image)[1].partition("@")[0].partition(":")[0].rpartition("/")[2]
     return f"{VENDOR_FOLDER}/{FOLDERS[image.kind]}/{_ODD.sub('-', name)[:60]}-{image.content.partition(':')[2][:16]}"
 
@@ -58,21 +59,22 @@ def is_vendored(root: Path, folder: Folder) -> bool:
 
 def without_vendored(root: Path, folder: Folder) -> Folder:
     """The root of a workspace without what `olmc vendor` has put there."""
-    return folder._replace(folders=tuple(each for each in folder.folders if not is_vendored(root, each)))
+    return folder._replace(folders=tuple(child for child in folder.folders if not is_vendored(root, child)))
 
 
-def intact(root: Path, image: LockedImage, report: Report) -> Folder | None:
+def intact_folder(root: Path, image: LockedImage, report: Report) -> Folder | None:
     """The folder with the content of an image, None where it is missing; one that was changed is reported."""
     path = path_of(image)
     folder = scan_below(root, path, report)
     if folder is None:
         return None
     try:
-        found = content_digest((each.removeprefix(f"{path}/"), root / each) for each in folder.walk())
+        digest = content_digest((file.removeprefix(f"{path}/"), root / file) for file in folder.walk())
     except OSError as error:
         report.add(load_rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or error))
         return None
-    if found != image.content:
+    # Edited content is not what the lock says it is, so nothing is installed from it.
+    if digest != image.content:
         report.add(rules.CHANGED.finding(Location(path), path=path, image=image.image))
         return None
     return folder
@@ -80,13 +82,13 @@ def intact(root: Path, image: LockedImage, report: Report) -> Folder | None:
 
 def vendored_bundles(root: Path, images: Sequence[LockedImage], report: Report) -> dict[str, Bundle]:
     """The bundles among `images` by their reference, as far as they are there and unchanged."""
-    found: dict[str, Bundle] = {}
+    bundles: dict[str, Bundle] = {}
     for image in images:
-        folder = intact(root, image, report) if image.kind == "bundle" else None
+        folder = intact_folder(root, image, report) if image.kind == "bundle" else None
         bundle = read_bundle(root, folder, report) if folder is not None else None
         if bundle is not None:
-            found[image.image] = bundle
-    return found
+            bundles[image.image] = bundle
+    return bundles
 
 
 def catalog_image(source: KubernetesObject, kube_version: str) -> str:
@@ -100,6 +102,7 @@ def catalog_image(source: KubernetesObject, kube_version: str) -> str:
     if isinstance(template, str) and template and version:
         for part, number in zip(("major", "minor", "patch"), version.groups(), strict=True):
             template = template.replace(f"{{kube_{part}_version}}", number)
+        # Braces are in no reference: a template with a part left over counts as none (R-CAT-162).
         if not pull_spec_problem(template):
             return template
     image = spec.get("image")

@@ -16,9 +16,9 @@ from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
-from olmc.load.vendored import catalog_image, intact, vendored_bundles, without_vendored
+from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import as_text, name_of, namespace_of, spec_of
+from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, spec_of
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
@@ -42,6 +42,7 @@ _CATALOG_TEXT = re.compile(
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    v2alpha1: bool = False,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -49,7 +50,7 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace.
+    workspace. With `v2alpha1` bundles without a catalog serve the Operators of that version, too.
     """
     problem = no_folder(root)
     if problem:
@@ -58,21 +59,23 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    found = _Reading({}, {}, {}, [], {}, [])
+    reading = _Reading({}, {}, {}, [], {}, [])
     for part, add in _parts(folder):
-        add(root, part, found, report)
+        add(root, part, reading, report)
     vendored = vendored_bundles(root, images, report)
-    by_reference = _by_reference(found.bundles, vendored) if found.catalogs or images else {}
-    served = _loaded(found, by_reference, indexing, report) if found.catalogs else {}
-    placed = manifests_in_their_scope(found.manifests, (*found.bundles.values(), *vendored.values()), report)
+    by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
+    served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
+    # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
+    placed = manifests_in_their_scope(reading.manifests, (*reading.bundles.values(), *vendored.values()), report)
     kept = without_duplicates(placed, report)
     served |= _configmap_catalogs(kept, report)
     if images:
         served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
-    served |= _implied_catalogs(kept, found.bundles, served, indexing, report)
-    found.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
-    inputs = _inputs(found, served.values(), vendored.values())
-    return Workspace(kept, found.bundles, served, lock.operators, images, vendored, inputs)
+    # Last, as it is for bundles that no catalog has (D8).
+    served |= _implied_catalogs(kept, reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
+    inputs = _inputs(reading, served.values(), vendored.values())
+    return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
@@ -90,9 +93,9 @@ def read_as(root: Path, folder: Path) -> str:
         return ""
     for number, name in enumerate(names):
         above = home.joinpath(*names[:number])
-        if name in BUNDLE_FOLDERS and all((above / each).is_dir() for each in BUNDLE_FOLDERS):
+        if name in BUNDLE_FOLDERS and all((above / child).is_dir() for child in BUNDLE_FOLDERS):
             return "bundle"
-        is_bundle_itself = all((above / name / each).is_dir() for each in BUNDLE_FOLDERS)
+        is_bundle_itself = all((above / name / child).is_dir() for child in BUNDLE_FOLDERS)
         if number and names[number - 1] == CATALOGS_FOLDER and not is_bundle_itself:
             return "catalog"
     return ""
@@ -101,29 +104,29 @@ def read_as(root: Path, folder: Path) -> str:
 def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
     """The texts of all files of a catalog but those that its .indexignore files name."""
     paths = tuple(folder.walk())
-    ignoring = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
-    told = {path: text for path in ignoring if (text := read_text(root, path, report)) is not None}
-    if told:
+    ignore_files = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
+    ignoring_texts = {path: text for path in ignore_files if (text := read_text(root, path, report)) is not None}
+    if ignoring_texts:
         from olmc.catalogs.fbc import kept_files
 
-        paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **told}))
-    return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | told
+        paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **ignoring_texts}))
+    return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | ignoring_texts
 
 
 def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
-    from olmc.catalogs.rendering import loose  # takes long to import, and many workspaces have no catalogs
+    from olmc.catalogs.rendering import uncatalogued  # takes long to import, and many workspaces have no catalogs
 
-    by_directory = {bundle.directory: loose(bundle) for bundle in bundles.values()}
-    return {image: loose(bundle, image) for image, bundle in vendored.items()} | by_directory
+    by_directory = {bundle.directory: uncatalogued(bundle) for bundle in bundles.values()}
+    return {image: uncatalogued(bundle, image) for image, bundle in vendored.items()} | by_directory
 
 
-def _loaded(
-    found: _Reading, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
+def _load_catalogs(
+    reading: _Reading, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
 ) -> dict[str, Catalog]:
     from olmc.catalogs.loading import load_catalog
 
-    catalogs, roots = found.catalogs, found.roots
+    catalogs, roots = reading.catalogs, reading.roots
     return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
@@ -136,7 +139,7 @@ def _image_catalogs(
 
     locked = {image.image: image for image in images if image.kind == "catalog"}
     loaded: dict[str, Catalog | None] = {}
-    found: dict[str, Catalog] = {}
+    catalogs: dict[str, Catalog] = {}
     for manifest in manifests:
         metadata = manifest.object["metadata"]
         if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
@@ -144,15 +147,16 @@ def _image_catalogs(
         image = locked.get(catalog_image(manifest.object, kube_version))
         if image is None:
             continue
+        # Several CatalogSources may show one image, which is held against its digest and read once.
         if image.image not in loaded:
-            folder = intact(root, image, report)
+            folder = intact_folder(root, image, report)
             loaded[image.image] = folder and load_catalog(
                 folder.path, _catalog_texts(root, folder, report), report, bundles, indexing
             )
         catalog = loaded[image.image]
         if catalog is not None:
-            found[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
-    return found
+            catalogs[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
+    return catalogs
 
 
 class _Reading(NamedTuple):
@@ -190,44 +194,47 @@ def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
             yield from _parts(below)
 
 
-def _add_bundle(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
+def _add_bundle(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     bundle = read_bundle(root, folder, report)
     if bundle is None:
         return
-    known = found.bundles.get(bundle.name)
-    if known is not None:
-        others = (file.manifest for file in known.files if file.manifest.object not in bundle.objects)
-        found.unused.extend(Unused(manifest, Reason.REPLACED) for manifest in others)
-        found.files.update(dict.fromkeys(files_of(known)))
-        related = (("the other one", Location(known.directory)),)
+    replaced = reading.bundles.get(bundle.name)
+    if replaced is not None:
+        # The last one counts, as with manifests; what only the first one has is no part of the workspace any more.
+        others = (file.manifest for file in replaced.files if file.manifest.object not in bundle.objects)
+        reading.unused.extend(Unused(manifest, Reason.REPLACED) for manifest in others)
+        reading.files.update(dict.fromkeys(files_of(replaced)))
+        related = (("the other one", Location(replaced.directory)),)
         report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))
-    found.bundles[bundle.name] = bundle
+    reading.bundles[bundle.name] = bundle
 
 
-def _add_catalog(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
+def _add_catalog(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
     texts = _catalog_texts(root, folder, report)
+    # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
-        found.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)
+        reading.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)
         return
     for path, text in texts.items():
         if path.endswith(SUFFIXES):
-            _add_text(path, text, found, report)
+            _add_text(path, text, reading, report)
 
 
-def _add_files(root: Path, folder: Folder, found: _Reading, report: Report) -> None:
+def _add_files(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     for name in folder.files:
         path = folder.join(name)
         if name.endswith(SUFFIXES) and path != CONFIG_FILE:
             text = read_text(root, path, report)
             if text is not None:
-                _add_text(path, text, found, report)
+                _add_text(path, text, reading, report)
 
 
-def _add_text(path: str, text: str, found: _Reading, report: Report) -> None:
+def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
+    # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     documents = read(path, text, report)
     of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
     odd = [document for document in of_catalogs if is_whole_object(document.value)]
@@ -236,56 +243,65 @@ def _add_text(path: str, text: str, found: _Reading, report: Report) -> None:
         report.add(left_out_rules.OBJECT_WITH_SCHEMA.finding(place, kind=document.value["kind"]))
     if len(odd) < len(of_catalogs):
         folder, _, file = path.rpartition("/")
-        found.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
+        reading.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
         documents = [document for document in documents if is_whole_object(document.value)]
-    found.files[path] = None
-    found.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
-    found.manifests.extend(manifests_in(documents, report))
+    reading.files[path] = None
+    reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
+    reading.manifests.extend(manifests_in(documents, report))
 
 
 def _has_catalog_schema(value: Any) -> bool:
     """Whether a document says that it is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
     items = value.items() if isinstance(value, dict) else ()
-    return any(key.casefold() == "schema" and isinstance(each, str) and each.startswith("olm.") for key, each in items)
+    return any(key.casefold() == "schema" and isinstance(text, str) and text.startswith("olm.") for key, text in items)
 
 
-def _inputs(found: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
+def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
     """Which files count, and which objects in them do not."""
-    of_bundles = inputs_of((*found.bundles.values(), *vendored))
+    of_bundles = inputs_of((*reading.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}
-    files = (CONFIG_FILE, *found.files, *chain.from_iterable(read), *of_bundles.files)
+    files = (CONFIG_FILE, *reading.files, *chain.from_iterable(read), *of_bundles.files)
     unused = (
-        *found.unused,
+        *reading.unused,
         *of_bundles.unused,
-        *(Unused(each, Reason.CATALOG) for catalog in read.values() for each in catalog.unused),
+        *(Unused(manifest, Reason.CATALOG) for catalog in read.values() for manifest in catalog.unused),
     )
     # In a file of a catalog that is no folder's, objects are manifests.
-    kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in found.files)
+    kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in reading.files)
     return Inputs(frozenset(files), tuple(kept))
 
 
 def _implied_catalogs(
     manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
-    indexing: Indexing, report: Report,
+    indexing: Indexing, report: Report, *, v2alpha1: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8)."""
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
+    `v2alpha1` the Operators of that version."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
     specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
-    wanted = {as_text(spec.get("source")) for spec in specs} - declared - catalogs.keys() - {""}
+    names = {as_text(spec.get("source")) for spec in specs}
+    names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
+    names -= declared | catalogs.keys() | {""}
     listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
-    alone = [bundle for name, bundle in bundles.items() if name not in listed]
-    if not wanted or not alone:
+    uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
+    if not names or not uncatalogued_bundles:
         return {}
     from olmc.catalogs.bundle_lists import catalog_from_bundles
-    from olmc.catalogs.rendering import loose
+    from olmc.catalogs.rendering import uncatalogued
 
-    catalog = catalog_from_bundles([loose(bundle) for bundle in alone], indexing, report)
-    return dict.fromkeys(sorted(wanted), catalog)
+    catalog = catalog_from_bundles([uncatalogued(bundle) for bundle in uncatalogued_bundles], indexing, report)
+    return dict.fromkeys(sorted(names), catalog)
+
+
+def _catalog_of_operator(operator: KubernetesObject) -> str:
+    """The name of the catalog that an Operator of v2alpha1 follows, "" if it follows none."""
+    updates = mapping(spec_of(operator).get("updates"))
+    return as_text(mapping(mapping(updates.get("catalogSource")).get("ref")).get("name"))
 
 
 def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:
     """The catalogs of CatalogSources that read a ConfigMap of the workspace, by `namespace/name` (R-CAT-150)."""
-    found: dict[str, Catalog] = {}
+    catalogs: dict[str, Catalog] = {}
     for manifest in manifests:
         spec = manifest.object.get("spec")
         if manifest.object["kind"] != "CatalogSource" or not isinstance(spec, dict):
@@ -294,9 +310,9 @@ def _configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict
             continue
         namespace, name = namespace_of(manifest.object), name_of(manifest.object)
         for other in manifests:
-            wanted = (spec.get("configMap"), namespace)
-            if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == wanted:
+            key = (spec.get("configMap"), namespace)
+            if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == key:
                 from olmc.catalogs.bundle_lists import catalog_from_configmap
 
-                found[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
-    return found
+                catalogs[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
+    return catalogs

@@ -130,7 +130,8 @@ class VisibleCatalog(NamedTuple):
 class SubscriptionRequest(NamedTuple):
     """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status.
 
-    For messages, `location` is the place of its spec, `fields` has those of the spec's fields.
+    For messages, `location` is the place of its spec, `fields` has those of the spec's fields, and `kind` is Operator
+    if it is one of v2alpha1 that asks.
     """
 
     name: str
@@ -142,6 +143,13 @@ class SubscriptionRequest(NamedTuple):
     current: str = ""
     location: Location | None = None
     fields: tuple[tuple[str, Location], ...] = ()
+    kind: str = "Subscription"
+
+    @property
+    def in_texts(self) -> str:
+        """Kind and name as the texts of a resolution have them: OLM's say subscription, and operator for a bundle, so
+        that an Operator keeps its capital."""
+        return f"{'subscription' if self.kind == 'Subscription' else self.kind} {self.name}"
 
     def place_of(self, field: str) -> Location | None:
         """The place of a field of the spec, or what is known instead."""
@@ -149,7 +157,10 @@ class SubscriptionRequest(NamedTuple):
 
 
 class InstalledEntry(NamedTuple):
-    """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310."""
+    """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310.
+
+    `namespace` is its own where the question is about the whole cluster, else "".
+    """
 
     name: str
     version: str
@@ -157,6 +168,7 @@ class InstalledEntry(NamedTuple):
     replaces: str = ""
     phase: str = ""
     location: Location | None = None
+    namespace: str = ""
 
 
 class ResolveRequest(NamedTuple):
@@ -177,6 +189,16 @@ class ResolveRequest(NamedTuple):
     whole_cluster: bool = False
     unheeded: frozenset[str] = frozenset()
     legacy_precedence: bool = False
+
+    @property
+    def scope(self) -> str:
+        """What is resolved, in words."""
+        return "the cluster" if self.whole_cluster else f"namespace {self.namespace}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of those who ask."""
+        return self.wishes[0].kind if self.wishes else "Subscription"
 
 
 class Selection(NamedTuple):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Candidate, Catalog
 
 
+# How many InstallPlans of a namespace OLM keeps (R-CAT-606).
 MAX_PLANS = 5
-"""How many InstallPlans of a namespace OLM keeps (R-CAT-606)."""
 
 
 class NamespacedName(NamedTuple):
@@ -125,8 +125,8 @@ class Subscription(NamedTuple):
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
     `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
-    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself. `told` are the
-    types of the conditions that it has in the workspace, whose order stays.
+    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
+    `condition_types` are those of the conditions that it has in the workspace, whose order stays.
     """
 
     object: KubernetesObject
@@ -140,7 +140,7 @@ class Subscription(NamedTuple):
     failure: tuple[str, str] | None = None
     unpacking: bool = False
     unpack_failure: tuple[str, str] | None = None
-    told: tuple[str, ...] = ()
+    condition_types: tuple[str, ...] = ()
 
     @property
     def name(self) -> NamespacedName:
@@ -150,8 +150,8 @@ class Subscription(NamedTuple):
     def resolved(self) -> Subscription:
         """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
         gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
-        told = tuple(kind for kind in self.told if kind not in gone)
-        return self._replace(failure=None, unpacking=False, unpack_failure=None, told=told)
+        types = tuple(kind for kind in self.condition_types if kind not in gone)
+        return self._replace(failure=None, unpacking=False, unpack_failure=None, condition_types=types)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -216,9 +216,20 @@ class CsvState(NamedTuple):
         return self.phase == "Succeeded"
 
     @property
+    def progress(self) -> StrategyProgress:
+        """How far its install strategy was carried out, also if that was not begun."""
+        return self.installation or StrategyProgress(0, 0)
+
+    def in_phase(self, phase: str, reason: str, message: str) -> CsvState:
+        """The CSV in its next phase, which its history shows."""
+        history = (*self.history, (phase, reason, message))
+        return self._replace(phase=phase, reason=reason, message=message, history=history)
+
+    @property
     def cause(self) -> tuple[str, str, str]:
         """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
         where it stands."""
+        # InstallReady says that all is well; what went wrong before is one step back in the history (observed-49).
         again = (entry for entry in reversed(self.history) if entry[1] == "NeedsReinstall")
         own = (self.phase, self.reason, self.message)
         return next(again, own) if self.phase == "InstallReady" else own
@@ -268,6 +279,8 @@ class Cluster(NamedTuple):
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
+        # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from
+        # theirs.
         plans = [plan for plan in self.plans if plan.namespace == namespace]
         return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
 

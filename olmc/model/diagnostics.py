@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
+# How like two names are (0 to 1) if one was probably meant by the other, so that it may be reported of a name alone.
 LIKELY = 0.7
-"""How like two names are (0 to 1) if one was probably meant by the other, so that it may be said of a name alone."""
+# How like they are if one may have been meant: enough for a name that is wrong for certain.
 POSSIBLE = 0.6
-"""How like they are if one may have been meant: enough for a name that is wrong for certain."""
+# How many characters a part of a name must have to stand for it: shorter ones begin too many names.
 _BEGINNING = 4
-"""How many characters a part of a name must have to stand for it."""
 
 
 def closest(name: str, names: Iterable[str], cutoff: float = LIKELY, *, parts: bool = True) -> str:
@@ -32,6 +32,7 @@ def close_matches(name: str, names: Iterable[str], most: int, cutoff: float = LI
     """Those of `names` that are like `name`, whatever their case: at most `most`, the one most like it first."""
     from difflib import get_close_matches  # takes its time to import, and nearly everything is spelt right
 
+    # Of names that are equally like it the first counts, and output must not depend on the order of a set.
     by_lower = {other.lower(): other for other in sorted(names)}
     return [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, most, cutoff)]
 
@@ -197,6 +198,7 @@ class Report:
 
     def __iter__(self) -> Iterator[Diagnostic]:
         """The diagnostics, each once, sorted by place."""
+        # Rounds and namespaces come upon the same mistake, and stages upon mistakes in the order of their work.
         return iter(sorted(dict.fromkeys(self.found), key=Diagnostic.sort_key))
 
     @property

@@ -11,6 +11,7 @@ from olmc.model.diagnostics import Place
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is a mapping, else an empty one."""
+    # Readers give dicts, and asking whether something is a Mapping takes several times as long; every value is asked.
     return value if isinstance(value, dict) else {}
 
 
@@ -148,8 +149,18 @@ def object_key(obj: KubernetesObject) -> ObjectKey:
     return ObjectKey(group, obj.get("kind") or "", as_text(metadata.get("namespace")), as_text(metadata.get("name")))
 
 
-# In an object of a stranger each of these may be missing, null or of another type. Go's decoder would have refused the
-# last or read the others as empty, so here all of that is "nothing there", and nobody else has to ask.
+def crd_key(name: str) -> ObjectKey:
+    """The identity of a CRD."""
+    return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+
+
+def apiservice_key(name: str) -> ObjectKey:
+    """The identity of an APIService, whose name is `<version>.<group>`."""
+    return ObjectKey("apiregistration.k8s.io", "APIService", "", name)
+
+
+# In untrusted objects each of these may be missing, null or of another type. Go's decoder would have refused the last
+# or read the others as empty, so here all of that is "nothing there", and nobody else has to ask.
 
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -198,7 +209,7 @@ def pod_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """A scalar as text, "" for one that says nothing: a stranger's number stands for its digits."""
+    """A scalar as text, "" for one that says nothing: a number that an author forgot to quote stands for its digits."""
     return str(value or "")
 
 
@@ -206,6 +217,9 @@ RBAC = "rbac.authorization.k8s.io"
 RBAC_V1 = f"{RBAC}/v1"
 ANY = "*"
 ACCOUNT = "ServiceAccount"
+APIEXTENSIONS = "apiextensions.k8s.io"
+CRD_KIND = "CustomResourceDefinition"
+CRD_V1, CRD_V1BETA1 = f"{APIEXTENSIONS}/v1", f"{APIEXTENSIONS}/v1beta1"
 
 
 class PolicyRule(NamedTuple):

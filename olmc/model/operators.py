@@ -1,6 +1,6 @@
 """The nouns of the olm-operator: APIs, CSVs with what they describe, OperatorGroups.
 
-Whoever reads a CSV or an OperatorGroup does so here. The accessors take anything that a stranger may have written: what
+Whoever reads a CSV or an OperatorGroup does so here. The accessors take untrusted input: what
 has another type than it should have counts as not there, on which everybody relies. The classes that describe a part of
 a CSV have the names of OLM's Go types for it, cut short where OLM's repeat themselves.
 """
@@ -142,6 +142,7 @@ class StrategyPermissions(NamedTuple):
     rules: list[Mapping[str, Any]]
 
 
+# A dataclass, since a NamedTuple has no room for what was decoded once.
 @dataclass(frozen=True)
 class Csv:
     """A ClusterServiceVersion; `object` is not to be changed.
@@ -185,6 +186,7 @@ class Csv:
     @property
     def counts_as_copy(self) -> bool:
         """Whether OLM takes it for a copy of a CSV in another namespace (R-COPY-1), which it then leaves alone."""
+        # Also a CSV that nobody has copied, if its bundle brings this annotation along (observed-27).
         home = self.annotations.get("olm.operatorNamespace")
         return (home is not None and home != self.namespace) or "olm.copiedFrom" in self.labels
 
@@ -209,6 +211,7 @@ class Csv:
 
     @property
     def install_modes(self) -> list[InstallMode]:
+        # A list, with duplicates: they are a mistake of their own (R-CSV-7).
         listed = mappings(self.spec.get("installModes"))
         return [InstallMode(text(mode.get("type")), bool(mode.get("supported"))) for mode in listed]
 
@@ -298,6 +301,7 @@ class Csv:
         """The APIs that the CSV provides, CRDs first, in order; none when a CRD's name can't be read (R-OG-12)."""
         if not self.surface_is_readable:
             return ()
+        # The order is that of OLM, and of two APIs that make roles of one name the last one stays (R-CR-3).
         crds = (OwnedAPI(item.api, item.plural, item.name, True) for item in self.owned_crds)
         services = (OwnedAPI(item.api, item.name, item.service_name, False) for item in self.owned_apiservices)
         return (*crds, *services)

@@ -11,13 +11,14 @@ _VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
 
 def full_kube_version(text: str) -> str:
     """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
-    found = _VERSION.fullmatch(text)
-    return f"v{found[1]}{found[2] or '.0'}{found[3] or ''}" if found else ""
+    match = _VERSION.fullmatch(text)
+    return f"v{match[1]}{match[2] or '.0'}{match[3] or ''}" if match else ""
 
 
 def minor_of(kube_version: str) -> int:
     """The minor version of Kubernetes 1 in a version like `v1.36.2`, 0 if there is none."""
     parts = kube_version.removeprefix("v").split(".")
+    # Some providers report the minor with a sign behind it, such as 27+.
     digits = "".join(char for char in parts[1] if char.isdigit()) if len(parts) > 1 else ""
     return int(digits) if digits else 0
 
@@ -101,6 +102,8 @@ class Options(NamedTuple):
     `v2alpha1`: Operator and Install of operators.coreos.com/v2alpha1.
     `user`, `user_groups`: who creates the Operators and approves the Installs ("": nobody is asked for).
     `approve_installs`: every Install counts as approved, by `user` or, without one, by somebody who may do everything.
+    `approved_installs`: Installs that count as approved likewise: `OPERATOR` (all of its Installs), `OPERATOR/INSTALL`,
+    `INSTALL` for one that a user wrote, or `all`.
     `migrate_subscriptions`: Subscriptions become Operators.
     `component_label`: the label key of components, as OLM adopted it or as the proposal writes it.
     `olm_namespace`: where OLM runs. `images`: what bundle images hold.
@@ -113,6 +116,7 @@ class Options(NamedTuple):
     copied_csvs: bool = True
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    # The API server of the recorded clusters (docs/spec/observed.md), so that defaults are what was compared.
     kube_version: str = "v1.36.2"
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
@@ -125,6 +129,7 @@ class Options(NamedTuple):
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
+    # None and () differ: nobody has asked, or somebody has asked for all namespaces.
     watch: tuple[str, ...] | None = None
     descoped: bool = False
     shared_apis: tuple[str, ...] = ()
@@ -132,6 +137,7 @@ class Options(NamedTuple):
     user: str = ""
     user_groups: tuple[str, ...] = ()
     approve_installs: bool = False
+    approved_installs: tuple[str, ...] = ()
     migrate_subscriptions: bool = False
     component_label: ComponentLabel = "adopted"
     olm_namespace: str = "olm"

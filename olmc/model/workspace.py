@@ -8,11 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from olmc.model.diagnostics import Location, Place, Source
-from olmc.model.objects import KubernetesObject, ObjectKey, name_of
+from olmc.model.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
+# olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
 GENERATED = "# Written by olmc render; changes will be lost."
 SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
 
@@ -207,7 +208,7 @@ class Workspace(NamedTuple):
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
-    `inputs` is what of the directory was read.
+    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name.
     """
 
     manifests: tuple[Manifest, ...]
@@ -217,3 +218,4 @@ class Workspace(NamedTuple):
     images: tuple[LockedImage, ...] = ()
     vendored: Mapping[str, Bundle] = MappingProxyType({})
     inputs: Inputs = Inputs()
+    asked_catalogs: frozenset[CatalogKey] = frozenset()

@@ -3,7 +3,7 @@
 In go names, specifications and a `Profile`; out come names, hashes, labels and owner references, byte for byte as OLM
 makes them. Nothing here knows a cluster.
 
-Public names: `naming.rbac_name`, `naming.random_suffix`, `naming.component_label_key`; `hashing.deep_hash`,
-`hashing.deployment_spec_hash`, `hashing.gvk_hash`; `ownership.owner_labels`, `ownership.owner_reference`;
-`csv_schema.default_csv`, what storing a CSV adds; `core_kinds`, the kinds that bundles may hold.
+Public names, in `naming`: `rbac_name`, `random_suffix`, `component_label_key`; `deep_hash`, `deployment_spec_hash`,
+`gvk_hash`; `owner_labels`, `owner_reference`; `CORE_KINDS`, the kinds that OLM writes as types of its own. In
+`csv_schema`: `default_csv`, what storing a CSV adds.
 """

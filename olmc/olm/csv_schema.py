@@ -23,6 +23,8 @@ _CONTAINER_DEFAULTS: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = (
     (("env", _ANY, "valueFrom", "fileKeyRef"), {"optional": False}),
 )
 
+# Where the schema has defaults that are visible in Go's types, and which. `name: ""` of references is one, too, but Go
+# leaves it out again, being empty (R-DEP-8).
 DEFAULTS: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = (
     *((container + path, values) for container in _CONTAINERS for path, values in _CONTAINER_DEFAULTS),
     ((*_VOLUMES, "azureDisk"), {"fsType": "ext4", "readOnly": False}),
@@ -31,7 +33,6 @@ DEFAULTS: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = (
     ((*_VOLUMES, "scaleIO"), {"fsType": "xfs", "storageMode": "ThinProvisioned"}),
     (("spec", "webhookdefinitions", _ANY), {"containerPort": 443}),
 )
-"""Where the schema has defaults that are visible in Go's types, and which."""
 
 
 class ListMap(NamedTuple):
@@ -49,6 +50,8 @@ _CONTAINER_LISTS = (
     ListMap(("volumeMounts",), ("mountPath",)),
 )
 
+# The lists of a CSV that the schema treats as maps. Go has no such lists: a CSV that OLM decodes without complaint may
+# still be one that the API server does not store (R-DEP-8).
 LIST_MAPS: tuple[ListMap, ...] = (
     *(ListMap(container[:-1], ("name",)) for container in _CONTAINERS),
     *(ListMap(container + path, keys) for container in _CONTAINERS for path, keys in _CONTAINER_LISTS),
@@ -60,7 +63,6 @@ LIST_MAPS: tuple[ListMap, ...] = (
     ListMap((*_POD, "topologySpreadConstraints"), ("topologyKey", "whenUnsatisfiable")),
     ListMap((*_POD, "volumes"), ("name",)),
 )
-"""The lists of a CSV that the schema treats as maps."""
 
 
 def default_csv(csv: dict[str, Any]) -> dict[str, Any]:
@@ -69,22 +71,23 @@ def default_csv(csv: dict[str, Any]) -> dict[str, Any]:
     A default applies where its parent object is present and the value is absent or null.
     """
     for path, values in DEFAULTS:
-        csv = _defaulted(csv, path, values)
+        csv = _apply_default(csv, path, values)
     return csv
 
 
-def _defaulted(node: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> Any:
+def _apply_default(node: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> Any:
     """The node with the values at all places of the path; the same object where nothing is missing."""
     if path and path[0] == _ANY:
         if not isinstance(node, list):
             return node
-        entries = [_defaulted(entry, path[1:], values) for entry in node]
+        # Most CSVs have none of these fields, so what does not change is not copied, all the way up.
+        entries = [_apply_default(entry, path[1:], values) for entry in node]
         return node if all(new is old for new, old in zip(entries, node, strict=True)) else entries
     if not isinstance(node, dict):
         return node
     if path:
         child = node.get(path[0])
-        filled = _defaulted(child, path[1:], values)
+        filled = _apply_default(child, path[1:], values)
         return node if filled is child else {**node, path[0]: filled}
     missing = {key: value for key, value in values.items() if node.get(key) is None}
     return {**node, **missing} if missing else node
@@ -96,31 +99,34 @@ def list_map_conflicts(csv: dict[str, Any]) -> list[tuple[Path, str]]:
     Defaults count: two ports with one number clash if one says TCP and the other nothing.
     """
     csv = default_csv(csv)
-    found = [
-        (path, f"{_written(path)}: Duplicate value: {encode_plain(identity).decode('utf-8')}")
+    conflicts = [
+        (path, f"{_path_text(path)}: Duplicate value: {encode_plain(identity).decode('utf-8')}")
         for rule in LIST_MAPS
-        for entries_path, entries in _places(csv, rule.path, ())
-        for path, identity in _repeated(entries, rule.keys, entries_path)
+        for entries_path, entries in _lists_at(csv, rule.path, ())
+        for path, identity in _duplicates(entries, rule.keys, entries_path)
     ]
-    return sorted(found, key=lambda conflict: [(isinstance(step, str), step) for step in conflict[0]])
+    # The API server names the one that it comes to first; indices are numbers, so that the tenth is not before the
+    # second.
+    return sorted(conflicts, key=lambda conflict: [(isinstance(step, str), step) for step in conflict[0]])
 
 
-def _places(node: Any, rest: tuple[str, ...], path: Path) -> Iterator[tuple[Path, list[Any]]]:
+def _lists_at(node: Any, remaining: tuple[str, ...], path: Path) -> Iterator[tuple[Path, list[Any]]]:
     """The lists at a path, each with its own path."""
-    if not rest:
+    if not remaining:
         if isinstance(node, list):
             yield path, node
-    elif rest[0] == _ANY:
+    elif remaining[0] == _ANY:
         for index, entry in enumerate(node if isinstance(node, list) else ()):
-            yield from _places(entry, rest[1:], (*path, index))
+            yield from _lists_at(entry, remaining[1:], (*path, index))
     elif isinstance(node, dict):
-        yield from _places(node.get(rest[0]), rest[1:], (*path, rest[0]))
+        yield from _lists_at(node.get(remaining[0]), remaining[1:], (*path, remaining[0]))
 
 
-def _repeated(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _duplicates(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Of entries that are the same under `keys`, the second: the API server names each clash once."""
     times: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
+        # A key that is absent is part of the identity: two entries without it clash as well.
         identity = {key: entry[key] for key in keys if key in entry} if isinstance(entry, dict) else {}
         text = encode_plain(identity)
         times[text] = times.get(text, 0) + 1
@@ -128,6 +134,6 @@ def _repeated(entries: list[Any], keys: tuple[str, ...], path: Path) -> Iterator
             yield (*path, index), identity
 
 
-def _written(path: Path) -> str:
+def _path_text(path: Path) -> str:
     """A path as Kubernetes writes it: `spec.containers[0].env[1]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")

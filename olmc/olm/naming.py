@@ -9,7 +9,7 @@ from hashlib import sha224, sha256
 from typing import Any
 
 from olmc.gojson import decode, encode, encode_decoded, encode_plain
-from olmc.model.objects import RBAC_V1, KubernetesObject, mapping, mappings, spec_of
+from olmc.model.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, mapping, mappings, spec_of
 from olmc.model.operators import CONVERSION, CSV_KIND, OperatorGroup
 from olmc.model.options import Profile
 from olmc.olm.profiles.data import filled
@@ -30,6 +30,7 @@ def h62(data: bytes) -> str:
 
 def deep_hash(type_name: str, value: Any) -> str:
     """H62 of the Go JSON of a value and a line end (R-HASH-2). Raises DecodeError."""
+    # Go's encoder of streams ends a value with a line; where OLM marshals instead, there is none (R-HASH-2, R-HASH-3).
     return h62(encode(type_name, value) + b"\n")
 
 
@@ -48,6 +49,7 @@ def binding_hash(role_kind: str, role_name: str, subjects: list[dict[str, Any]] 
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role_name}
     role_ref = encode("k8s.io/api/rbac/v1.RoleRef", reference)
     listed = encode("[]k8s.io/api/rbac/v1.Subject", subjects)
+    # OLM marshals a struct without tags, so its keys have capital letters (R-SA-7).
     return h62(b'{"RoleRef":' + role_ref + b',"Subjects":' + listed + b"}")
 
 
@@ -58,6 +60,7 @@ def deployment_spec_hash(profile: Profile, spec: dict[str, Any]) -> str:
     """
     if not profile.deploy_label_spec_hash:
         return ""
+    # From 0.27 to 0.35 Go's types still wrote a creationTimestamp that is null, and so it is in the hash (R-JSON-7).
     if profile.deploy_label_spec_hash == "json":
         return deep_hash("DeploymentSpec", spec)
     decoded = decode("DeploymentSpec", spec)
@@ -94,6 +97,7 @@ def fnv64a_hex(text: str) -> str:
     number = 0xCBF29CE484222325
     for octet in text.encode("utf-8"):
         number = (number ^ octet) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    # Go prints it without leading zeros (R-HASH-6, Q-3).
     return f"{number:x}"
 
 
@@ -105,6 +109,7 @@ def fnv32a(data: bytes) -> int:
     return number
 
 
+# No vowels and nothing like a vowel, so that chance spells no words; the same in Kubernetes for all it generates (D3).
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58
 _UIDS = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
@@ -126,12 +131,14 @@ def rbac_name(profile: Profile, base: str, data: bytes, discriminator: str) -> s
     if profile.rbac_name_algorithm == "random":
         return f"{_cut(base, _GENERATED_BASE)}-{random_suffix(f'{RBAC_V1}|{discriminator}|{base}-|{data.decode()}')}"
     suffix = h62(data) if profile.rbac_name_algorithm == "sha224" else safe_encoded(str(fnv32a(data)))
+    # OLM forgets the dash when it compares, so 64 characters are possible, which RBAC takes (R-SA-6, Q-2).
     if len(base.encode()) + len(suffix) > 63:
         base = _cut(base, 63 - len(suffix) - 1)
     return f"{base}-{suffix}"
 
 
 def _cut(text: str, length: int) -> str:
+    # Go cuts bytes, also through the middle of a character.
     return text.encode("utf-8")[:length].decode("utf-8", "replace")
 
 
@@ -139,24 +146,27 @@ def role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, 
     """The name of the Role for an entry of `permissions` (R-SA-2). Raises DecodeError."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
     base = profile.rbac_name_base["Role"].format(csv=csv, sa=account)
-    return rbac_name(profile, base, _hashed(profile, permission, csv), f"Role|{namespace}")
+    return rbac_name(profile, base, _hash_input(profile, permission, csv), f"Role|{namespace}")
 
 
 def cluster_role_name(profile: Profile, csv: str, namespace: str, permission: dict[str, Any]) -> str:
     """As `role_name` for an entry of `clusterPermissions`, the namespace hashed as well (R-SA-4)."""
     account = decode("StrategyDeploymentPermissions", permission)["serviceAccountName"]
     base = profile.rbac_name_base["ClusterRole"].format(csv=csv, sa=account)
-    return rbac_name(profile, base, _hashed(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
+    return rbac_name(profile, base, _hash_input(profile, permission, csv, namespace), f"ClusterRole|{namespace}")
 
 
 def binding_name(profile: Profile, kind: str, role: str, namespace: str, account: str) -> str:
     """The name of the RoleBinding or ClusterRoleBinding, as `kind` says, for the role of that name."""
     base = profile.rbac_name_base["binding"].format(role=role, sa=account)
+    # Since 0.16 a binding is called like its role; before it had characters of its own.
     return role if base == role else rbac_name(profile, base, role.encode(), f"{kind}|{namespace}")
 
 
-def _hashed(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
+def _hash_input(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
     """What the name of a role is a hash of; of the JSON, empty names are left out."""
+    # The account stands in the base of a Role's name, the namespace in the hash of a ClusterRole's: so the same
+    # operator can be in two namespaces (R-SA-2, R-SA-4, R-SA-8).
     if profile.rbac_name_hashinput == "spew":
         return permission_print([csv] if namespace is None else [csv, namespace], permission).encode()
     names = ((b"name", csv), (b"namespace", namespace))
@@ -200,6 +210,7 @@ def operator_group_role_name(profile: Profile, namespace: str, group: str, suffi
 
 def component_label_key(package: str, namespace: str) -> str:
     """The label key of all that belongs to the operator of a package and a namespace (R-COMP-2)."""
+    # Cut and not hashed: two long names may share a label, and then an Operator (R-COMP-2, R-HASH-5).
     name = f"{package}.{namespace}".removesuffix(".").encode()
     shown = name if len(name) <= 63 else name[:63].rstrip(b"._-")
     return "operators.coreos.com/" + shown.decode("utf-8", "replace")
@@ -250,7 +261,7 @@ CORE_KINDS = {
 
 # Written as they are, and decoded by the API server into types of its own: the names of these in olmc.gojson.
 TYPED_KINDS = {
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "CustomResourceDefinition",
+    (CRD_V1, CRD_KIND): CRD_KIND,
     ("networking.k8s.io/v1", "NetworkPolicy"): "NetworkPolicy",
     ("policy/v1", "PodDisruptionBudget"): "PodDisruptionBudget",
     ("policy/v1beta1", "PodDisruptionBudget"): "PodDisruptionBudget",
@@ -268,15 +279,15 @@ PERMISSIONS_HASH = "olm.permissions.hash"
 TARGETS = "olm.targetNamespaces"
 
 
-def managed_labels(wanted: bool) -> dict[str, str]:
-    """The label of what OLM manages, where the profile wants it."""
-    return {MANAGED: "true"} if wanted else {}
+def managed_labels(is_managed: bool) -> dict[str, str]:
+    """The label of what OLM manages, where the profile has it."""
+    return {MANAGED: "true"} if is_managed else {}
 
 
 def with_labels(metadata: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
     """Metadata with these labels, and without the field if there are none."""
-    made = {**metadata, "labels": dict(labels)}
-    return made if labels else {key: value for key, value in made.items() if key != "labels"}
+    labelled = {**metadata, "labels": dict(labels)}
+    return labelled if labels else {key: value for key, value in labelled.items() if key != "labels"}
 
 
 def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
@@ -288,6 +299,7 @@ def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
 def group_annotations(profile: Profile, group: OperatorGroup) -> dict[str, str]:
     """The annotations that a group puts on the CSVs of its namespace (R-OG-10)."""
     known = filled(profile.csv_annotations_og, og=group.name, og_ns=group.namespace, targets=",".join(group.targets))
+    # While a group has no targets OLM does not write this one, and CSVs can tell the group by the others (R-OG-10).
     return {key: value for key, value in known.items() if group.targets or key != TARGETS}
 
 
@@ -318,8 +330,8 @@ def prune_unsupported(csv: KubernetesObject, profile: Profile) -> KubernetesObje
     if profile.webhook_conversion == CONVERSION or not webhooks:
         return csv
     kept = [item for item in webhooks if profile.webhook_admission and item.get("type") != CONVERSION]
-    rest = {key: value for key, value in spec.items() if key != "webhookdefinitions"}
-    return {**csv, "spec": {**rest, **({"webhookdefinitions": kept} if kept else {})}}
+    others = {key: value for key, value in spec.items() if key != "webhookdefinitions"}
+    return {**csv, "spec": {**others, **({"webhookdefinitions": kept} if kept else {})}}
 
 
 def unknown_config(subscription: KubernetesObject, profile: Profile) -> list[str]:

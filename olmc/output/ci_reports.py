@@ -27,8 +27,13 @@ def as_github(diagnostics: Iterable[Diagnostic], titles: Mapping[str, str], *, l
     `titles` are those of the rules by code. A finding about a whole file is put at its first line, since without a line
     it would not be shown among the changed files.
     """
-    found = sorted((each for each in diagnostics if each.severity >= least), key=lambda each: -each.severity)
-    return "".join(f"{_annotation(each, titles.get(each.code, ''))}\n" for each in found)
+    shown = _gravest_first(diagnostics, least)
+    return "".join(f"{_annotation(diagnostic, titles.get(diagnostic.code, ''))}\n" for diagnostic in shown)
+
+
+def _gravest_first(diagnostics: Iterable[Diagnostic], least: Severity) -> list[Diagnostic]:
+    shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
+    return sorted(shown, key=lambda diagnostic: -diagnostic.severity)
 
 
 def _annotation(diagnostic: Diagnostic, title: str) -> str:
@@ -39,11 +44,11 @@ def _annotation(diagnostic: Diagnostic, title: str) -> str:
         "col": str(column or ""),
         "title": f"{title} ({diagnostic.code})" if title else diagnostic.code,
     }
-    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     related = (f"{where}: {text}" for text, where in diagnostic.related)
     lines = "\n".join(filter(None, (diagnostic.message, *related, diagnostic.hint))).split("\n")
     text = _data("\n".join(map(printable, lines)))
-    return f"::{_COMMANDS[diagnostic.severity]} {told}::{text}"
+    return f"::{_COMMANDS[diagnostic.severity]} {listed}::{text}"
 
 
 def _data(text: str) -> str:
@@ -67,9 +72,10 @@ def as_junit(
     From severity `failing` on a test case has a failure, or an error for what stops the compilation; what is less grave
     passes and says so in its output. Times are left out: they would differ from run to run.
     """
-    found = [each for each in diagnostics if each.severity >= least]
+    shown = [diagnostic for diagnostic in diagnostics if diagnostic.severity >= least]
     root = Xml.Element("testsuites", {"name": "olmc check"})
-    suites = [(path, list(group)) for path, group in groupby(sorted(found, key=_path), key=_path)]
+    suites = [(path, list(group)) for path, group in groupby(sorted(shown, key=_path), key=_path)]
+    # Without any test case some CI systems take the report for broken.
     for path, group in suites or [("", [])]:
         _add_suite(root, path or "olmc check", group, failing)
     _count(root, list(root.iter("testcase")))
@@ -83,16 +89,16 @@ def _path(diagnostic: Diagnostic) -> str:
 
 def _add_suite(root: Xml.Element, name: str, group: list[Diagnostic], failing: Severity) -> None:
     suite = Xml.SubElement(root, "testsuite", {"name": _text(name)})
-    for each in group:
-        place = each.location
+    for diagnostic in group:
+        place = diagnostic.location
         where = f" at {place.line}:{place.column}" if place is not None and place.line else ""
-        case = Xml.SubElement(suite, "testcase", {"classname": _text(name), "name": f"{each.code}{where}"})
-        lines = [f"{place or name}: {each.severity}: {each.message} [{each.code}]"]
-        lines += [f"{where}: {text}" for text, where in each.related] + [each.hint]
+        case = Xml.SubElement(suite, "testcase", {"classname": _text(name), "name": f"{diagnostic.code}{where}"})
+        lines = [f"{place or name}: {diagnostic.severity}: {diagnostic.message} [{diagnostic.code}]"]
+        lines += [f"{where}: {text}" for text, where in diagnostic.related] + [diagnostic.hint]
         text = _text("\n".join(filter(None, lines)))
-        if each.severity >= failing:
-            kind = "error" if each.severity is Severity.ERROR else "failure"
-            Xml.SubElement(case, kind, {"message": _text(each.message), "type": each.code}).text = text
+        if diagnostic.severity >= failing:
+            kind = "error" if diagnostic.severity is Severity.ERROR else "failure"
+            Xml.SubElement(case, kind, {"message": _text(diagnostic.message), "type": diagnostic.code}).text = text
         else:
             Xml.SubElement(case, "system-out").text = text
     if not group:
@@ -123,7 +129,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING:
 
 
 class RuleText(Protocol):
-    """What is told about a rule."""
+    """What a report needs of a rule."""
 
     @property
     def code(self) -> str: ...
@@ -165,18 +171,19 @@ def as_sarif(diagnostics: Iterable[Diagnostic], tool: Tool, line_of: LineOf, *, 
     Paths are relative to the base `%SRCROOT%`, the root of the repository. A finding without a place is put there.
     What is beyond GitHub's limits is left out, the least grave first, and the run says how many that are.
     """
-    found = sorted((each for each in diagnostics if each.severity >= least), key=lambda each: -each.severity)
-    prints = _fingerprints(found, line_of)
-    kept = min(len(found), MOST_RESULTS)
+    shown = _gravest_first(diagnostics, least)
+    prints = _fingerprints(shown, line_of)
+    kept = min(len(shown), MOST_RESULTS)
     while True:
-        text = _file(found[:kept], prints, tool, len(found) - kept)
+        text = _file(shown[:kept], prints, tool, len(shown) - kept)
         if len(text) <= MOST_BYTES or len(gzip.compress(text.encode(), mtime=0)) <= MOST_BYTES:
-            return Sarif(text, len(found) - kept)
+            return Sarif(text, len(shown) - kept)
+        # How far a file compresses shows only when it is written, so it is tried with fewer.
         kept = kept * 3 // 4
 
 
-def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_out: int) -> str:
-    codes = sorted({each.code for each in found})
+def _file(shown: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_out: int) -> str:
+    codes = sorted({diagnostic.code for diagnostic in shown})
     numbers = {code: number for number, code in enumerate(codes)}
     run = {
         "tool": {
@@ -189,7 +196,7 @@ def _file(found: Sequence[Diagnostic], prints: Sequence[str], tool: Tool, left_o
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(left_out)],
-        "results": [_result(each, numbers[each.code], mark) for each, mark in zip(found, prints, strict=False)],
+        "results": [_result(item, numbers[item.code], mark) for item, mark in zip(shown, prints, strict=False)],
     }
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -250,15 +257,17 @@ def _location(place: Location | None) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
-def _fingerprints(found: Iterable[Diagnostic], line_of: LineOf) -> list[str]:
+def _fingerprints(diagnostics: Iterable[Diagnostic], line_of: LineOf) -> list[str]:
     """For each diagnostic a mark that stays the same when lines are added above it: of its code, path and line's text,
     and its number among those for which they are the same."""
     seen: Counter[str] = Counter()
     marks = []
-    for each in found:
-        place = each.location
+    for diagnostic in diagnostics:
+        place = diagnostic.location
         line = line_of(place) if place is not None and place.line else None
-        parts = (each.code, place.path if place is not None else "", line.strip() if line is not None else each.message)
+        text = line.strip() if line is not None else diagnostic.message
+        parts = (diagnostic.code, place.path if place is not None else "", text)
+        # Code scanning knows a finding again by this, when the lines above it have changed.
         mark = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
         seen[mark] += 1
         marks.append(f"{mark}:{seen[mark]}")

@@ -29,6 +29,7 @@ def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> No
     With `synced` it is on the disk when this returns, whatever happens to the machine. Raises OSError; what was there
     is there still.
     """
+    # Renaming is the one step that others can't see half of.
     partial = _beside(path, text, mode, synced=synced)
     try:
         partial.replace(path)
@@ -42,15 +43,19 @@ def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> No
 def rewrite(texts: Mapping[Path, str]) -> None:
     """Give files of somebody else's a new text, all of them or, with OSError, none.
 
-    Permissions stay, and where a path is a link, the file that it leads to is changed.
+    Permissions stay, and where a path is a link, the file that it leads to is changed. What is not there is made.
     """
     partials: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
+            if not (path.exists() or path.is_symlink()):
+                partials.append((_beside(path, text, 0o644), path))
+                continue
             target = path.resolve(strict=True)
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
             partials.append((_beside(target, text, stat.S_IMODE(target.stat().st_mode)), target))
+        # All are on the disk before the first takes its place: a full disk changes nothing.
         for partial, target in partials:
             partial.replace(target)
     except BaseException:
@@ -115,11 +120,11 @@ def conflicting(objects: Sequence[Rendered]) -> list[ObjectKey]:
 def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
     """The text of each file by its name, `kustomization.yaml` included, which says when they are one phase alone."""
     named: dict[str, str] = {}
-    for found in {found.identity: found for found in objects}.values():
-        name = file_name(found.identity)
+    for rendered in {rendered.identity: rendered for rendered in objects}.values():
+        name = file_name(rendered.identity)
         if name in named:
-            name = name.removesuffix(".yaml") + f"-{_digest(str(found.identity) + found.identity.group)}.yaml"
-        named[name] = f"{MARK}\n{dump_one(found.object)}"
+            name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
+        named[name] = f"{MARK}\n{dump_one(rendered.object)}"
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
     named[KUSTOMIZATION] = f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}"
     return named
@@ -131,6 +136,7 @@ def file_name(identity: ObjectKey) -> str:
     plain = "_".join(_ODD.sub("-", part.lower()) for part in parts if part)
     lossless = "_".join(part for part in parts[1:] if part)
     if len(plain) > _NAME_LIMIT or lossless != lossless.lower() or _ODD.search(lossless.replace("_", "")):
+        # File systems that know no case, or no long names, must not take two objects for one.
         plain = f"{plain[:_NAME_LIMIT]}-{_digest(str(identity))}"
     return f"{plain}.yaml"
 
@@ -171,6 +177,7 @@ def _written_before(folder: Path) -> set[str]:
     value = documents[0].value if documents else None
     listed = value.get("resources") if isinstance(value, dict) else None
     names = {name for name in listed or () if isinstance(name, str) and "/" not in name and name not in ("", "..")}
+    # Only what is named there and carries the mark may be deleted: a file put beside it is somebody's own.
     return {name for name in names if _is_marked(folder / name)} | {KUSTOMIZATION}
 
 
@@ -186,13 +193,14 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
 
     Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
     """
-    found = changes(folder, files)
-    for name in (*found.added, *found.changed):
+    difference = changes(folder, files)
+    for name in (*difference.added, *difference.changed):
         if os.path.lexists(folder / name) and not _is_marked(folder / name):
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*found.added, *found.changed):
+    for name in (*difference.added, *difference.changed):
         put(folder / name, files[name])
-    for name in found.stale:
+    # Last, so that whoever stops in between has too much, never too little.
+    for name in difference.stale:
         (folder / name).unlink()
-    return found
+    return difference

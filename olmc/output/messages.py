@@ -34,9 +34,9 @@ def as_text_with_source(
     diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM, color: bool = False
 ) -> str:
     """As `as_text`, with the source line of each diagnostic and a caret under its place."""
-    paint = in_color if color else _plain
+    paint = in_color if color else in_black
     shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
-    return "".join(f"{line}\n" for diagnostic in shown for line in _one(diagnostic, line_of, paint))
+    return "".join(f"{line}\n" for diagnostic in shown for line in _lines(diagnostic, line_of, paint))
 
 
 def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
@@ -47,16 +47,17 @@ def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
     """How many there are of each severity, gravest first: `1 failure, 2 warnings`."""
-    found = Counter(diagnostic.severity for diagnostic in diagnostics if diagnostic.severity >= least)
-    counts = [f"{found[each]} {each}{'s' * (found[each] != 1)}" for each in sorted(found, reverse=True)]
+    numbers = Counter(diagnostic.severity for diagnostic in diagnostics if diagnostic.severity >= least)
+    counts = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in sorted(numbers.items(), reverse=True)]
     return ", ".join(counts) or "no findings"
 
 
-def _one(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
+def _lines(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
     place = diagnostic.location
     prefix = f"{paint(printable(str(place)), 'bold')}: " if place else ""
     first, *more = map(printable, diagnostic.message.split("\n"))
     lines = [f"{prefix}{paint(str(diagnostic.severity), diagnostic.severity.name)}: {first}", *more]
+    # A message may be a tree of several lines; the code ends it, as it does one of one line.
     lines[-1] += " " + paint(f"[{diagnostic.code}]", "faint")
     yield from lines
     line = line_of(place) if place is not None and place.line else None
@@ -75,12 +76,14 @@ def in_color(text: str, style: str) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
-def _plain(text: str, style: str) -> str:  # noqa: ARG001
+def in_black(text: str, style: str) -> str:  # noqa: ARG001
+    """A text in no style, for whatever is no terminal."""
     return text
 
 
 def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
     """The line of a place with its number, and a caret below; of a long line the part around the place."""
+    # The file may have changed since the diagnostic was made.
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
     shown = printable(line[start : start + _WIDEST].rstrip())
@@ -94,7 +97,7 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """A text of which nothing moves the cursor or rings a bell: files of strangers are printed to terminals."""
+    """A text of which nothing moves the cursor or rings a bell: untrusted input is printed to terminals."""
     return "".join(map(_shown, legible(text))) if not text.isprintable() else text
 
 
@@ -137,6 +140,7 @@ class QueryError(ValueError):
 
 def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> QueryError:
     """The error for a name that there is not: what of `known` and `others` was meant, or else what is known."""
+    # All names may have been meant, but only the usual ones are listed.
     names = list(dict.fromkeys(known))
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."

@@ -18,7 +18,7 @@ _FIRST_OCTET, _LAST_OCTET = 0xDC80, 0xDCFF
 
 def legible(text: str) -> str:
     """The text with an escape for each byte that is no part of a character."""
-    return text if text.isascii() else _HALF.sub(lambda found: _escape(found[0]), text)
+    return text if text.isascii() else _HALF.sub(lambda match: _escape(match[0]), text)
 
 
 def clean(text: str) -> str:
@@ -31,7 +31,7 @@ def clean(text: str) -> str:
 def json_text(value: Any, *, indent: int | None = 2, default: Callable[[Any], Any] | None = None) -> str:
     """Data as JSON for machines, in which names read as they do for people; without a line break at the end."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, default=default)
-    return text if text.isascii() else _HALF.sub(lambda found: f"\\{_escape(found[0])}", text)
+    return text if text.isascii() else _HALF.sub(lambda match: f"\\{_escape(match[0])}", text)
 
 
 def register() -> None:

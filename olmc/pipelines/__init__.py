@@ -4,5 +4,5 @@ What a tool hands over goes in, be it an environment, a ResourceList or settings
 compiles by way of `olmc.api`.
 
 Public names: `argocd.generate` and `argocd.parameters`; `function.run` and `function.for_flux`; `scaffolds.files_of`,
-the files of `olmc init`; `settings.chosen`, the settings that all of them read.
+the files of `olmc init`; `settings.choose_options`, the settings that all of them read.
 """

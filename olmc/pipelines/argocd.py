@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.api import compile
-from olmc.diagnostics.rules import output as rules
 from olmc.explain.left_out import incomplete
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
@@ -18,14 +17,23 @@ from olmc.load.config import read_config
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, object_key
 from olmc.model.options import Options, full_kube_version
-from olmc.pipelines.settings import by_its_name, chosen, known, misspelt, nothing, option_name, problems_in, typed
+from olmc.pipelines.settings import (
+    KEPT_KINDS,
+    bad_setting,
+    by_its_name,
+    choose_options,
+    empty_output,
+    find_misspelt,
+    known_settings,
+    option_name,
+    parse_value,
+    problems_in,
+)
 from olmc.render.apply_phases import defined_kinds, is_issued, second_phase
 
 SYNC_WAVES = "sync-waves"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SERVER_SIDE = "ServerSideApply=true"
-# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
-KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
 KEPT = ("Prune=false", "Delete=false")
 SKIP_DRY_RUN = "SkipDryRunOnMissingResource=true"
 
@@ -87,23 +95,22 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     if report.failed:
         return Generated((), tuple(report), refused=True)
     version = full_kube_version(environment.get("KUBE_VERSION", ""))
-    choice = chosen(settings, _defaults(root, environment, version))
+    choice = choose_options(settings, _defaults(root, environment, version))
     given = choice.given | {"purpose", "apis"} | ({"kube_version"} if version else set())
-    made = compile(root, choice.options, given=given)
-    report.found.extend(made.diagnostics)
-    for name, problem, meant in misspelt(settings, made):
-        report.add(_bad(name, problem, meant))
-    if not made.objects and not made.failed and not settings.get("allowEmpty"):
+    compilation = compile(root, choice.options, given=given)
+    report.found.extend(compilation.diagnostics)
+    for name, problem, meant in find_misspelt(settings, compilation):
+        report.add(bad_setting(name, problem, meant))
+    if not compilation.objects and not compilation.failed and not settings.get("allowEmpty"):
         hint = "If that is what you want, set the parameter allow-empty to true: with pruning, it deletes everything."
         source = environment.get("ARGOCD_APP_SOURCE_PATH") or "the source of the Application"
-        report.add(nothing(made, source, hint))
-    if made.missing and not made.failed and not settings.get("keepGoing"):
+        report.add(empty_output(compilation, source, hint))
+    if compilation.missing and not compilation.failed and not settings.get("keepGoing"):
         how = "set the parameter keep-going to true"
-        report.add(incomplete(made.missing, done="printed", keep_going=how))
+        report.add(incomplete(compilation.missing, done="printed", keep_going=how))
         return Generated((), tuple(report), refused=True)
-    return Generated(
-        tuple(_for_argo(made.objects, made.options.kube_version, waves=waves)), tuple(report), refused=report.failed
-    )
+    objects = tuple(_for_argo(compilation.objects, compilation.options.kube_version, waves=waves))
+    return Generated(objects, tuple(report), refused=report.failed)
 
 
 def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> Options:
@@ -123,28 +130,26 @@ def _defaults(root: Path, environment: Mapping[str, str], kube_version: str) -> 
 
 def _settings(environment: Mapping[str, str], report: Report) -> tuple[dict[str, Any], bool]:
     """The settings of an Application by their names in YAML, and whether it wants sync waves."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     where: dict[str, str] = {}
+    # Parameters come second, and so win over variables.
     for name, variable, text in sorted(_variables(environment)):
-        found[name], where[name] = typed(name, text), f"the variable {variable}"
+        settings[name], where[name] = parse_value(name, text), f"the variable {variable}"
     for name, value in _parameters(environment.get(_PARAMETERS, ""), report):
+        # Argo CD sends what a form left empty as well.
         if value not in ("", None) and (name, value) != ("watch", []):
-            found[by_its_name(name)], where[by_its_name(name)] = value, f"the parameter {name}"
-    waves = str(found.pop(SYNC_WAVES, "false")).lower()
+            settings[by_its_name(name)], where[by_its_name(name)] = value, f"the parameter {name}"
+    waves = str(settings.pop(SYNC_WAVES, "false")).lower()
     if waves not in ("true", "false"):
-        report.add(_bad(where[SYNC_WAVES], f"{waves!r} is neither true nor false", _WAVES_HELP))
-    names = (*(option_name(each) for each in _TITLES), SYNC_WAVES)
-    for name in [name for name in found if name in known() and name not in _TITLES]:
-        report.add(_bad(where[name], "an Application can't set it", f"It can set {', '.join(names)}."))
-        del found[name]
-    for problem in problems_in(found):
-        hint = problem.hint if problem.name in known() else f"There are {', '.join(names)}."
-        report.add(_bad(where[problem.name], problem.text, hint))
-    return found, waves == "true"
-
-
-def _bad(where: str, problem: str, hint: str) -> Diagnostic:
-    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
+        report.add(bad_setting(where[SYNC_WAVES], f"{waves!r} is neither true nor false", _WAVES_HELP))
+    names = (*(option_name(title) for title in _TITLES), SYNC_WAVES)
+    for name in [name for name in settings if name in known_settings() and name not in _TITLES]:
+        report.add(bad_setting(where[name], "an Application can't set it", f"It can set {', '.join(names)}."))
+        del settings[name]
+    for problem in problems_in(settings):
+        hint = problem.hint if problem.name in known_settings() else f"There are {', '.join(names)}."
+        report.add(bad_setting(where[problem.name], problem.text, hint))
+    return settings, waves == "true"
 
 
 def _variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -161,47 +166,51 @@ def _parameters(text: str, report: Report) -> Iterator[tuple[str, Any]]:
     try:
         listed = (unmarshal(text) if text.strip() else None) or []
     except ValueError as error:
-        report.add(_bad(_PARAMETERS, f"it is no JSON: {error}", hint))
+        report.add(bad_setting(_PARAMETERS, f"it is no JSON: {error}", hint))
         return
     if not isinstance(listed, list):
-        report.add(_bad(_PARAMETERS, "it is no list", hint))
+        report.add(bad_setting(_PARAMETERS, "it is no list", hint))
         return
     for item in listed:
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str) or not name:
-            report.add(_bad(_PARAMETERS, f"{json.dumps(item)} has no name", "Give each parameter a name and a value."))
+            problem = f"{json.dumps(item)} has no name"
+            report.add(bad_setting(_PARAMETERS, problem, "Give each parameter a name and a value."))
             continue
         if "map" in item:
-            report.add(_bad(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
+            report.add(bad_setting(f"the parameter {name}", "it can't be a map", "Give it as string or as array."))
         elif "array" in item:
             yield name, item["array"]
         else:
-            yield name, typed(by_its_name(name), str(item.get("string") or ""))
+            yield name, parse_value(by_its_name(name), str(item.get("string") or ""))
 
 
-def _for_argo(rendered: Sequence[Rendered], kube_version: str, *, waves: bool) -> Iterator[Rendered]:
+def _for_argo(objects: Sequence[Rendered], kube_version: str, *, waves: bool) -> Iterator[Rendered]:
     """The objects with the annotations by which Argo CD applies them in the right way and order, and keeps them."""
-    objects = [found.object for found in rendered]
-    kinds, second = defined_kinds(objects), second_phase(objects)
-    waves = waves or any(is_issued(obj) and object_key(obj) in second for obj in objects)
-    for found in rendered:
-        obj = _without_aggregated_rules(found.object)
+    plain = [rendered.object for rendered in objects]
+    kinds, second = defined_kinds(plain), second_phase(plain)
+    # What cert-manager has to fill in must be there before its readers, so they can't go in one wave.
+    waves = waves or any(is_issued(obj) and object_key(obj) in second for obj in plain)
+    for rendered in objects:
+        obj = _without_aggregated_rules(rendered.object)
         if waves:
-            wave = _WAVES.get(obj["kind"], _LATEST_WAVE) + _LATER * (found.identity in second)
+            wave = _WAVES.get(obj["kind"], _LATEST_WAVE) + _LATER * (rendered.identity in second)
             obj = _annotated(obj, SYNC_WAVE, str(wave))
         for option in _options_for(obj, kinds, kube_version):
             obj = _annotated(obj, SYNC_OPTIONS, option)
-        yield Rendered(obj, found.provenance)
+        yield Rendered(obj, rendered.provenance)
 
 
 def _options_for(obj: KubernetesObject, kinds: Container[GroupKind], kube_version: str) -> Iterator[str]:
     """The sync options that an object needs; what it says itself of the same matter counts."""
+    # On the client's side Argo CD would keep the object in an annotation that no cluster takes.
     if applied_size(obj) > ANNOTATIONS_LIMIT:
         yield SERVER_SIDE
     if obj["kind"] in KEPT_KINDS:
         given = {option.partition("=")[0].strip() for option in annotations_of(obj).get(SYNC_OPTIONS, "").split(",")}
         yield from (option for option in KEPT if option.partition("=")[0] not in given)
     api = gvk_of(obj)
+    # Its CRD is not here, so it may come with something that this very sync creates.
     if api.group_kind not in kinds and not is_native(api, kube_version):
         yield SKIP_DRY_RUN
 
@@ -217,6 +226,7 @@ def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
     """The object with an annotation; sync options are added to those that there are, a wave is left as it is."""
     annotations = dict(obj["metadata"].get("annotations") or {})
     options = [option.strip() for option in str(annotations.get(key, "")).split(",") if option.strip()]
+    # The author of the object knows better.
     if key == SYNC_WAVE and options:
         return obj
     annotations[key] = ",".join(dict.fromkeys((*options, value)))
@@ -228,15 +238,15 @@ def announcements(config: Mapping[str, Any] | None = None) -> list[dict[str, Any
 
     `config` is the spec of the workspace's olmc.yaml, whose values are the defaults there.
     """
-    found = [_announcement(name, title, (config or {}).get(name)) for name, title in _TITLES.items()]
+    announced = [_announcement(name, title, (config or {}).get(name)) for name, title in _TITLES.items()]
     waves = {"name": SYNC_WAVES, "title": _WAVES_TITLE, "tooltip": _WAVES_HELP}
-    return [*found, {**waves, "itemType": "boolean", "collectionType": "string", "string": "false"}]
+    return [*announced, {**waves, "itemType": "boolean", "collectionType": "string", "string": "false"}]
 
 
 def _announcement(name: str, title: str, preset: Any) -> dict[str, Any]:
-    setting = known()[name]
+    setting = known_settings()[name]
     kind = setting.get("type")
-    made: dict[str, Any] = {
+    announcement: dict[str, Any] = {
         "name": option_name(name),
         "title": title,
         "tooltip": setting["description"],
@@ -245,12 +255,12 @@ def _announcement(name: str, title: str, preset: Any) -> dict[str, Any]:
     }
     default = preset if preset is not None else setting.get("default")
     if name == "kubeVersion":
-        return {**made, "tooltip": f"{made['tooltip']} Without it, that of the destination cluster."}
+        return {**announcement, "tooltip": f"{announcement['tooltip']} Without it, that of the destination cluster."}
     if kind == "array":
-        return {**made, "array": list(default or ())}
+        return {**announcement, "array": list(default or ())}
     if default is None:
-        return made
-    return {**made, "string": str(default).lower() if kind == "boolean" else str(default)}
+        return announcement
+    return {**announcement, "string": str(default).lower() if kind == "boolean" else str(default)}
 
 
 def parameters(root: Path) -> tuple[str, tuple[Diagnostic, ...]]:

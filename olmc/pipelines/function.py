@@ -17,8 +17,17 @@ from olmc.kube.applied import is_for_tools, is_object
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import manifests_in
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, Source
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, mapping, object_key
-from olmc.pipelines.settings import by_its_name, chosen, misspelt, nothing, problems_in, typed
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, mapping, object_key
+from olmc.pipelines.settings import (
+    KEPT_KINDS,
+    bad_setting,
+    by_its_name,
+    choose_options,
+    empty_output,
+    find_misspelt,
+    parse_value,
+    problems_in,
+)
 from olmc.yaml import Document, dump_one, read
 
 API_VERSION = "config.kubernetes.io/v1"
@@ -61,10 +70,10 @@ EMPTY = ResourceList(API_VERSION, "ResourceList", (), None, "")
 
 def read_list(text: str, report: Report) -> ResourceList:
     """The ResourceList in a text; when it is none, that is reported, and as much as can be read of it comes back."""
-    found = Report()
-    documents = [document for document in read(STDIN, text, found) if document.value is not None]
-    problem = next((diagnostic.message for diagnostic in found), "") if not documents else ""
-    report.found.extend(found if documents else ())
+    own = Report()
+    documents = [document for document in read(STDIN, text, own) if document.value is not None]
+    problem = next((diagnostic.message for diagnostic in own), "") if not documents else ""
+    report.found.extend(own if documents else ())
     value = documents[0].value if documents else None
     if not problem:
         problem = "it is empty" if value is None else _problem(value, len(documents))
@@ -112,12 +121,12 @@ def _problem(value: Any, documents: int) -> str:
 
 def list_text(given: ResourceList, items: Iterable[KubernetesObject], results: Sequence[Mapping[str, Any]]) -> str:
     """What a function prints: a list of the kind that it was given, with its results."""
-    made: dict[str, Any] = {"apiVersion": given.api_version, "kind": given.kind, "items": list(items)}
+    result: dict[str, Any] = {"apiVersion": given.api_version, "kind": given.kind, "items": list(items)}
     if given.function_config is not None:
-        made["functionConfig"] = given.function_config
+        result["functionConfig"] = given.function_config
     if given.kind == "ResourceList" and results:
-        made["results"] = list(results)
-    return dump_one(made)
+        result["results"] = list(results)
+    return dump_one(result)
 
 
 def file_of(item: KubernetesObject) -> tuple[str, int]:
@@ -126,13 +135,6 @@ def file_of(item: KubernetesObject) -> tuple[str, int]:
     path = next((str(annotations[key]) for key in _PATHS if annotations.get(key)), "")
     index = next((str(annotations[key]) for key in _INDEXES if annotations.get(key)), "")
     return path, int(index) if index.isdecimal() else 0
-
-
-def annotations_of(item: KubernetesObject) -> Mapping[str, Any]:
-    """The annotations of an item, {} if it has none."""
-    metadata = item.get("metadata")
-    found = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def bookkeeping_of(item: KubernetesObject) -> dict[str, Any]:
@@ -162,8 +164,6 @@ def annotated(obj: KubernetesObject, extra: Mapping[str, Any]) -> KubernetesObje
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 _VARIABLE = "${"
-# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
-_KEPT_KINDS = ("Namespace", "CustomResourceDefinition")
 
 
 def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
@@ -173,14 +173,15 @@ def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
     Flux replaces variables in the whole text of an object, those that nobody defines by nothing. An annotation that is
     there already stays.
     """
-    for found in objects:
-        added = {SUBSTITUTE: "disabled"} if _VARIABLE in dump_one(found.object) else {}
-        if found.object["kind"] in _KEPT_KINDS:
+    for rendered in objects:
+        # In the YAML, where Flux replaces, and not in the object: keys count as well.
+        added = {SUBSTITUTE: "disabled"} if _VARIABLE in dump_one(rendered.object) else {}
+        if rendered.object["kind"] in KEPT_KINDS:
             added[PRUNE] = "disabled"
-        metadata = found.object["metadata"]
+        metadata = rendered.object["metadata"]
         annotations = {**added, **mapping(metadata.get("annotations"))}
-        obj = {**found.object, "metadata": {**metadata, "annotations": annotations}}
-        yield found._replace(object=obj) if added else found
+        obj = {**rendered.object, "metadata": {**metadata, "annotations": annotations}}
+        yield rendered._replace(object=obj) if added else rendered
 
 
 RENDERED_FROM = "olmc.dev/rendered-from"
@@ -208,15 +209,16 @@ def run(text: str) -> FunctionResult:
     report = Report()
     given = read_list(text, report)
     settings = {} if report.failed else _settings(given.function_config, report)
-    items = given.items if report.failed else _rendered(given, settings, report)
+    items = given.items if report.failed else _render(given, settings, report)
     if report.failed:
+        # Whoever goes on in spite of the exit code has its own items back, and not half of an output.
         items = given.items
     least = Severity.INFO if settings.get("verbose") else Severity.WARNING
-    told = tuple(diagnostic for diagnostic in report if diagnostic.severity >= least)
-    results = [_result(diagnostic, given, settings.get("path")) for diagnostic in told]
+    shown = tuple(diagnostic for diagnostic in report if diagnostic.severity >= least)
+    results = [_result(diagnostic, given, settings.get("path")) for diagnostic in shown]
     worst = report.worst() or Severity.INFO
     stops = worst is Severity.ERROR or (worst is Severity.FAILURE and not settings.get("keepGoing"))
-    return FunctionResult(list_text(given, items, results), told, stops)
+    return FunctionResult(list_text(given, items, results), shown, stops)
 
 
 def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any]:
@@ -229,56 +231,53 @@ def _settings(config: Mapping[str, Any] | None, report: Report) -> dict[str, Any
     section = "data" if texts else "spec"
     given = config.get(section) or {}
     if not isinstance(given, dict):
-        report.add(_bad("functionConfig", f"{section} is no map", _KIND_HINT))
+        report.add(bad_setting("functionConfig", f"{section} is no map", _KIND_HINT))
         return {}
     named = {by_its_name(str(key)): value for key, value in given.items()}
-    settings = {name: typed(name, v) if texts and isinstance(v, str) else v for name, v in named.items()}
+    settings = {name: parse_value(name, v) if texts and isinstance(v, str) else v for name, v in named.items()}
     for name, problem, hint in problems_in(settings):
-        report.add(_bad(f"functionConfig, {name}", problem, hint))
+        report.add(bad_setting(f"functionConfig, {name}", problem, hint))
     return settings
 
 
 def _check_kind(config: Mapping[str, Any], report: Report) -> None:
-    found = (config.get("apiVersion"), config.get("kind"))
-    if found != ("olmc.dev/v1alpha1", "Render"):
-        what = " ".join(str(part) for part in found if part) or "neither"
+    api = (config.get("apiVersion"), config.get("kind"))
+    if api != ("olmc.dev/v1alpha1", "Render"):
+        what = " ".join(str(part) for part in api if part) or "neither"
         problem = f"it is to be a Render of olmc.dev/v1alpha1 or a ConfigMap, not {what}"
-        report.add(_bad("functionConfig", problem, _KIND_HINT))
+        report.add(bad_setting("functionConfig", problem, _KIND_HINT))
 
 
-def _bad(where: str, problem: str, hint: str) -> Diagnostic:
-    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
-
-
-def _rendered(given: ResourceList, settings: Mapping[str, Any], report: Report) -> tuple[KubernetesObject, ...]:
+def _render(given: ResourceList, settings: Mapping[str, Any], report: Report) -> tuple[KubernetesObject, ...]:
     """The items that come out."""
-    choice = chosen(settings)
+    choice = choose_options(settings)
     path = settings.get("path")
     if path is not None:
-        made = compile(Path(path), choice.options, given=choice.given)
+        compilation = compile(Path(path), choice.options, given=choice.given)
     else:
-        made = _compiled_items(given, settings)
-    report.found.extend(made.diagnostics)
+        compilation = _compile_items(given, settings)
+    report.found.extend(compilation.diagnostics)
     if settings.get("flux"):
-        made = replace(made, objects=tuple(for_flux(made.objects)))
-    for name, problem, meant in misspelt(settings, made):
-        report.add(_bad(f"functionConfig, {name}", problem, meant))
-    if made.missing and not made.failed and not settings.get("keepGoing"):
+        compilation = replace(compilation, objects=tuple(for_flux(compilation.objects)))
+    for name, problem, meant in find_misspelt(settings, compilation):
+        report.add(bad_setting(f"functionConfig, {name}", problem, meant))
+    if compilation.missing and not compilation.failed and not settings.get("keepGoing"):
         how = "set keepGoing: true in the functionConfig"
-        report.add(incomplete(made.missing, done="rendered", keep_going=how))
+        report.add(incomplete(compilation.missing, done="rendered", keep_going=how))
         return given.items
-    if not made.objects and not made.failed and not settings.get("allowEmpty"):
+    if not compilation.objects and not compilation.failed and not settings.get("allowEmpty"):
         hint = "With allowEmpty: true in the functionConfig this is no error."
-        report.add(nothing(made, path or "the list of items", hint))
+        report.add(empty_output(compilation, path or "the list of items", hint))
     if path is not None:
-        return tuple(_joined(given, made, path, report))
+        return tuple(_join(given, compilation, path, report))
+    # What comes out is in the scope that a cluster stores it in, so items are found again by that.
     stored = (BUILTIN.in_its_scope(item) for item in given.items if not _is_passed_on(item))
     known = {object_key(item): bookkeeping_of(item) for item in stored}
-    objects = (annotated(found.object, known.get(found.identity, {})) for found in made.objects)
+    objects = (annotated(rendered.object, known.get(rendered.identity, {})) for rendered in compilation.objects)
     return (*(item for item in given.items if _is_passed_on(item)), *objects)
 
 
-def _compiled_items(given: ResourceList, settings: Mapping[str, Any]) -> Compilation:
+def _compile_items(given: ResourceList, settings: Mapping[str, Any]) -> Compilation:
     report = Report()
     documents = [
         Document(without_bookkeeping(item), given.source(index))
@@ -286,7 +285,7 @@ def _compiled_items(given: ResourceList, settings: Mapping[str, Any]) -> Compila
         if not _is_passed_on(item)
     ]
     manifests = tuple(manifests_in(documents, report))
-    return compile_manifests(manifests, chosen(settings).options, report)
+    return compile_manifests(manifests, choose_options(settings).options, report)
 
 
 def _is_passed_on(item: KubernetesObject) -> bool:
@@ -294,7 +293,7 @@ def _is_passed_on(item: KubernetesObject) -> bool:
     return is_for_tools(item) or annotations_of(item).get(_LOCAL) == "true"
 
 
-def _joined(given: ResourceList, made: Compilation, path: str, report: Report) -> Iterator[KubernetesObject]:
+def _join(given: ResourceList, compilation: Compilation, path: str, report: Report) -> Iterator[KubernetesObject]:
     """The items, without what an earlier run has rendered from the path, and the rendered objects.
 
     Where items are files of a package, rendered objects are marked, so that the next run knows them again; they stay
@@ -302,10 +301,11 @@ def _joined(given: ResourceList, made: Compilation, path: str, report: Report) -
     """
     mark = {RENDERED_FROM: path} if any(file_of(item)[0] for item in given.items) else {}
     known: dict[ObjectKey, KubernetesObject] = {}
-    rendered = {found.identity: found.object for found in made.objects}
+    rendered = {rendered.identity: rendered.object for rendered in compilation.objects}
     for item in given.items:
         if annotations_of(item).get(RENDERED_FROM) != path:
             yield item
+            # What somebody keeps in the package wins over what would be rendered: a function must not overwrite it.
             if object_key(item) not in rendered:
                 continue
             if without_bookkeeping(item) != rendered[object_key(item)]:
@@ -319,12 +319,12 @@ def _joined(given: ResourceList, made: Compilation, path: str, report: Report) -
 
 def _result(diagnostic: Diagnostic, given: ResourceList, path: str | None) -> dict[str, Any]:
     """A diagnostic as the result of a function."""
-    told = "\n".join(part for part in (f"{diagnostic.message} [{diagnostic.code}]", diagnostic.hint) if part)
-    made: dict[str, Any] = {"message": told, "severity": _SEVERITIES[diagnostic.severity]}
+    message = "\n".join(part for part in (f"{diagnostic.message} [{diagnostic.code}]", diagnostic.hint) if part)
+    result: dict[str, Any] = {"message": message, "severity": _SEVERITIES[diagnostic.severity]}
     place = diagnostic.location
     if place is not None and place.path != STDIN:
-        made |= _place_in_files(place, path) if path is not None else _place_in_items(place, given)
-    return {**made, "tags": {"code": diagnostic.code, **made.get("tags", {})}}
+        result |= _place_in_files(place, path) if path is not None else _place_in_items(place, given)
+    return {**result, "tags": {"code": diagnostic.code, **result.get("tags", {})}}
 
 
 def _place_in_files(place: Location, path: str) -> dict[str, Any]:

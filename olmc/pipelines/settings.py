@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.api import Compilation
-from olmc.diagnostics.rules import output as apply_rules
+from olmc.diagnostics.rules import output as rules
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, closest, did_you_mean
+from olmc.model.objects import CRD_KIND
 from olmc.model.options import Options, full_kube_version
 from olmc.resources import schema
 
@@ -23,6 +24,8 @@ _RUN = {
     "componentLabel": "component_label",
     "phase": "phase",
 }
+# Deleting one of these deletes what others have put there: everything in a namespace, every custom resource.
+KEPT_KINDS = ("Namespace", CRD_KIND)
 _FLAGS = {"true": True, "false": False}
 
 
@@ -33,7 +36,7 @@ class Chosen(NamedTuple):
     given: frozenset[str]
 
 
-def known() -> Mapping[str, Mapping[str, Any]]:
+def known_settings() -> Mapping[str, Mapping[str, Any]]:
     """The JSON Schema of each setting by its name."""
     settings: Mapping[str, Mapping[str, Any]] = schema("render")["properties"]["spec"]["properties"]
     return settings
@@ -41,7 +44,7 @@ def known() -> Mapping[str, Mapping[str, Any]]:
 
 def by_its_name(name: str) -> str:
     """A setting's name as YAML has it, for one written as on the command line (`kube-version` is `kubeVersion`)."""
-    return {option_name(each): each for each in known()}.get(name, name)
+    return {option_name(setting): setting for setting in known_settings()}.get(name, name)
 
 
 def option_name(name: str) -> str:
@@ -50,15 +53,20 @@ def option_name(name: str) -> str:
     return "".join(f"-{char.lower()}" if char.isupper() else char for char in plain)
 
 
-def typed(name: str, text: str) -> Any:
+def parse_value(name: str, text: str) -> Any:
     """The value of a setting that is given as text: `true` and `false`, numbers, and lists with commas between their
     items."""
-    kind = known().get(name, {}).get("type")
+    kind = known_settings().get(name, {}).get("type")
     if kind == "array":
         return [item.strip() for item in text.split(",") if item.strip()]
     if kind == "integer" and text.strip().isdecimal():
         return int(text)
     return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
+
+
+def bad_setting(where: str, problem: str, hint: str) -> Diagnostic:
+    """That a setting can't be used."""
+    return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
 
 
 class SettingProblem(NamedTuple):
@@ -71,43 +79,46 @@ class SettingProblem(NamedTuple):
 
 def problems_in(settings: Mapping[str, Any]) -> list[SettingProblem]:
     """What is wrong with settings."""
-    found = [SettingProblem(name, "there is no such setting", _meant(name)) for name in settings if name not in known()]
-    spec = {name: value for name, value in settings.items() if name in known()}
+    known = known_settings()
+    wrong = [SettingProblem(name, "there is no such setting", _meant(name)) for name in settings if name not in known]
+    spec = {name: value for name, value in settings.items() if name in known}
     for broken in problems("render", {"apiVersion": "olmc.dev/v1alpha1", "kind": "Render", "spec": spec}):
         name = str(broken.keys[1])
-        found.append(SettingProblem(name, broken.text, f"{name}: {known()[name]['description']}"))
-    if not found and settings.get("watch") and settings.get("allNamespaces"):
-        found.append(SettingProblem("watch", "it can't go together with allNamespaces", "Give one of the two."))
-    return found
+        wrong.append(SettingProblem(name, broken.text, f"{name}: {known[name]['description']}"))
+    if not wrong and settings.get("watch") and settings.get("allNamespaces"):
+        wrong.append(SettingProblem("watch", "it can't go together with allNamespaces", "Give one of the two."))
+    return wrong
 
 
-def misspelt(settings: Mapping[str, Any], made: Compilation) -> Iterator[SettingProblem]:
+def find_misspelt(settings: Mapping[str, Any], compilation: Compilation) -> Iterator[SettingProblem]:
     """Kinds in settings that nothing is of."""
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
-    if not kinds or made.settled is None:
+    if not kinds or compilation.settled is None:
         return
     from olmc.reconcile.misspelling import possible_objects, unknown_kinds
 
     names = dict(kinds)
-    for kind, hint in unknown_kinds(tuple(names), possible_objects(made.settled.cluster, made.workspace)):
+    objects = possible_objects(compilation.settled.cluster, compilation.workspace)
+    for kind, hint in unknown_kinds(tuple(names), objects):
         yield SettingProblem(names[kind], f"nothing is of kind {kind}", hint)
 
 
-def nothing(made: Compilation, path: str, hint: str) -> Diagnostic:
+def empty_output(compilation: Compilation, path: str, hint: str) -> Diagnostic:
     """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
     from olmc.explain.left_out import output_left_out
 
-    found = output_left_out([(made.settled.cluster, made.options)]) if made.settled is not None else None
-    problem, there_is = found if found is not None else ("", "")
+    settled = compilation.settled
+    reason = output_left_out([(settled.cluster, compilation.options)]) if settled is not None else None
+    problem, there_is = reason if reason is not None else ("", "")
     hint = f"{there_is} {hint}".strip()
-    return apply_rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)
+    return rules.NOTHING_TO_RENDER.finding(None, path=path, problem=problem, hint=hint)
 
 
 def _meant(name: str) -> str:
-    return did_you_mean(closest(name, known(), POSSIBLE)) or f"There are {', '.join(known())}."
+    return did_you_mean(closest(name, known_settings(), POSSIBLE)) or f"There are {', '.join(known_settings())}."
 
 
-def chosen(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
+def choose_options(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
     """The options for settings without a problem (`problems_in`)."""
     options = options_from(settings, base or Options(), frozenset())
     given = {field for name, field in (FIELDS | _RUN).items() if name in settings}

@@ -12,9 +12,9 @@ from olmc.model.workspace import Bundle, Workspace
 from olmc.proposed.descoped import install_topology
 from olmc.proposed.descoped import rbac as descoped_findings
 from olmc.proposed.descoped.install_topology import with_operators_renamed
+from olmc.proposed.descoped.migration import descopable
 from olmc.proposed.descoped.rbac import descoped_rbac
-from olmc.proposed.migration import descopable
-from olmc.proposed.v2alpha1.approval import OperatorResult
+from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 from olmc.proposed.v2alpha1.controller import followed, rewriting
 from olmc.proposed.v2alpha1.installs import InitialInstalls, begin
 from olmc.reconcile.loop import SettledCluster, reconcile
@@ -25,13 +25,14 @@ from olmc.render.passes import Rewrite
 class ProposedHooks(NamedTuple):
     """What the proposed APIs make of a settled cluster, and how they change what is generated from it.
 
-    `operators` is what became of the Operators.
+    `operators` is what became of the Operators, `installs` of all Installs.
     """
 
     settled: SettledCluster
     operators: tuple[OperatorResult, ...] = ()
     further: tuple[Pass, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
 
     def rewrite(self, world: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
         """All changes to the objects, one after the other."""
@@ -61,6 +62,7 @@ def proposed(
     further: tuple[Pass, ...] = ()
     rewrites: list[Rewrite] = []
     operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     if options.descoped:
         cluster = settled.cluster
         for finding in (
@@ -76,5 +78,5 @@ def proposed(
             report.add(finding)
         settled = settled._replace(cluster=found.cluster)
         rewrites.append(rewriting(found, options))
-        operators = found.outcomes
-    return ProposedHooks(settled, operators, further, tuple(rewrites))
+        operators, installs = found.outcomes, found.installs
+    return ProposedHooks(settled, operators, further, tuple(rewrites), installs)

@@ -3,5 +3,5 @@
 Rendered objects go in; permissions, their holders, risks and answers come out, as data and as text.
 
 Public names: `permissions.permissions`, the grants that roles and bindings give; `subjects.holders`, by user and
-account; `risks.risks_of`; `who_can.asked` and `who_can.who`, a question and its answer; `text.as_text`.
+account; `risks.risks_of`; `who_can.parse_question` and `who_can.find_able`, a question and its answer; `text.as_text`.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from olmc.kube.rbac import normalized
+from olmc.kube.rbac import normalize
 from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
 from olmc.model.objects import (
     RBAC,
@@ -119,14 +119,14 @@ _AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
 @cache
 def builtin_roles() -> dict[ObjectKey, Rendered]:
     """The roles by identity: complete objects, aggregated ones with their aggregationRule in place of rules."""
-    found = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
-    found += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
-    found.append(_READER)
-    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in found}
+    roles = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
+    roles += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
+    roles.append(_READER)
+    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in roles}
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:
-    return {"name": name, "labels": {f"{_AGGREGATE_TO}{each}": "true" for each in to}}
+    return {"name": name, "labels": {f"{_AGGREGATE_TO}{role}": "true" for role in to}}
 
 
 def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:
@@ -208,12 +208,12 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
-    for each in objects:
-        key = each.identity
+    for obj in objects:
+        key = obj.identity
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
-            rendered[key] = each
+            rendered[key] = obj
         elif key.group == RBAC and key.kind in ("RoleBinding", "ClusterRoleBinding"):
-            bindings.append(decode_binding(key, each.object, namespace_of(key)))
+            bindings.append(decode_binding(key, obj.object, namespace_of(key)))
     sources = _Sources.of(rendered)
     grants: set[Grant] = set()
     dangling: set[tuple[ObjectKey, ObjectKey]] = set()
@@ -239,6 +239,7 @@ def namespace_of(binding: ObjectKey) -> str:
 def _role_of(binding: RoleBinding, roles: Mapping[ObjectKey, Rendered]) -> ObjectKey:
     """The role that a binding names; of a binding without a namespace, a Role without one or in `default`."""
     role = binding.role
+    # kubectl puts what names no namespace into `default`, whichever of the two it was left out of.
     there = role._replace(namespace=namespace_of(binding.identity))
     return there if role.kind == "Role" and role not in roles and there in roles else role
 
@@ -252,14 +253,14 @@ class _Sources(NamedTuple):
 
     @staticmethod
     def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
-        roles = collect_roles((key, each.object) for key, each in rendered.items())
+        roles = collect_roles((key, role.object) for key, role in rendered.items())
         rules = {
-            key: tuple(dict.fromkeys(part for rule in role.rules for part in normalized(rule)))
+            key: tuple(dict.fromkeys(part for rule in role.rules for part in normalize(rule)))
             for key, role in roles.by_identity.items()
         }
         provenances = {
-            key: None if each.provenance.origin is Origin.KUBERNETES else each.provenance
-            for key, each in rendered.items()
+            key: None if role.provenance.origin is Origin.KUBERNETES else role.provenance
+            for key, role in rendered.items()
         }
         return _Sources(roles, rules, provenances)
 
@@ -273,6 +274,7 @@ def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterat
     namespace = namespace_of(binding.identity)
     for subject in binding.subjects:
         for source, rule, provenance in sources.behind(role):
+            # A RoleBinding gives no URLs: they are in no namespace.
             if not (rule.urls and namespace):
                 yield Grant(subject, namespace, rule, role, source, binding.identity, provenance)
 
@@ -281,5 +283,6 @@ def _gained(role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
     """What an aggregated role has beyond what every cluster has."""
     if sources.roles.by_identity[role].selectors:
         for source, rule, provenance in sources.behind(role):
+            # What every cluster's `admin` may do is no news; what an operator adds to it is.
             if provenance is not None:
                 yield Grant(Subject("ClusterRole", "", role.name), None, rule, role, source, None, provenance)

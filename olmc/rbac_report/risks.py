@@ -140,13 +140,14 @@ def risks_of(rule: PolicyRule, namespace: str | None) -> tuple[Risk, ...]:
 
     Each name is there once, and `everything` stands for all others.
     """
-    found: dict[str, Risk] = {}
+    by_name: dict[str, Risk] = {}
     for risk in RISKS:
-        if risk.level(namespace) and risk.name not in found and _has(rule, risk):
-            found[risk.name] = risk
-    if "everything" in found:
-        return (found["everything"],)
-    return tuple(sorted(found.values(), key=lambda risk: -risk.level(namespace)))
+        # The table has the gravest of a name first.
+        if risk.level(namespace) and risk.name not in by_name and _has(rule, risk):
+            by_name[risk.name] = risk
+    if "everything" in by_name:
+        return (by_name["everything"],)
+    return tuple(sorted(by_name.values(), key=lambda risk: -risk.level(namespace)))
 
 
 def level_of(rule: PolicyRule, namespace: str | None) -> Level:
@@ -155,6 +156,7 @@ def level_of(rule: PolicyRule, namespace: str | None) -> Level:
 
 
 def _has(rule: PolicyRule, risk: Risk) -> bool:
+    # A rule for one Secret is rarely a way to all; for `escalate` the name of the role hardly matters.
     if rule.names and not risk.named:
         return False
     if risk.wildcard:

@@ -1,4 +1,4 @@
-"""Whose permissions are asked for, by what people call them, and where in the input their rules stand."""
+"""Whose permissions are shown, by what people call them, and where in the input their rules stand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from olmc.explain.provenance import is_owned, located, place_of_object
-from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import with_groups
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
@@ -22,21 +22,22 @@ _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRA
 
 def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
-    by_identity = {found.identity: found for found in objects}
+    by_identity = {rendered.identity: rendered for rendered in objects}
 
     def find(grant: Grant) -> Location | None:
-        found = by_identity.get(grant.source)
-        return located(_of_rule(place_of_object(found, cluster), found, grant.rule)) if found is not None else None
+        role = by_identity.get(grant.source)
+        return located(_of_rule(place_of_object(role, cluster), role, grant.rule)) if role is not None else None
 
     return find
 
 
 def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
     """The place of a rule inside that of its role, where the role stands in the input with its rules."""
+    # What OLM makes of a rule stands nowhere in the input; then the place is that of whatever it was made from.
     if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not is_owned(role.object))):
         return place
     for index, written in enumerate(decode_rules(role.object.get("rules"))):
-        if rule in normalized(written):
+        if rule in normalize(written):
             return place._replace(keys=(*place.keys, "rules", index))
     return place
 
@@ -64,27 +65,27 @@ class PermissionHolder(NamedTuple):
     permissions: tuple[Permission, ...]
 
 
-def holders(found: Permissions, objects: Iterable[Rendered]) -> tuple[PermissionHolder, ...]:
+def holders(permissions: Permissions, objects: Iterable[Rendered]) -> tuple[PermissionHolder, ...]:
     """Everybody who has permissions by a binding, and the accounts of all operators; the most dangerous first."""
     by_subject: dict[Subject, list[Grant]] = defaultdict(list)
-    for grant in found.grants:
+    for grant in permissions.grants:
         by_subject[grant.subject].append(grant)
     running = _operators(objects)
-    everybody = {*by_subject, *running}
-    made = []
-    for subject in everybody:
-        grants = [grant for each in with_groups(subject) for grant in by_subject.get(each, ())]
-        made.append(_holder(subject, running.get(subject, ()), grants))
-    return tuple(sorted(made, key=lambda holder: (-holder.level, holder.subject)))
+    everybody = []
+    for subject in {*by_subject, *running}:
+        # Who is in a group has what the group has, said so or not.
+        grants = [grant for member in with_groups(subject) for grant in by_subject.get(member, ())]
+        everybody.append(_holder(subject, running.get(subject, ()), grants))
+    return tuple(sorted(everybody, key=lambda holder: (-holder.level, holder.subject)))
 
 
-def gainers(found: Permissions) -> tuple[PermissionHolder, ...]:
+def gainers(permissions: Permissions) -> tuple[PermissionHolder, ...]:
     """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
     by_subject: dict[Subject, list[Grant]] = defaultdict(list)
-    for grant in found.gains:
+    for grant in permissions.gains:
         by_subject[grant.subject].append(grant)
-    made = [_holder(subject, (), grants) for subject, grants in by_subject.items()]
-    return tuple(sorted(made, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
+    roles = (_holder(subject, (), grants) for subject, grants in by_subject.items())
+    return tuple(sorted(roles, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
 
 
 def is_user_role(holder: PermissionHolder) -> bool:
@@ -92,22 +93,22 @@ def is_user_role(holder: PermissionHolder) -> bool:
     return holder.subject.name in USER_ROLES
 
 
-def chosen(everybody: Sequence[PermissionHolder], text: str) -> tuple[PermissionHolder, ...]:
+def select_holders(everybody: Sequence[PermissionHolder], text: str) -> tuple[PermissionHolder, ...]:
     """The holders that a text means: `name`, `namespace/name`, `Kind/namespace/name`, or a CSV; QueryError for none."""
-    found = tuple(holder for holder in everybody if text in _names(holder))
-    if not found:
+    selected = tuple(holder for holder in everybody if text in _names(holder))
+    if not selected:
         shortest = {min(_names(holder), key=lambda name: (len(name), name)) for holder in everybody}
         others = {name for holder in everybody for name in _names(holder)}
         raise not_found(f"There is no subject {text}", text, sorted(shortest), sorted(others))
-    return found
+    return selected
 
 
 def _names(holder: PermissionHolder) -> set[str]:
     kind, namespace, name = holder.subject
-    found = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
+    names = {name, f"{namespace}/{name}", str(holder.subject), str(holder.subject).replace(kind, kind.lower(), 1)}
     if kind == ACCOUNT:
-        found |= {f"sa/{namespace}/{name}", holder.subject.user_name}
-    return found | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
+        names |= {f"sa/{namespace}/{name}", holder.subject.user_name}
+    return names | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
 
 
 def _rank(name: str) -> int:
@@ -118,14 +119,15 @@ def _holder(subject: Subject, operators: Sequence[NamespacedName], grants: Itera
     by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
     for grant in grants:
         by_rule[grant.rule].append(grant)
-    found = [_permission(rule, same) for rule, same in by_rule.items()]
-    found.sort(key=lambda each: (-each.level, [risk.name for risk in each.risks], each.rule))
-    level = max((each.level for each in found), default=Level.NONE)
-    return PermissionHolder(subject, tuple(operators), level, tuple(found))
+    permissions = [_permission(rule, same) for rule, same in by_rule.items()]
+    permissions.sort(key=lambda item: (-item.level, [risk.name for risk in item.risks], item.rule))
+    level = permissions[0].level if permissions else Level.NONE
+    return PermissionHolder(subject, tuple(operators), level, tuple(permissions))
 
 
 def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
     namespaces = sorted({grant.namespace for grant in grants}, key=lambda name: (name is not None, name or ""))
+    # What holds in the whole cluster holds in each namespace.
     if "" in namespaces:
         namespaces = [""]
     risks = risks_of(rule, namespaces[0])
@@ -135,13 +137,13 @@ def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:
 
 def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[NamespacedName, ...]]:
     """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
-    found: dict[Subject, dict[NamespacedName, None]] = defaultdict(dict)
-    for one in objects:
-        key, labels = one.identity, labels_of(one.object)
+    by_account: dict[Subject, set[NamespacedName]] = defaultdict(set)
+    for rendered in objects:
+        key, labels = rendered.identity, labels_of(rendered.object)
         if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
-            for account in _accounts(Csv(one.object)):
-                found[Subject(ACCOUNT, key.namespace, account)][NamespacedName(key.namespace, key.name)] = None
-    return {subject: tuple(sorted(names)) for subject, names in found.items()}
+            for account in _accounts(Csv(rendered.object)):
+                by_account[Subject(ACCOUNT, key.namespace, account)].add(NamespacedName(key.namespace, key.name))
+    return {subject: tuple(sorted(names)) for subject, names in by_account.items()}
 
 
 def _accounts(csv: Csv) -> Iterator[str]:

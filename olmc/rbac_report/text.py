@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.explain.provenance import place_data
-from olmc.kube.rbac import merged
+from olmc.kube.rbac import merge
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.messages import printable
@@ -19,7 +19,7 @@ FORMAT_VERSION = 1
 Finder = Callable[[Grant], Location | None]
 """Gives the place in the input that a grant's rule stems from."""
 
-_LOOKED_AT = Level.MEDIUM
+_DETAILED_FROM = Level.MEDIUM
 """From this level on a permission is shown by itself, with where it comes from; others are summed up."""
 
 
@@ -37,7 +37,7 @@ def _full(resource: str, groups: Sequence[str]) -> str:
     if tuple(groups) == ("",):
         return resource
     base, slash, subresource = resource.partition("/")
-    group = groups[0] if len(groups) == 1 else "{" + ",".join(each or "core" for each in groups) + "}"
+    group = groups[0] if len(groups) == 1 else "{" + ",".join(name or "core" for name in groups) + "}"
     return f"{base}.{group}{slash}{subresource}"
 
 
@@ -58,17 +58,17 @@ def _block(holder: PermissionHolder, find: Finder) -> str:
     lines = [f"{printable(_title(holder))}\n"]
     if not holder.permissions:
         lines.append("  has no permissions\n")
-    own = tuple(each for each in holder.permissions if not _is_well_known(each))
-    lines += _well_known([each for each in holder.permissions if _is_well_known(each)])
-    for each in own:
-        if each.level >= _LOOKED_AT:
-            lines += _looked_at(each, holder.subject, find)
-    for (risks, namespaces), rules in _summed_up(own).items():
+    own = tuple(permission for permission in holder.permissions if not _is_well_known(permission))
+    lines += _well_known([permission for permission in holder.permissions if _is_well_known(permission)])
+    for permission in own:
+        if permission.level >= _DETAILED_FROM:
+            lines += _details(permission, holder.subject, find)
+    for (risks, namespaces), rules in _sum_up(own).items():
         place = "" if None in namespaces else f", {where(namespaces)}"
         if risks:
             lines.append(paragraph(f"{str(Level.LOW).upper()} {risks}", "  ", "      "))
         first = "    " if risks else "  - "
-        lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merged(rules)]
+        lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merge(rules)]
     return "".join(lines)
 
 
@@ -83,31 +83,32 @@ def _title(holder: PermissionHolder) -> str:
     return who + running + (f": {holder.level}" if holder.level else "")
 
 
-def _looked_at(each: Permission, subject: Subject, find: Finder) -> Iterator[str]:
-    head = f"  {str(each.level).upper()} "
-    risks = ", ".join(risk.name for risk in each.risks)
+def _details(permission: Permission, subject: Subject, find: Finder) -> Iterator[str]:
+    head = f"  {str(permission.level).upper()} "
+    risks = ", ".join(risk.name for risk in permission.risks)
     yield paragraph(f"{head}{risks}", "", " " * len(head))
-    yield paragraph(f"{in_words(each.rule)}, {where(each.namespaces)}", "    ", "      ")
-    for source, grant in {grant.source: grant for grant in reversed(each.grants)}.items():
+    yield paragraph(f"{in_words(permission.rule)}, {where(permission.namespaces)}", "    ", "      ")
+    # Reversed, so that of several grants by one role the first one is named.
+    for source, grant in {grant.source: grant for grant in reversed(permission.grants)}.items():
         place = find(grant)
         group = "" if grant.subject == subject else f", for {grant.subject}"
         yield paragraph(f"from {source}{group}" + (f" ({place})" if place else ""), "    ", "      ")
 
 
-def _is_well_known(each: Permission) -> bool:
+def _is_well_known(permission: Permission) -> bool:
     """Whether a permission is one that the roles of users have in every cluster."""
-    return all(grant.source_provenance is None and grant.role.name in USER_ROLES for grant in each.grants)
+    return all(grant.source_provenance is None and grant.role.name in USER_ROLES for grant in permission.grants)
 
 
 def _well_known(permissions: Sequence[Permission]) -> Iterator[str]:
     """A line for each role of users that somebody is bound to, in place of the many rules that everybody knows."""
-    found: dict[tuple[str, tuple[str | None, ...]], list[Permission]] = {}
-    for each in permissions:
-        for role in {grant.role.name: None for grant in each.grants}:
-            found.setdefault((role, each.namespaces), []).append(each)
-    for (role, namespaces), same in found.items():
-        head = f"  {str(max(each.level for each in same)).upper()} "
-        risks = {risk.name: None for each in same for risk in each.risks}
+    by_role: dict[tuple[str, tuple[str | None, ...]], list[Permission]] = {}
+    for permission in permissions:
+        for role in {grant.role.name: None for grant in permission.grants}:
+            by_role.setdefault((role, permission.namespaces), []).append(permission)
+    for (role, namespaces), same in by_role.items():
+        head = f"  {str(max(permission.level for permission in same)).upper()} "
+        risks = {risk.name: None for permission in same for risk in permission.risks}
         yield paragraph(f"{head}{', '.join(risks)}", "", " " * len(head))
         yield paragraph(f"what {role} may do in every cluster, {where(namespaces)}", "    ", "      ")
 
@@ -115,33 +116,38 @@ def _well_known(permissions: Sequence[Permission]) -> Iterator[str]:
 _Key = tuple[str, tuple[str | None, ...]]
 
 
-def _summed_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]]:
+def _sum_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]]:
     """The rules that are not looked at one by one, by their risks and where they hold; those without risks last."""
-    found: dict[_Key, list[PolicyRule]] = {}
-    wide = {(each.namespaces, each.rule._replace(verbs=())) for each in permissions if ANY in each.rule.verbs}
-    for each in permissions:
-        if each.level < _LOOKED_AT and not _goes_without_saying(each, wide):
-            risks = ", ".join(risk.name for risk in each.risks)
-            found.setdefault((risks, each.namespaces), []).append(each.rule)
+    by_risks: dict[_Key, list[PolicyRule]] = {}
+    wide = {
+        (permission.namespaces, permission.rule._replace(verbs=()))
+        for permission in permissions
+        if ANY in permission.rule.verbs
+    }
+    for permission in permissions:
+        if permission.level < _DETAILED_FROM and not _goes_without_saying(permission, wide):
+            risks = ", ".join(risk.name for risk in permission.risks)
+            by_risks.setdefault((risks, permission.namespaces), []).append(permission.rule)
 
     def order(item: tuple[_Key, list[PolicyRule]]) -> tuple[bool, str, tuple[str, ...]]:
         (risks, namespaces), _ = item
         return (not risks, risks, tuple(name or "" for name in namespaces))
 
-    return dict(sorted(found.items(), key=order))
+    return dict(sorted(by_risks.items(), key=order))
 
 
-def _goes_without_saying(each: Permission, wide: Set[tuple[tuple[str | None, ...], PolicyRule]]) -> bool:
+def _goes_without_saying(permission: Permission, wide: Set[tuple[tuple[str | None, ...], PolicyRule]]) -> bool:
     """Whether somebody who has every verb there has this permission; `wide` is where, and rules without verbs."""
-    same = each.rule._replace(verbs=())
+    same = permission.rule._replace(verbs=())
+    # Wider in names, or in resources as well: what such a rule has with every verb needs no line of its own.
     rules = (same, same._replace(names=()), same._replace(names=(), resources=(ANY,)))
-    return ANY not in each.rule.verbs and any(
-        (place, rule) in wide for place in (each.namespaces, ("",)) for rule in rules
+    return ANY not in permission.rule.verbs and any(
+        (place, rule) in wide for place in (permission.namespaces, ("",)) for rule in rules
     )
 
 
 def _reasons(everybody: Iterable[PermissionHolder]) -> Iterator[str]:
-    shown = {risk.name: risk for holder in everybody for each in holder.permissions for risk in each.risks}
+    shown = {risk.name: risk for holder in everybody for permission in holder.permissions for risk in permission.risks}
     if shown:
         risks = sorted(shown.values(), key=lambda risk: (-risk.cluster, risk.name))
         width = max(len(risk.name) for risk in risks) + 4
@@ -157,12 +163,12 @@ def as_data(
 ) -> dict[str, Any]:
     """The holders in the format of `schemas/rbac.schema.json`."""
     both = (*everybody, *gaining)
-    reasons = {risk.name: risk.why for holder in both for each in holder.permissions for risk in each.risks}
+    reasons = {risk.name: risk.why for holder in both for permission in holder.permissions for risk in permission.risks}
     return {
         "version": FORMAT_VERSION,
         "subjects": [_holder(holder, find) for holder in everybody],
         "userRoles": [_holder(holder, find) for holder in gaining],
-        "dangling": [{"binding": one._asdict(), "role": other._asdict()} for one, other in dangling],
+        "dangling": [{"binding": binding._asdict(), "role": role._asdict()} for binding, role in dangling],
         "risks": dict(sorted(reasons.items())),
     }
 
@@ -174,13 +180,13 @@ def _holder(holder: PermissionHolder, find: Finder) -> dict[str, Any]:
         "level": str(holder.level),
         "permissions": [
             {
-                **rule_data(each.rule),
-                "namespaces": [] if None in each.namespaces else list(each.namespaces),
-                "level": str(each.level),
-                "risks": [risk.name for risk in each.risks],
-                "grants": [grant_data(grant, find) for grant in each.grants],
+                **rule_data(permission.rule),
+                "namespaces": [] if None in permission.namespaces else list(permission.namespaces),
+                "level": str(permission.level),
+                "risks": [risk.name for risk in permission.risks],
+                "grants": [grant_data(grant, find) for grant in permission.grants],
             }
-            for each in holder.permissions
+            for permission in holder.permissions
         ],
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.kube.rbac import rule_allows
-from olmc.kube.restmapper import RestMapping, called, known_kinds
+from olmc.kube.restmapper import RestMapping, find_kinds, known_kinds
 from olmc.model.objects import ANY, Rendered, Request, Subject
 from olmc.output.messages import not_found
 from olmc.output.text import aligned
@@ -42,26 +42,26 @@ class Able(NamedTuple):
     grants: tuple[Grant, ...]
 
 
-def asked(
-    verb: str, resource: str, name: str, namespace: str | None, found: Permissions, objects: Iterable[Rendered]
+def parse_question(
+    verb: str, resource: str, name: str, namespace: str | None, permissions: Permissions, objects: Iterable[Rendered]
 ) -> AccessQuestion:
     """The question that some words mean; QueryError for a verb or a resource that nobody knows.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
     """
     words = " ".join(filter(None, (verb, resource, name, f"in {namespace}" if namespace else "")))
-    rules = [grant.rule for grant in (*found.grants, *found.gains)]
-    verbs = {*_VERBS, ANY, *(each for rule in rules for each in rule.verbs)}
-    verbs |= {each for risk in RISKS for each in risk.verbs}
+    rules = [grant.rule for grant in (*permissions.grants, *permissions.gains)]
+    verbs = {*_VERBS, ANY, *(name for rule in rules for name in rule.verbs)}
+    verbs |= {name for risk in RISKS for name in risk.verbs}
     if verb not in verbs:
         raise not_found(f"There is no verb {verb}", verb, sorted(verbs))
     if resource.startswith("/"):
         return AccessQuestion(words, (Request(verb, url=resource),), False, namespace)
     wanted, slash, subresource = resource.partition("/")
-    kinds = known_kinds(each.object for each in objects)
-    meant = _meant(wanted, kinds, found)
+    kinds = known_kinds(rendered.object for rendered in objects)
+    meant = _meant(wanted, kinds, permissions)
     if not meant:
-        plurals = {each.plural for each in kinds} | {base for base, _, _ in _in_rules(found)}
+        plurals = {kind.plural for kind in kinds} | {base for base, _, _ in _in_rules(permissions)}
         raise not_found(f"There is no resource {wanted}", wanted, sorted(plurals))
     # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
     name = "" if verb in _NAMELESS and not subresource else name
@@ -69,18 +69,18 @@ def asked(
     return AccessQuestion(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
 
 
-def namespace_remark(namespace: str | None, found: Permissions, namespaces: Iterable[str]) -> str:
+def namespace_remark(namespace: str | None, permissions: Permissions, namespaces: Iterable[str]) -> str:
     """What to say about a namespace that neither the workspace nor a permission has, "" about any other.
 
     It may be there in a cluster all the same, so this is no error.
     """
-    known = {*namespaces, *(grant.namespace for grant in found.grants if grant.namespace)}
+    known = {*namespaces, *(grant.namespace for grant in permissions.grants if grant.namespace)}
     if not namespace or namespace in known:
         return ""
     return str(not_found(f"There is no namespace {namespace} here", namespace, sorted(known)))
 
 
-def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> list[tuple[str, str, bool]]:
+def _meant(wanted: str, known: Iterable[RestMapping], permissions: Permissions) -> list[tuple[str, str, bool]]:
     """The resources that a word means: plural, group, and whether it has namespaces."""
     versioned = _WITH_VERSION.fullmatch(wanted)
     if versioned:
@@ -89,14 +89,14 @@ def _meant(wanted: str, known: Iterable[RestMapping], found: Permissions) -> lis
     if base == ANY:
         return [(ANY, group or ANY, True)]
     # Objects of a namespace have one in its path, so a Role in it may allow to get the namespace itself.
-    named = called(wanted, known)
-    kinds = [(each.plural, each.group, each.namespaced or each.plural == "namespaces") for each in named]
-    return kinds or sorted({each for each in _in_rules(found) if each[0] == base and group in ("", each[1])})
+    named = find_kinds(wanted, known)
+    kinds = [(kind.plural, kind.group, kind.namespaced or kind.plural == "namespaces") for kind in named]
+    return kinds or sorted({item for item in _in_rules(permissions) if item[0] == base and group in ("", item[1])})
 
 
-def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
+def _in_rules(permissions: Permissions) -> Iterator[tuple[str, str, bool]]:
     """The resources that rules and the table of risks name; no object says whether they have namespaces."""
-    for grant in (*found.grants, *found.gains):
+    for grant in (*permissions.grants, *permissions.gains):
         for resource in grant.rule.resources:
             for group in grant.rule.groups:
                 yield resource.partition("/")[0], group, True
@@ -105,20 +105,21 @@ def _in_rules(found: Permissions) -> Iterator[tuple[str, str, bool]]:
             yield resource.partition("/")[0], risk.group, bool(risk.namespaced)
 
 
-def who(question: AccessQuestion, found: Permissions) -> tuple[Able, ...]:
+def find_able(question: AccessQuestion, permissions: Permissions) -> tuple[Able, ...]:
     """Everybody who can, sorted; of aggregated roles those that users are given."""
     able: dict[tuple[Subject, str | None, tuple[str, ...]], list[Grant]] = defaultdict(list)
-    for grant in (*found.grants, *(gain for gain in found.gains if gain.subject.name in USER_ROLES)):
+    for grant in (*permissions.grants, *(gain for gain in permissions.gains if gain.subject.name in USER_ROLES)):
         if _holds(grant, question) and any(_allows(grant, request) for request in question.requests):
             able[grant.subject, grant.namespace, grant.rule.names].append(grant)
-    made = [Able(*key, tuple(grants)) for key, grants in able.items()]
-    return tuple(sorted(made, key=lambda each: (each.subject, each.namespace or "", each.names)))
+    entries = (Able(*key, tuple(grants)) for key, grants in able.items())
+    return tuple(sorted(entries, key=lambda entry: (entry.subject, entry.namespace or "", entry.names)))
 
 
 def _holds(grant: Grant, question: AccessQuestion) -> bool:
     """Whether a grant counts where the question asks."""
     if grant.namespace == "":
         return True
+    # A grant for some namespaces is no answer about all of them.
     if question.namespace == "":
         return False
     if grant.namespace is None:
@@ -127,7 +128,7 @@ def _holds(grant: Grant, question: AccessQuestion) -> bool:
 
 
 def _allows(grant: Grant, request: Request) -> bool:
-    """Whether a grant allows a request; asked without a name, a grant for some objects is an answer as well."""
+    """Whether a grant allows a request; if that has no name, a grant for some objects is an answer as well."""
     nameless = request.verb in _NAMELESS and "/" not in request.resource
     rule = grant.rule if request.name or nameless else grant.rule._replace(names=())
     return rule_allows(rule, request)
@@ -138,14 +139,14 @@ def as_table(able: Sequence[Able], find: Finder) -> str:
     if not able:
         return ""
     lines = [("SUBJECT", "WHERE", "WHICH", "FROM")]
-    for each in able:
-        grant = each.grants[0]
+    for entry in able:
+        grant = entry.grants[0]
         place = find(grant)
         lines.append(
             (
-                str(each.subject),
-                where((each.namespace,)).removeprefix("in "),
-                ", ".join(each.names) or "any",
+                str(entry.subject),
+                where((entry.namespace,)).removeprefix("in "),
+                ", ".join(entry.names) or "any",
                 str(place) if place is not None else str(grant.source),
             )
         )
@@ -160,11 +161,11 @@ def as_data(question: AccessQuestion, able: Sequence[Able], find: Finder) -> dic
         "requests": [request._asdict() for request in question.requests],
         "subjects": [
             {
-                "subject": each.subject._asdict(),
-                "namespace": each.namespace,
-                "names": list(each.names),
-                "grants": [grant_data(grant, find) for grant in each.grants],
+                "subject": entry.subject._asdict(),
+                "namespace": entry.namespace,
+                "names": list(entry.names),
+                "grants": [grant_data(grant, find) for grant in entry.grants],
             }
-            for each in able
+            for entry in able
         ],
     }

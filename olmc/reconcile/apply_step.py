@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from olmc.gojson import DecodeError, decode, decode_failure
+from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.model.diagnostics import Cause, Place, PlanFault
+from olmc.model.diagnostics import Place, PlanFault
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
-    ObjectKey,
     Origin,
     Provenance,
     Rendered,
     annotations_of,
+    crd_key,
     gvk_of,
     labels_of,
     mapping,
@@ -32,7 +33,7 @@ from olmc.model.objects import (
     owner_references,
     spec_of,
 )
-from olmc.model.operators import Csv
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options, asks_owners_of_crds
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import (
@@ -46,21 +47,23 @@ from olmc.olm.naming import (
     random_suffix,
     with_labels,
 )
-from olmc.reconcile.crds import CRDError, updated_crd
+from olmc.reconcile.crds import StepError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
 
-# How OLM's steps begin their errors; of some kinds it says the same for creating and updating.
-_DOING = {
-    "Secret": "error updating secret: {name}",
-    "ConfigMap": "error updating configmap: {name}",
-    "Service": "error updating service: {name}",
-    "ServiceAccount": "error creating service account: {name}",
-    "Role": "error creating role {name}",
-    "RoleBinding": "error creating rolebinding {name}",
-    "ClusterRole": "error creating clusterrole {name}",
-    "ClusterRoleBinding": "error creating clusterrolebinding {name}",
+# How OLM's steps begin their errors; of some kinds it says the same for creating and updating (R-CAT-710 … R-CAT-716).
+CREATING = {
+    CSV_KIND: "creating csv",
+    "Subscription": "creating subscription",
+    "Secret": "updating secret:",
+    "ConfigMap": "updating configmap:",
+    "Service": "updating service:",
+    "ServiceAccount": "creating service account:",
+    "Role": "creating role",
+    "RoleBinding": "creating rolebinding",
+    "ClusterRole": "creating clusterrole",
+    "ClusterRoleBinding": "creating clusterrolebinding",
 }
-_OTHER = "error creating unstructured object {name}"
+CREATING_OTHER = "creating unstructured object"
 
 
 class StepRefusal(NamedTuple):
@@ -72,21 +75,21 @@ class StepRefusal(NamedTuple):
 
 def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRefusal | None:
     """Why the API server refuses to create `obj`, or to put it in the place of what exists; None when it does not."""
-    judged = _with_uids(obj)
-    errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
+    sent = _with_uids(obj)
+    errors = creation_errors(sent) if existing is None else update_errors(sent, existing)
     if not errors:
         return None
-    name = name_of(obj)
-    doing = _DOING.get(obj["kind"], _OTHER).format(name=name)
-    group = gvk_of(obj).group
-    told = doing if existing is None else doing.replace("creating", "updating")
-    return StepRefusal(f"{told}: {invalid_text(obj['kind'], group, name, errors)}", errors[0].keys)
+    name, doing = name_of(obj), CREATING.get(obj["kind"], CREATING_OTHER)
+    doing = doing if existing is None else doing.replace("creating", "updating")
+    text = invalid_text(obj["kind"], gvk_of(obj).group, name, errors)
+    return StepRefusal(f"error {doing} {name}: {text}", errors[0].keys)
 
 
 def metadata_problem(obj: KubernetesObject) -> str:
     """What is wrong with the metadata of a custom resource, "" if nothing."""
-    judged = {**obj, "metadata": {**obj["metadata"], "namespace": "ns"}}
-    errors = metadata_errors(_with_uids(judged), is_dns1123_subdomain, namespaced=True)
+    # The namespace is not the bundle's to choose: whatever is written there, the plan's takes its place (R-CAT-717).
+    sent = {**obj, "metadata": {**obj["metadata"], "namespace": "ns"}}
+    errors = metadata_errors(_with_uids(sent), is_dns1123_subdomain, namespaced=True)
     return aggregated(errors) if errors else ""
 
 
@@ -97,24 +100,8 @@ def _with_uids(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "metadata": {**metadata, "ownerReferences": refs}} if refs else obj
 
 
-CSV, CRD = "ClusterServiceVersion", "CustomResourceDefinition"
-
+# Of the kinds that OLM writes as types of its own, only these get an owner from the step itself (R-CAT-712).
 _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
-
-
-class StepError(Exception):
-    """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
-    in the object, as far as it has a place there."""
-
-    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
-        super().__init__(text)
-        self.keys = keys
-        self._cause = cause
-
-    @property
-    def cause(self) -> Cause | None:
-        """Why, as data: what was given, or what Go refused to decode."""
-        return self._cause or decode_failure(self)
 
 
 class StepTarget(NamedTuple):
@@ -129,16 +116,19 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """The cluster after a step; raises StepError when OLM could not carry it out."""
     if step.kind.endswith("RoleBinding") and not step.derived and target.options.descoped:
         csv = cluster.csvs.get(NamespacedName(target.namespace, step.resolving))
+        # A descoped operator's bindings are an administrator's to write (R-DESCOPE-6).
         if csv is not None and is_descoped(csv, target.options):
-            return cluster  # R-DESCOPE-6: bindings are an administrator's
+            return cluster
+    # One for a dependency comes from the resolver, so no list of what bundles may hold applies to it.
     if step.kind == "Subscription":
         return _with_subscription(cluster, step, target)
     if step.kind not in cluster.profile.bundle_kinds:
         raise StepError("the InstallPlan contains invalid data", cause=PlanFault.UNSUPPORTED_KIND)  # R-CAT-705
-    if step.kind == CSV:
+    if step.kind == CSV_KIND:
         return _with_csv(cluster, step, target)
-    if step.kind == CRD:
+    if step.kind == CRD_KIND:
         return _with_crd(cluster, step, target)
+    # OLM goes by the kind alone: an example.com Secret becomes a core one, or fails as one (observed-22).
     return _with_core(cluster, step, target) if step.kind in CORE_KINDS else _with_optional(cluster, step, target)
 
 
@@ -151,13 +141,15 @@ def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin:
 def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-710; what the API server refuses is an error."""
     name = NamespacedName(target.namespace, step.name)
+    # Plans run more than once (observed-2), and by then the olm-operator has written on the CSV.
     if name in cluster.csvs:
         return cluster
     conflicts = list_map_conflicts(step.object)
     problem = conflicts[0][1] if conflicts else metadata_problem(step.object)
     if problem:
-        text = f'{CSV}.operators.coreos.com "{step.name}" is invalid: {problem}'
+        text = f'{CSV_KIND}.operators.coreos.com "{step.name}" is invalid: {problem}'
         raise StepError(f"error creating csv {step.name}: {text}")
+    # Deployments are made of the CSV as it is stored, and so are their hashes (R-DEP-8).
     obj = prune_unsupported(default_csv(step.object), cluster.profile)
     labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
@@ -171,8 +163,8 @@ def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Clus
         return cluster
     metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
     metadata["annotations"] = {"olm.generated-by": target.plan}
-    made = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
-    return cluster._replace(subscriptions={**cluster.subscriptions, name: made})
+    subscription = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
+    return cluster._replace(subscriptions={**cluster.subscriptions, name: subscription})
 
 
 def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -180,12 +172,9 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     if step.gvk.version not in ("v1", "v1beta1"):
         raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
     _require_served(cluster, step, target)
-    existing = cluster.objects.get(ObjectKey("apiextensions.k8s.io", CRD, "", step.name))
-    try:
-        by = NamespacedName(target.namespace, step.resolving)
-        written = updated_crd(obj, existing, cluster, by, legacy=asks_owners_of_crds(target.options, cluster.profile))
-    except CRDError as error:
-        raise StepError(str(error), error.keys) from error
+    existing = cluster.objects.get(crd_key(step.name))
+    by = NamespacedName(target.namespace, step.resolving)
+    written = updated_crd(obj, existing, cluster, by, legacy=asks_owners_of_crds(target.options, cluster.profile))
     if existing is not None:
         return _put(cluster, written, step, "R-CAT-723", Origin.BUNDLE_UPDATE)
     return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)
@@ -193,19 +182,18 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 def mapper_of(cluster: Cluster) -> RestMapper:
     """What the cluster knows about kinds."""
-    return rest_mapper(found.object for found in cluster.objects.values())
+    return rest_mapper(rendered.object for rendered in cluster.objects.values())
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
-    """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704).
-
-    Of optional kinds, OLM itself looks first whether the API server knows them.
-    """
+    """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704)."""
     api, mapper = step.gvk, mapper_of(cluster)
     extra, kube_version = frozenset(target.options.apis), target.options.kube_version
     if mapper.serves_kind(api, extra, kube_version):
         return ""
-    if step.kind != CRD and mapper.serves_version(api.group, api.version, extra, kube_version):
+    # Of optional kinds OLM asks discovery itself, before it writes: where the group is there but not the kind, the
+    # words are its own and not the API server's.
+    if step.kind != CRD_KIND and mapper.serves_version(api.group, api.version, extra, kube_version):
         return f"Unable to find GVK in discovery: {api.group} {api.version} {api.kind}"
     return (
         f"api-server resource not found installing {step.kind} {step.name}: GroupVersionKind {api} not found on "
@@ -223,16 +211,19 @@ def _require_served(cluster: Cluster, step: Step, target: StepTarget) -> None:
 def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
     try:
-        typed = _typed(step)
+        # What is made from the install strategy has never been anything else than Go's types.
+        typed = step.object if step.derived else decode(step.kind, step.object)
     except DecodeError as error:
         raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
     metadata = dict(metadata_of(typed))
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
     labels = {**mapping(metadata.get("labels")), **managed_labels(cluster.profile.csv_label_managed)}
+    # OLM adds it when it updates, and as it runs every plan twice, in the end all have it (R-CAT-715, observed-23).
     if step.kind.startswith("Cluster") and not step.derived:
         labels["olm.owner"] = step.resolving
     metadata = with_labels(metadata, labels)
+    # Namespaces in a bundle count for nothing: the kind has none, or it is that of the plan (R-CAT-717).
     if step.kind.startswith("Cluster"):
         metadata.pop("namespace", None)
     else:
@@ -242,11 +233,12 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         metadata["ownerReferences"] = [*refs, csv_reference(step.resolving)]
     obj = {**typed, "apiVersion": CORE_KINDS[step.kind], "kind": step.kind, "metadata": metadata}
     existing = cluster.objects.get(object_key(obj))
-    refused = refusal(obj, existing.object if existing else None)
-    if refused:
-        raise StepError(refused.text, () if step.derived else refused.keys)
+    invalid = refusal(obj, existing.object if existing else None)
+    if invalid:
+        # What OLM has derived has no place in the file: the keys would lead somewhere else in its CSV.
+        raise StepError(invalid.text, () if step.derived else invalid.keys)
     if step.kind == "ServiceAccount":
-        obj = _merged_account(cluster, obj)
+        obj = _merged_account(obj, existing)
     if step.kind == "Secret":
         obj = _stored_secret(obj)
     if step.kind == "Service":
@@ -256,19 +248,9 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     return _put(cluster, obj, step, "R-CAT-712", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 
-def _typed(step: Step) -> KubernetesObject:
-    """The object as Go's types keep it; raises DecodeError."""
-    return step.object if step.derived else decode(step.kind, step.object)
-
-
-def _object_meta(step: Step) -> dict[str, Any]:
-    """The metadata of a step's object as Go keeps it; raises DecodeError with the whole object's wording."""
-    whole = decode("PartialObjectMetadata", {"metadata": step.object.get("metadata") or {}})
-    return whole["metadata"]  # type: ignore[no-any-return]
-
-
 def _generated_name(step: Step, target: StepTarget) -> str:
     """The name of an object that only has a generateName (R-CAT-703, D3); raises StepError if it hasn't one either."""
+    # A step without a name is one of an object that has neither: with a generateName it has that (R-CAT-610).
     if not step.name:
         text = "resource name may not be empty"
         raise StepError(f"error creating {step.kind.lower()}: {text}")
@@ -277,17 +259,18 @@ def _generated_name(step: Step, target: StepTarget) -> str:
     return step.name + random_suffix(key)
 
 
-def _merged_account(cluster: Cluster, obj: KubernetesObject) -> KubernetesObject:
+def _merged_account(obj: KubernetesObject, existing: Rendered | None) -> KubernetesObject:
     """R-CAT-713: owners are united, the new annotations win."""
-    existing = cluster.objects.get(object_key(obj))
     if existing is None:
         return obj
+    # Two CSVs may work under one account; whoever goes first must not take it along.
     owners = owner_references(existing.object)
     owners += [ref for ref in owner_references(obj) if ref not in owners]
     annotations = {**annotations_of(existing.object), **annotations_of(obj)}
     metadata = {**obj["metadata"], **({"annotations": annotations} if annotations else {})}
     if owners:
         metadata["ownerReferences"] = owners
+    # What Kubernetes has put there, tokens and pull secrets, no bundle knows of.
     secrets = existing.object.get("secrets")
     return {**obj, "metadata": metadata, **({"secrets": secrets} if secrets else {})}
 
@@ -297,8 +280,8 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
     data = dict(mapping(obj.get("data")))
     for key, value in mapping(obj.get("stringData")).items():
         data[key] = base64.b64encode(str(value).encode()).decode()
-    rest = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
-    return {**rest, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
+    others = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
+    return {**others, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
 
 
 def _stored_service(obj: KubernetesObject) -> KubernetesObject:
@@ -313,7 +296,8 @@ def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     _require_served(cluster, step, target)
     body = _stored_body(step)
     try:
-        metadata = _object_meta(step)
+        # An error has the words for a whole object, though OLM decodes no more than the metadata of this one.
+        metadata = decode("PartialObjectMetadata", {"metadata": step.object.get("metadata") or {}})["metadata"]
     except DecodeError as error:
         raise StepError(f"error decoding {step.name} object to an unstructured object: {error}") from error
     if not metadata.get("name"):
@@ -328,9 +312,9 @@ def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     metadata = with_labels(metadata, labels)
     obj = {**body, "metadata": metadata}
     existing = cluster.objects.get(object_key(obj))
-    refused = refusal(obj, existing.object if existing else None)
-    if refused:
-        raise StepError(refused.text, () if step.derived else refused.keys)
+    invalid = refusal(obj, existing.object if existing else None)
+    if invalid:
+        raise StepError(invalid.text, () if step.derived else invalid.keys)
     return _put(cluster, obj, step, "R-CAT-716", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.gojson import DecodeError, decode
+from olmc.gojson import DecodeError, decode, decode_failure
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.diagnostics import Cause
 from olmc.model.objects import (
+    CRD_V1,
     KubernetesObject,
     Rendered,
     annotations_of,
@@ -23,12 +25,19 @@ from olmc.model.objects import (
 from olmc.olm.naming import ALONGSIDE, fnv64a_hex, managed_labels, with_labels
 
 
-class CRDError(Exception):
-    """A CRD can't be written; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake."""
+class StepError(Exception):
+    """A step can't be carried out; the text is the one that ends up in the InstallPlan, and `keys` lead to the mistake
+    in the object, as far as it has a place there."""
 
-    def __init__(self, text: str, keys: Keys = ()) -> None:
+    def __init__(self, text: str, keys: Keys = (), cause: Cause | None = None) -> None:
         super().__init__(text)
         self.keys = keys
+        self._cause = cause
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why, as data: what was given, or what Go refused to decode."""
+        return self._cause or decode_failure(self)
 
 
 def updated_crd(
@@ -36,22 +45,24 @@ def updated_crd(
 ) -> KubernetesObject:
     """A CRD as it is stored, in v1, once the plan of `csv` has written it.
 
-    Raises CRDError when OLM doesn't write it, or the API server doesn't take it; one of v1beta1 obeys older rules,
-    which are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
+    Raises StepError when OLM doesn't write it, or the API server doesn't take it; the older rules for one of v1beta1
+    are not known here. `legacy`: whether OLM writes it is decided as its documents have it (D29).
     """
-    crd = _decoded(given)
+    crd = _decode(given)
     name = name_of(crd)
     before = None if existing is None else Crd(existing.object)
     if before is not None:
-        judge = _legacy_problems if legacy else _update_problems
-        problem = next(judge(name, Crd(crd), before, cluster, csv), "")
+        check = _legacy_problems if legacy else _update_problems
+        problem = next(check(name, Crd(crd), before, cluster, csv), "")
     else:
         problem = ""
     if problem:
-        raise CRDError(problem)
+        raise StepError(problem)
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
     annotations = {**annotations_of(crd)}
+    # Whoever installed it before stays named, unless it is gone: a CSV looks here for who brought the CRD (R-CAT-722,
+    # R-REQ-3).
     for source in (crd, existing.object if existing else {}):
         for key, value in annotations_of(source).items():
             if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
@@ -69,14 +80,15 @@ def updated_crd(
     return {**kept, "metadata": metadata, "status": {"storedVersions": stored}}
 
 
-def _decoded(crd: KubernetesObject) -> KubernetesObject:
-    """A CRD as Go's types of v1 keep it; raises CRDError with OLM's words if it doesn't fit them."""
+def _decode(crd: KubernetesObject) -> KubernetesObject:
+    """A CRD as Go's types of v1 keep it; raises StepError with OLM's words if it doesn't fit them."""
     try:
+        # OLM decodes into the types of the version that is written there, and says which; what is stored is v1 (D28).
         return decode("CustomResourceDefinition", as_v1(crd), exact=True)  # type: ignore[no-any-return]
     except DecodeError as error:
         _, version = split_api_version(crd.get("apiVersion"))
         keys = error.path if _is_v1(crd) else ()
-        raise CRDError(f"{version} crd unmarshaling failed: {error}", keys) from error
+        raise StepError(f"{version} crd unmarshaling failed: {error}", keys) from error
 
 
 def _is_v1(crd: KubernetesObject) -> bool:
@@ -84,18 +96,19 @@ def _is_v1(crd: KubernetesObject) -> bool:
 
 
 def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legacy: bool) -> None:
-    """Raises CRDError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
+    """Raises StepError with the API server's answer, in OLM's words, if it doesn't take a CRD."""
     name = name_of(crd)
     if existing is None:
         errors, doing = creation_errors(crd), ""
     else:
         before = {**as_v1(existing.object), "status": {"storedVersions": Crd(existing.object).stored_versions}}
         errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
-    if legacy:  # OLM takes the versions that are gone out of the status
+    # The documents expect OLM to take versions that are gone out of the status before it writes (R-CAT-725).
+    if legacy:
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
     if errors:
         text = invalid_text("CustomResourceDefinition", "apiextensions.k8s.io", name, errors)
-        raise CRDError(doing + text, errors[0].keys)
+        raise StepError(doing + text, errors[0].keys)
 
 
 def _installer_exists(value: str, cluster: Cluster) -> bool:
@@ -130,8 +143,9 @@ def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Namespa
 
 def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[str]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
-    others = (each for key, each in cluster.csvs.items() if key != csv and not each.counts_as_copy)
-    owners = [each for each in others if any(item.name == name for item in each.owned_crds)]
+    others = (other for key, other in cluster.csvs.items() if key != csv and not other.counts_as_copy)
+    owners = [other for other in others if any(item.name == name for item in other.owned_crds)]
+    # A CRD with one owner is upgraded at once, whatever it breaks (R-CAT-725).
     if len(owners) <= 1:
         return
     kept = _version_names(new)
@@ -145,23 +159,25 @@ def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
     """The versions that objects may be stored in once a CRD is written over the one before (R-CAT-724)."""
     if before is None:
         return crd.stored_versions
+    # Objects that were written earlier may still be stored in the old version, and only who migrates them may say that
+    # none is.
     known = before.stored_versions
     return [*known, *(version.name for version in crd.versions if version.storage and version.name not in known)]
 
 
 def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[str]:
+    # Whoever converts by webhook may make objects fit: OLM then only warns of what doesn't (R-CAT-723).
     if new.conversion.get("strategy") == "Webhook":
         return
     group, kind = new.group, new.kind
-    objects = [r.object for i, r in sorted(cluster.objects.items()) if (i.group, i.kind) == (group, kind)]
+    objects = [rendered.object for key, rendered in sorted(cluster.objects.items()) if key[:2] == (group, kind)]
     if not objects:
         return
-    from olmc.kube.api_validation.schema_values import (
-        violations,  # few CRDs have instances, and imports take their time
-    )
+    from olmc.kube.api_validation.schema_values import violations  # few CRDs have instances
 
     served_before = old.served_versions
     for version in new.versions:
+        # OLM lists the objects version by version, and lists none in a version that was not served before.
         if not version.served or version.name not in served_before:
             continue
         for obj in objects:
@@ -186,25 +202,26 @@ def as_v1(crd: KubernetesObject) -> KubernetesObject:
     versions = old.get("versions") or [{"name": old.get("version"), "served": True, "storage": True}]
     spec["versions"] = [_v1_version(version, old) for version in versions]
     spec.pop("preserveUnknownFields", None)
+    # In v1beta1 nothing was pruned unless one asked for it, and the server keeps to that.
     if old.get("preserveUnknownFields") is not False:
         spec["preserveUnknownFields"] = True
     spec["conversion"] = _v1_conversion(mapping(old.get("conversion")))
     metadata = crd.get("metadata") or {}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": crd["kind"], "metadata": metadata, "spec": spec}
+    return {"apiVersion": CRD_V1, "kind": crd["kind"], "metadata": metadata, "spec": spec}
 
 
 def _v1_version(version: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(version)
-    if spec.get("validation") and "schema" not in made:
-        made["schema"] = spec["validation"]
-    if spec.get("subresources") and "subresources" not in made:
-        made["subresources"] = spec["subresources"]
-    columns = made.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
+    converted = dict(version)
+    if spec.get("validation") and "schema" not in converted:
+        converted["schema"] = spec["validation"]
+    if spec.get("subresources") and "subresources" not in converted:
+        converted["subresources"] = spec["subresources"]
+    columns = converted.pop("additionalPrinterColumns", None) or spec.get("additionalPrinterColumns")
     if columns:
-        made["additionalPrinterColumns"] = [
+        converted["additionalPrinterColumns"] = [
             {("jsonPath" if key == "JSONPath" else key): value for key, value in column.items()} for column in columns
         ]
-    return made
+    return converted
 
 
 def _v1_conversion(old: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,16 +10,25 @@ from olmc.gojson import decode
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.api_validation.workloads import creation_errors, update_errors
 from olmc.model.cluster import Cluster, CsvState, Subscription
-from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, mapping, mappings, metadata_of, spec_of
+from olmc.model.objects import (
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    mapping,
+    mappings,
+    metadata_of,
+    spec_of,
+    status_of,
+)
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
 from olmc.olm.naming import csv_reference, group_annotations, managed_labels, owner_labels
 from olmc.reconcile.requirements import predecessors
-from olmc.reconcile.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates
+from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+# Behind a field of `deploy.config.applied`: from 0.15 to 0.17 a config without resources emptied those of the CSV.
 WIPING = "!"
-"""After a field of `deploy.config.applied`: without a value the field is emptied."""
 
 Config = Mapping[str, Any]
 Variables = Sequence[Mapping[str, Any]]
@@ -33,7 +42,8 @@ def used_config(subscription: Subscription | None, profile: Profile) -> Config:
     given = mapping(subscription.spec.get("config"))
     config = decode("SubscriptionConfig", given) or {}
     config = {key: value for key, value in config.items() if key in applied}
-    # Go drops an empty map when it writes one, but the stored Subscription still has it.
+    # Go drops an empty map when it writes one, but the stored Subscription still has it, and {} clears the map
+    # (R-DEP-6).
     emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
     return {**config, "nodeSelector": {}} if emptied else config
 
@@ -47,8 +57,8 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     given, kind = mappings(config.get("env")), cluster.profile.deploy_env_proxy
     if not kind or any(item.get("name") in PROXY_NAMES for item in given):
         return given
-    found = cluster.objects.get(ObjectKey("config.openshift.io", "Proxy", "", "cluster"))
-    status = mapping(found.object.get("status") if found else None)
+    proxy = cluster.objects.get(ObjectKey("config.openshift.io", "Proxy", "", "cluster"))
+    status = status_of(proxy.object) if proxy else {}
     values = (
         status.get("httpProxy") or options.proxy.http,
         status.get("httpsProxy") or options.proxy.https,
@@ -57,11 +67,6 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     empty_too = any(values) and kind == "with empty values"
     named = zip(PROXY_NAMES, values, strict=True)
     return [*given, *({"name": name, "value": value} for name, value in named if value or empty_too)]
-
-
-def with_variables(have: Variables, new: Variables, profile: Profile) -> list[dict[str, Any]]:
-    """A container's environment with new variables, as the profile's OLM merges them."""
-    return merged_env(have, new) if profile.deploy_env_merge == "entry" else _overwritten_env(have, new)
 
 
 def merged_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
@@ -84,7 +89,7 @@ def merged_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
     return merged
 
 
-def _overwritten_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+def _overwrite_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
     """As `merged_env` was at first, which knew of values only.
 
     The first entry of the name takes the new value beside whatever else it has; an entry that is appended has its name
@@ -123,84 +128,74 @@ def _subscription(cluster: Cluster, csv: Csv, replaced: bool) -> Subscription | 
     home = csv.namespace
     names = [csv.name]
     if replaced:
-        names += [one.name for one in cluster.csvs_in(home) if csv.name in predecessors(one, cluster.csvs)]
-    mine = [each for each in cluster.subscriptions.values() if each.name.namespace == home]
-    having = next((each for each in mine if each.installed in names), None)
-    return having or next((each for each in mine if each.current == csv.name), None)
+        names += [newer.name for newer in cluster.csvs_in(home) if csv.name in predecessors(newer, cluster.csvs)]
+    subscriptions = [s for s in cluster.subscriptions.values() if s.name.namespace == home]
+    installed = next((s for s in subscriptions if s.installed in names), None)
+    # While phases are worked out, the status that names the CSV as installed is still to be written (R-CAT-505).
+    return installed or next((s for s in subscriptions if s.current == csv.name), None)
 
 
 def with_config(
     pod: Mapping[str, Any], config: Config, cluster: Cluster, options: Options
 ) -> tuple[Pod, dict[str, str]]:
     """The pod spec after injection, and the annotations for the Deployment and its template (R-DEP-6)."""
-    made = dict(pod)
+    spec = dict(pod)
     env = injected_variables(config, cluster, options)
     if env:
-        made = _each_container(
-            made, lambda c: {**c, "env": with_variables(mappings(c.get("env")), env, cluster.profile)}
-        )
+        merge = merged_env if cluster.profile.deploy_env_merge == "entry" else _overwrite_env
+        spec = _each_container(spec, lambda c: {**c, "env": merge(mappings(c.get("env")), env)})
     sources = mappings(config.get("envFrom"))
     if sources:
-        made = _each_container(made, lambda c: {**c, "envFrom": _united(mappings(c.get("envFrom")), sources)})
+        spec = _each_container(spec, lambda c: {**c, "envFrom": _unite(mappings(c.get("envFrom")), sources)})
     for volume in mappings(config.get("volumes")):
-        made["volumes"] = _named(mappings(made.get("volumes")), volume)
+        spec["volumes"] = put_by_name(mappings(spec.get("volumes")), volume)
     for mount in mappings(config.get("volumeMounts")):
-        made = _each_container(made, _with_mount(mount))
+        spec = _each_container(spec, _with_mount(mount))
     tolerations = mappings(config.get("tolerations"))
     if tolerations:
-        made["tolerations"] = _united(mappings(made.get("tolerations")), tolerations)
+        spec["tolerations"] = _unite(mappings(spec.get("tolerations")), tolerations)
     if config.get("resources") is not None:
-        made = _each_container(made, lambda c: {**c, "resources": config["resources"]})
+        spec = _each_container(spec, lambda c: {**c, "resources": config["resources"]})
     elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
-        made = _each_container(made, lambda c: {**c, "resources": {}})
+        spec = _each_container(spec, lambda c: {**c, "resources": {}})
     if config.get("nodeSelector") is not None:
-        made["nodeSelector"] = config["nodeSelector"]
-        if not made["nodeSelector"]:
-            del made["nodeSelector"]
+        spec["nodeSelector"] = config["nodeSelector"]
+        if not spec["nodeSelector"]:
+            del spec["nodeSelector"]
     if config.get("affinity") is not None:
-        made = _with_affinity(made, config["affinity"])
-    return made, dict(mapping(config.get("annotations")))
+        spec = _with_affinity(spec, config["affinity"])
+    return spec, dict(mapping(config.get("annotations")))
 
 
 def _with_mount(mount: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Pod]:
-    return lambda container: {**container, "volumeMounts": _named(mappings(container.get("volumeMounts")), mount)}
+    return lambda container: {**container, "volumeMounts": put_by_name(mappings(container.get("volumeMounts")), mount)}
 
 
 def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
     return {**pod, "containers": [change(container) for container in mappings(pod.get("containers"))]}
 
 
-def _united(have: list[Any], new: Sequence[Any]) -> list[Any]:
+def _unite(have: list[Any], new: Sequence[Any]) -> list[Any]:
     return have + [item for item in new if item not in have]
-
-
-def _named(have: Sequence[Mapping[str, Any]], new: Mapping[str, Any]) -> list[Any]:
-    """A list with an entry replaced where one has the same name, else appended."""
-    made = list(have)
-    for index, item in enumerate(made):
-        if item.get("name") == new.get("name"):
-            made[index] = new
-            return made
-    return [*made, new]
 
 
 def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
     """Row 8 of R-DEP-6; an empty podAntiAffinity removes all of the affinity."""
-    rest = {key: value for key, value in pod.items() if key != "affinity"}
+    others = {key: value for key, value in pod.items() if key != "affinity"}
     current = mapping(pod.get("affinity"))
     if not override:
-        return rest
+        return others
     if not current:
-        return {**rest, "affinity": override}
+        return {**others, "affinity": override}
+    # A slip in OLM: where only this part is to go, all of it goes (R-DEP-6, Q-6).
     if override.get("podAntiAffinity") == {}:
-        return rest
-    made = dict(current)
+        return others
+    affinity = dict(current)
     for part in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
         if part in override:
-            made.pop(part, None)
-            if override[part]:
-                made[part] = override[part]
-    return {**rest, "affinity": made} if made else rest
+            affinity.pop(part, None)
+            affinity |= {part: override[part]} if override[part] else {}
+    return {**others, "affinity": affinity} if affinity else others
 
 
 CONDITION_NAME = "OPERATOR_CONDITION_NAME"
@@ -217,6 +212,7 @@ def written_deployment(
     name, namespace, profile = item.name, csv.namespace, cluster.profile
     serving = name in serving_deployments(csv)
     spec = item.spec
+    # Certificates come first, so that a config can replace their volumes and mounts (R-DEP-1).
     if serving:
         spec = with_certificates(spec, name, csv, profile)
     template = dict(mapping(spec.get("template")))
@@ -225,6 +221,7 @@ def written_deployment(
         annotations["olmcahash"] = UNKNOWN_CA_HASH
     template["metadata"] = {**metadata_of(template), "annotations": dict(sorted(annotations.items()))}
     labels = {
+        # Owner labels win over those of the CSV, or OLM would not find the Deployment again (R-DEP-1).
         **(item.labels if profile.deploy_label_custom else {}),
         **managed_labels(profile.deploy_label_managed),
         **owner_labels(profile, csv.name, namespace),
@@ -234,6 +231,7 @@ def written_deployment(
     pod, extra = with_config(spec_of(template), config, cluster, options)
     if extra:
         metadata["annotations"] = dict(sorted(extra.items()))
+        # Annotations that are there already, those of the CSV included, win over the config's (R-DEP-6).
         merged = {**extra, **template["metadata"]["annotations"]}
         template["metadata"] = {**template["metadata"], "annotations": dict(sorted(merged.items()))}
     template["spec"] = _with_condition_name(pod, csv.name, profile)
@@ -248,6 +246,7 @@ def written_deployment(
 def _csv_annotations(cluster: Cluster, csv: Csv) -> dict[str, str]:
     """The annotations of a CSV with those of its group (R-OG-10)."""
     annotations = dict(csv.annotations)
+    # Of several groups each overwrites the other's annotations; as elsewhere it is the last that shows (R-OG-10).
     for group in cluster.groups_in(csv.namespace)[-1:]:
         annotations |= group_annotations(cluster.profile, group)
     return annotations
@@ -258,6 +257,7 @@ def template_annotations(
 ) -> dict[str, str]:
     """The annotations of a pod template: its own, unless a certificate's hash replaces them, and those of the CSV."""
     own = annotations_of(template)
+    # Up to 0.18.2 OLM assigned the hash as the only annotation, where it now sets one among others.
     if serving and profile.deploy_template_olmcahash == "replaces":
         return dict(projected)
     return {**own, **projected} if profile.deploy_annotations_precedence == "csv" else {**projected, **own}
@@ -268,8 +268,8 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
     if not profile.deploy_env_operator_condition_name:
         return dict(pod)
     new = [{"name": CONDITION_NAME, "value": csv}]
-    containers = [{**c, "env": merged_env(mappings(c.get("env")), new)} for c in mappings(pod.get("containers"))]
-    return {**pod, "containers": containers} if containers else dict(pod)
+    changed = _each_container(dict(pod), lambda c: {**c, "env": merged_env(mappings(c.get("env")), new)})
+    return changed if changed["containers"] else dict(pod)
 
 
 class DeploymentRefusal(NamedTuple):
@@ -280,20 +280,23 @@ class DeploymentRefusal(NamedTuple):
     keys: Keys
 
 
-def refusal(made: KubernetesObject, existing: KubernetesObject | None) -> DeploymentRefusal | None:
+def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> DeploymentRefusal | None:
     """Why OLM can't write a Deployment, over one that exists if there is one; None if it can.
 
     OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
     """
-    metadata = made["metadata"]
-    # Whoever owns it is right: OLM writes the reference, with a uid that nobody knows beforehand.
-    judged = {**made, "metadata": {key: value for key, value in metadata.items() if key != "ownerReferences"}}
-    errors = creation_errors(judged) if existing is None else update_errors(judged, existing)
+    metadata = deployment["metadata"]
+    # OLM fills in the uid of the owner when it writes; there is none yet that validation could look at (U-1).
+    sent = {**deployment, "metadata": {key: value for key, value in metadata.items() if key != "ownerReferences"}}
+    errors = creation_errors(sent) if existing is None else update_errors(sent, existing)
     if not errors:
         return None
     keys = errors[0].keys
-    own = {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
-    return DeploymentRefusal(invalid_text("Deployment", "apps", metadata["name"], errors), own)
+    # In the install strategy the name and the labels of a Deployment have fields of their own beside its spec.
+    entry_keys = (
+        {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
+    )
+    return DeploymentRefusal(invalid_text("Deployment", "apps", metadata["name"], errors), entry_keys)
 
 
 def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[CsvState]) -> KubernetesObject | None:
@@ -304,8 +307,9 @@ def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable
     for member in members:
         installation = member.installation
         if member.csv.namespace == csv.namespace and member.csv.name != csv.name and installation is not None:
+            # Enough to judge an update by: of a Deployment that exists only the selector can't change (observed-49).
             for deployment in member.csv.deployments[: installation.deployments]:
                 if deployment.name == name:
                     return {"metadata": {"name": name}, "spec": deployment.spec}
-    found = cluster.objects.get(ObjectKey("apps", "Deployment", csv.namespace, name))
-    return found.object if found is not None else None
+    rendered = cluster.objects.get(ObjectKey("apps", "Deployment", csv.namespace, name))
+    return rendered.object if rendered is not None else None

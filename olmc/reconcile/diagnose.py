@@ -42,17 +42,16 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
     profile = cluster.profile
     if not profile.gaps:
         return
-    from olmc.diagnostics.rules import reconcile as versions
-
-    told = {"rbac.name.algorithm": profile.rbac_name_algorithm == "random", "resolver.engine": True}
-    origins = {found.provenance.origin for found in cluster.objects.values()}
-    if told["rbac.name.algorithm"] and Origin.STRATEGY in origins:
-        yield versions.RANDOM_NAMES.finding(None, version=profile.name)
+    # These two have rules of their own, which hold only where the workspace has what they are about.
+    has_random_names = profile.rbac_name_algorithm == "random"
+    if has_random_names and any(r.provenance.origin is Origin.STRATEGY for r in cluster.objects.values()):
+        yield rules.RANDOM_NAMES.finding(None, version=profile.name)
     if profile.resolver_engine != "sat" and cluster.subscriptions:
-        yield versions.OTHER_RESOLVER.finding(None, version=profile.name)
+        yield rules.OTHER_RESOLVER.finding(None, version=profile.name)
+    reported = {"resolver.engine", *(["rbac.name.algorithm"] if has_random_names else ())}
     for feature, gap in profile.gaps.items():
-        if not told.get(feature):
-            yield versions.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
+        if feature not in reported:
+            yield rules.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
 
 
 def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
@@ -99,7 +98,7 @@ def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
 def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnostic]:
     """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
     cluster = settled.cluster
-    for name, subscription in sorted(cluster.subscriptions.items()):
+    for name, subscription in cluster.subscriptions.items():
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
             yield rules.UNSEEN_CATALOG.finding(
@@ -110,11 +109,12 @@ def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnos
                 home=home,
                 glob=options.global_catalog_namespace,
             )
+        # Descoped operators are resolved for the whole cluster, in which no namespace needs a group (R-DESCOPE-11).
         done = settled.rounds.get(name.namespace)
-        free = done is not None and name in done.descoped
-        if not name.namespace and not free:
+        is_descoped = done is not None and name in done.descoped
+        if not name.namespace and not is_descoped:
             yield _without_namespace("Subscription", name.name, subscription.source)
-        elif not cluster.groups_in(name.namespace) and not free:
+        elif not cluster.groups_in(name.namespace) and not is_descoped:
             place = at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
 
@@ -157,16 +157,19 @@ def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Itera
     """What the resolver has to say, and the bundles that it picked without their content."""
     if settled.rounds or settled.history:
         from olmc.reconcile.unresolved import (  # few bundles by themselves need the resolver
+            held_upgrades,
             missing_content,
             resolutions,
         )
 
         yield from resolutions(settled)
+        yield from held_upgrades(settled)
         yield from missing_content(settled, bundles)
 
 
 def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
     for plan in cluster.plans:
+        # A plan that OLM does not go on with is as the user knows it from the cluster.
         if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
             continue
         csvs = ", ".join(plan.csvs)
@@ -195,10 +198,6 @@ def waiting(plan: InstallPlan) -> Diagnostic:
     return rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
 
 
-def _lacks_token(group: OperatorGroup, cluster: Cluster, options: Options) -> str:
-    return missing_token(group, cluster.objects, options.kube_version, cluster.profile)
-
-
 def failed_step(plan: InstallPlan) -> Location | None:
     """The place of the object at which an InstallPlan stopped."""
     if plan.cause is PlanFault.UNMANAGED:
@@ -212,6 +211,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if not name.namespace and not member.succeeded:
             yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
             continue
+        # OLM says nothing of such a CSV, ever: without this nobody would know why it does not run (observed-27).
         if member.csv.counts_as_copy:
             home = member.csv.annotations.get("olm.operatorNamespace")
             place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
@@ -221,6 +221,8 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
             yield rules.UNUSABLE.finding(place_of(member), csv=name.name, namespace=name.namespace)
         if member.succeeded or member.phase in ("", "Replacing"):
             continue
+        # Nothing in its status says why it stays there (OLM has no client for it), so the group is to blame and not the
+        # CSV.
         if member.phase == "InstallReady" and not member.flapping and member.group is not None:
             yield _without_token(member, member.group, cluster, options)
             continue
@@ -246,7 +248,7 @@ def _without_token(member: CsvState, group: OperatorGroup, cluster: Cluster, opt
         csv=member.csv.name,
         namespace=group.namespace,
         phase=member.phase,
-        problem=_lacks_token(group, cluster, options),
+        problem=missing_token(group, cluster.objects, options.kube_version, cluster.profile),
         account=group.account,
     )
 
@@ -255,14 +257,14 @@ def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ..
     """Of a conflict over APIs, the groups that have them, with their places."""
     if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
         return ()
-    wanted = {api.key for api in member.csv.owned_apis}
-    found = []
+    apis = {api.key for api in member.csv.owned_apis}
+    places = []
     for group in cluster.groups:
-        shared = wanted & (cluster.provided.get(namespaced_name(group)) or frozenset())
+        shared = apis & (cluster.provided.get(namespaced_name(group)) or frozenset())
         place = at(group.source)
         if group != member.group and shared and place is not None and intersects(member.group, group):
-            found.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
-    return tuple(found)
+            places.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
+    return tuple(places)
 
 
 def _rule_for(member: CsvState) -> tuple[Rule, str]:

@@ -5,25 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.cluster import Cluster, NamespacedName, namespaced_name
 from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
 from olmc.olm.naming import COPIED_FROM, owner_labels
 from olmc.reconcile.crds import without_installers
 from olmc.reconcile.operator_groups import NOT_PROVIDING
+from olmc.reconcile.requirements import successor
 
+# By uid the condition is an owner of its own; it goes with its CSV, and what it owns goes with it (R-OC-1, R-OC-2).
 _OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
+# A CSV can't own what has no namespace, so its finalizer deletes these by owner labels. Other cluster-wide objects of a
+# bundle nobody deletes (R-CAT-752, D30).
 _LABELLED = frozenset(
-    {
-        "APIService",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "MutatingWebhookConfiguration",
-        "ValidatingWebhookConfiguration",
-    }
+    "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
 )
-"""What has no owner but in its labels, by which OLM deletes it (R-CAT-752)."""
 
 
 def without_replaced(cluster: Cluster) -> Cluster:
@@ -40,29 +37,25 @@ def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
     if member is None or member.phase != "Replacing":
         return False
     before = NamespacedName(name.namespace, member.csv.replaces)
+    # Chains go from their oldest end, one CSV at a time; one that replaces itself has no older one (R-CSV-24, Q-15).
     if before in cluster.csvs and before != name:
         return False
-    following = _successor(name, cluster)
+    following = successor(name, cluster.csvs)
+    # With fail-forward those in between may all have failed: only the last of the chain counts (R-CSV-24).
     if member.group is not None and member.group.fails_forward:
-        while following is not None and (later := _successor(following, cluster)) is not None:
+        while following is not None and (later := successor(namespaced_name(following), cluster.csvs)) is not None:
             following = later
-    return following is not None and cluster.members[following].succeeded
-
-
-def _successor(name: NamespacedName, cluster: Cluster) -> NamespacedName | None:
-    """The CSV that replaces one, if it exists."""
-    for key, csv in sorted(cluster.csvs.items()):
-        if key.namespace == name.namespace and csv.replaces == name.name and key != name and key in cluster.members:
-            return key
-    return None
+    return following is not None and cluster.members[namespaced_name(following)].succeeded
 
 
 def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     csvs = {key: value for key, value in cluster.csvs.items() if key != name}
     members = {key: value for key, value in cluster.members.items() if key != name}
-    served = {item.service_name for each in csvs.values() for item in each.owned_apiservices}
+    served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
     objects: dict[ObjectKey, Rendered] = {}
     for key, rendered in cluster.objects.items():
+        # Whoever else owns the API has adopted it: the labels of its new owner are written only when objects are
+        # rendered (R-API-3).
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
         if kept is not None:
@@ -76,17 +69,19 @@ def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, pro
     if key.kind in _LABELLED:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
         return None if is_own else rendered
+    # With a CRD all its objects would go, so OLM never deletes one (R-CAT-726).
     if key.kind == "CustomResourceDefinition":
         return rendered._replace(object=without_installers(rendered.object, gone))
-    refs = owner_references(rendered.object)
-    home = labels.get(COPIED_FROM) or key.namespace  # a copy of the CSV goes with it, and what belongs to the copy
-    left = [ref for ref in refs if not _refers_to(ref, home, gone)]
-    if len(left) == len(refs):
+    references = owner_references(rendered.object)
+    # A copy of the CSV goes with it, and with the copy what it owns; the copy has the CSV's name (R-TEN-2).
+    home = labels.get(COPIED_FROM) or key.namespace
+    remaining = [ref for ref in references if not _refers_to(ref, home, gone)]
+    if len(remaining) == len(references):
         return rendered
-    if not left:
+    if not remaining:
         return None
     return rendered._replace(
-        object={**rendered.object, "metadata": {**rendered.object["metadata"], "ownerReferences": left}}
+        object={**rendered.object, "metadata": {**rendered.object["metadata"], "ownerReferences": remaining}}
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refused
-from olmc.load.scopes import placed
+from olmc.load.manifests import refusal
+from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
@@ -18,8 +18,9 @@ from olmc.model.cluster import (
     Subscription,
     namespaced_name,
 )
-from olmc.model.diagnostics import Place, Report, Source
+from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
+    CRD_KIND,
     GVK,
     CatalogKey,
     KubernetesObject,
@@ -46,7 +47,7 @@ from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
-from olmc.reconcile.operator_groups import parse_apis, pruned, stored_group, with_targets
+from olmc.reconcile.operator_groups import parse_apis, prune_provided_apis, stored_group, with_targets
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -67,10 +68,6 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
     return f"unknown sourcetype: {kind}" if kind is not None else ""
 
 
-_V1, _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
-_WHOLE = ("group", "names", "versions")
-
-
 def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     """Whether a manifest is a CRD that the API server refuses to create; each reason goes to `report`, at its place.
 
@@ -78,32 +75,26 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     one, as patches for kustomize are.
     """
     crd = manifest.object
-    if (crd["apiVersion"], crd["kind"]) != (_V1, _CRD) or not _is_whole(crd) or _was_in_a_cluster(crd):
+    if (crd["apiVersion"], crd["kind"]) != ("apiextensions.k8s.io/v1", CRD_KIND):
+        return False
+    is_whole = all(spec_of(crd).get(field) for field in ("group", "names", "versions"))
+    if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
 
     try:
-        errors = creation_errors(decode(_CRD, crd, exact=True))
-    except DecodeError as error:
-        where, place = ".".join(map(str, error.path)), locate(manifest.source, error.path)
-        report.add(refused(crd, place, where, error))
+        errors = creation_errors(decode(CRD_KIND, crd, exact=True))
+    except DecodeError as failure:
+        where, place = ".".join(map(str, failure.path)), locate(manifest.source, failure.path)
+        report.add(refusal(crd, place, where, failure))
         return True
-    for found in errors:
-        problem = str(found).removeprefix(f"{found.field}: ")
-        place = locate(manifest.source, found.keys)
-        report.add(refused(crd, place, found.field, problem))
+    for error in errors:
+        problem = str(error).removeprefix(f"{error.field}: ")
+        report.add(refusal(crd, locate(manifest.source, error.keys), error.field, problem))
     return bool(errors)
 
 
-def _is_whole(crd: KubernetesObject) -> bool:
-    spec = spec_of(crd)
-    return all(spec.get(field) for field in _WHOLE)
-
-
-def _was_in_a_cluster(crd: KubernetesObject) -> bool:
-    return bool(metadata_of(crd).get("uid") or status_of(crd))
-
-
+# What an API server makes for itself, so that a group for all namespaces has copies there, too (U-9).
 ALWAYS_THERE = ("default", "kube-node-lease", "kube-public", "kube-system")
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -118,20 +109,25 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     profile = profile_of(options.olm_version)
     by_kind: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Rendered] = {}
-    manifests = placed(workspace.manifests, options, report)
+    manifests = in_default_namespace(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
-        if gvk_of(obj).group == OLM_GROUP and kind in _TAKEN:
+        if gvk_of(obj).group == OLM_GROUP and kind in _DECODED_KINDS:
             by_kind.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
-            objects[object_key(obj)] = _rendered(obj, manifest.source)
+            provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
+            objects[object_key(obj)] = Rendered(obj, provenance)
     namespaces = _namespaces(manifests, objects, options, report)
+    # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
+    # R-OG-8).
     groups = [
         with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, objects)
         for m in by_kind.get("OperatorGroup", ())
     ]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
+    # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
+    # those without one come last, by namespace and name (U-7).
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), namespaced_name(pair[0])))
     csvs = {namespaced_name(csv): csv for csv, _ in arrived}
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
@@ -145,7 +141,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
         plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
-        members={namespaced_name(csv): _pictured(csv, status_of(obj)) for csv, obj in arrived},
+        members={namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -160,6 +156,8 @@ def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
     for plan in approved:
         for name, s in subscriptions.items():
             if (name.namespace, s.plan) == (plan.namespace, plan.name):
+                # While it waits for the plan nothing is resolved (R-CAT-506). Taken back by one generation it is, and
+                # what comes of it has the number of the plan that was approved (R-CAT-602).
                 subscriptions[name] = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
     return cluster._replace(subscriptions=subscriptions, approved=approved)
 
@@ -171,20 +169,17 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
 def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
-    return pruned(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
+    return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
-def _pictured(csv: Csv, status: Mapping[str, Any]) -> CsvState:
+def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:
     """A CSV as it was when its manifest was taken from a cluster."""
     phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
     return CsvState(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
 
 
-_TAKEN = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
-
-
-def _rendered(obj: KubernetesObject, source: Source) -> Rendered:
-    return Rendered(obj, Provenance(Place(source), "manifests", "input", Origin.MANIFEST))
+# What OLM acts upon goes into fields of the Cluster; other kinds of its group are objects like any others.
+_DECODED_KINDS = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
 
 
 def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
@@ -202,6 +197,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
         _refuse(manifest, ("spec", "install"), conflicts[0][1], report)
         return None
     typed = prune_unsupported(typed, profile)
+    # Where it stands is in its CsvState; the phase that it comes to is worked out anew.
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 
@@ -221,7 +217,7 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
-    report.add(refused(obj, place, where, problem))
+    report.add(refusal(obj, place, where, problem))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:
@@ -238,7 +234,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     status = status_of(obj)
     annotations = annotations_of(obj)
     generation = status.get("installPlanGeneration")
-    told = _told(status)
+    conditions = _conditions(status)
     kept = with_known_config(obj, profile)
     return Subscription(
         {key: value for key, value in kept.items() if key != "status"},
@@ -249,19 +245,20 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         plan=as_text(mapping(status.get("installPlanRef")).get("name")),
         generation=generation if isinstance(generation, int) else 0,
         generated_by=annotations.get("olm.generated-by", ""),
-        failure=told.get("ResolutionFailed"),
-        unpacking="BundleUnpacking" in told,
-        unpack_failure=told.get("BundleUnpackFailed"),
-        told=tuple(told),
+        failure=conditions.get("ResolutionFailed"),
+        unpacking="BundleUnpacking" in conditions,
+        unpack_failure=conditions.get("BundleUnpackFailed"),
+        condition_types=tuple(conditions),
     )
 
 
-def _told(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The types of a Subscription's conditions in their order, with reason and message; of those that tell a failure,
+def _conditions(status: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The types of a Subscription's conditions in their order, with reason and message; of those about a failure,
     only those that hold."""
     return {
         as_text(item.get("type")): (as_text(item.get("reason")), as_text(item.get("message")))
         for item in mappings(status.get("conditions"))
+        # A failure that is over OLM takes out of the list; this one it keeps in its place as False (R-CAT-651).
         if item.get("status") == "True" or item.get("type") == "CatalogSourcesUnhealthy"
     }
 
@@ -270,17 +267,19 @@ def _namespaces(
     manifests: Iterable[Manifest], objects: Mapping[ObjectKey, Rendered], options: Options, report: Report
 ) -> dict[str, dict[str, str]]:
     """All namespaces that exist, with their labels: those always there, those declared, and those that are used."""
-    found: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
+    labels: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
     for key, rendered in objects.items():
         if (key.group, key.kind) == ("", "Namespace"):
-            found[key.name] = dict(labels_of(rendered.object))
+            labels[key.name] = dict(labels_of(rendered.object))
     for manifest in manifests:
         name = manifest.object["metadata"].get("namespace")
-        if name and name not in found:
-            found[name] = {}
+        # An API server would refuse the object; olmc reports the namespace, and takes it for one that others make.
+        if name and name not in labels:
+            labels[name] = {}
             place = locate(manifest.source, ("metadata", "namespace"))
             report.add(rules.IMPLIED_NAMESPACE.finding(place, name=name))
-    return {name: {**found[name], NAME_LABEL: name} for name in sorted(found)}
+    # The API server sets this label itself, so that any namespace can be selected by its name.
+    return {name: {**labels[name], NAME_LABEL: name} for name in sorted(labels)}
 
 
 def _catalogs(
@@ -290,27 +289,30 @@ def _catalogs(
     options: Options,
 ) -> dict[CatalogKey, CatalogSource]:
     """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
-    found: dict[CatalogKey, CatalogSource] = {}
+    sources: dict[CatalogKey, CatalogSource] = {}
     served: set[str] = set()
     for manifest in manifests:
         obj = manifest.object
         key = CatalogKey(namespace_of(obj), obj["metadata"]["name"])
         spec = spec_of(obj)
         address = as_text(spec.get("address"))
+        # Two namespaces may have CatalogSources of one name, so the longer name of a folder counts first.
         names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
         name = next((name for name in names if name in workspace.catalogs), "")
         served.add(name)
-        refused = _refusal(spec, workspace.catalogs.get(name))
-        source = _unserved(key, refused) if refused else _source(key, workspace.catalogs.get(name), address)
+        refusal = _refusal(spec, workspace.catalogs.get(name))
+        catalog_source = _catalog_source(key, workspace.catalogs.get(name), address, refusal)
         priority = int(spec.get("priority") or 0)
-        found[key] = source._replace(priority=priority, manifest=obj, source=manifest.source)
+        sources[key] = catalog_source._replace(priority=priority, manifest=obj, source=manifest.source)
     for name, catalog in workspace.catalogs.items():
         if name not in served:
-            homes = {s.catalog.namespace for s in subscriptions.values() if s.catalog.name == name}
-            for namespace in homes or {options.global_catalog_namespace}:
+            asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
+            homes = {key.namespace for key in asked if key.name == name}
+            # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
+            for namespace in sorted(homes) or [options.global_catalog_namespace]:
                 key = CatalogKey(namespace, name)
-                found[key] = _source(key, catalog, "")
-    return found
+                sources[key] = _catalog_source(key, catalog)
+    return sources
 
 
 def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
@@ -322,14 +324,13 @@ def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
     return f'failed to get catalog config map {name}: configmap "{name}" not found'
 
 
-def _unserved(key: CatalogKey, refused: str) -> CatalogSource:
-    """A CatalogSource that nothing serves, so that OLM has no client to ask it with (R-CAT-163)."""
-    problem = f"no registry client established for catalogsource {key.namespace}/{key.name}"
-    return CatalogSource(key, 0, None, problem=problem, refused=refused)
-
-
-def _source(key: CatalogKey, catalog: Catalog | None, address: str) -> CatalogSource:
+def _catalog_source(key: CatalogKey, catalog: Catalog | None, address: str = "", refusal: str = "") -> CatalogSource:
+    if refusal:
+        # Nothing serves it, so OLM has no client to query it with (R-CAT-163).
+        problem = f"no registry client established for catalogsource {key.namespace}/{key.name}"
+        return CatalogSource(key, 0, None, problem=problem, refused=refusal)
     if catalog is None:
+        # OLM has a client and finds nobody at the other end, which is another message (observed-10).
         return CatalogSource(key, 0, None, problem=_UNREACHABLE.format(address=address or "unknown"))
     from olmc.catalogs.content import served_candidates  # takes long to import, and bundles don't need it
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
-from olmc.kube.restmapper import BUILTIN
+from olmc.kube.restmapper import BUILTIN, RestMapping
 from olmc.model.cluster import Cluster, InstallPlan, Step
 from olmc.model.diagnostics import Cause, PlanFault
 from olmc.model.objects import (
     ACCOUNT,
+    CRD_KIND,
     GVK,
     RBAC,
     CatalogKey,
@@ -23,33 +24,22 @@ from olmc.model.objects import (
     as_text,
     mapping,
     mappings,
-    metadata_of,
     namespace_of,
     spec_of,
+    split_api_version,
     status_of,
 )
-from olmc.model.operators import OLM_GROUP, OperatorGroup
+from olmc.model.operators import CSV_KIND, OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
-from olmc.reconcile.apply_step import CRD, StepError, StepTarget, apply_step, mapper_of, unserved
+from olmc.olm.naming import CORE_KINDS, CSV_API
+from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.operator_groups import no_group, with_targets
 
 if TYPE_CHECKING:
     from olmc.resolver.steps import Content
-
-_CORE = {
-    "ClusterServiceVersion": (OLM_GROUP, "clusterserviceversions", "creating csv"),
-    "Subscription": (OLM_GROUP, "subscriptions", "creating subscription"),
-    "Secret": ("", "secrets", "updating secret:"),
-    "ConfigMap": ("", "configmaps", "updating configmap:"),
-    "Service": ("", "services", "updating service:"),
-    "ServiceAccount": ("", "serviceaccounts", "creating service account:"),
-    "Role": (RBAC, "roles", "creating role"),
-    "RoleBinding": (RBAC, "rolebindings", "creating rolebinding"),
-    "ClusterRole": (RBAC, "clusterroles", "creating clusterrole"),
-    "ClusterRoleBinding": (RBAC, "clusterrolebindings", "creating clusterrolebinding"),
-}
 
 
 class _PlanStop(NamedTuple):
@@ -68,31 +58,34 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     if group is None:
         text = "no operator group found that is managing this namespace"
         return _add(cluster, plan._replace(condition=("False", UNMANAGED, text), cause=PlanFault.UNMANAGED))
+    # The plan names the account also while it waits for approval (R-CAT-604).
     plan = plan._replace(account=_account(group))
     cluster = _add(cluster, plan)
     if not plan.approved:
         return cluster
     problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
     if problem:
-        return _add(cluster, _failed(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
+        return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     cluster, stop = _run(cluster, plan, group, options)
     if stop is None:
-        whole = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
-        return _add(cluster, whole)
+        complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
+        return _add(cluster, complete)
+    # What is forbidden OLM tries again for ever, since somebody may grant it; anything else fails after a minute
+    # (R-CAT-605, D23).
     if stop.cause is PlanFault.FORBIDDEN:
         text = f"retrying execution due to error: {stop.problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))
-    return _add(cluster, _failed(plan, stop))
+    return _add(cluster, _fail(plan, stop))
 
 
-def _failed(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
+def _fail(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
     condition = ("False", "InstallComponentFailed", stop.problem)
     return plan._replace(
         phase="Failed", message=stop.problem, condition=condition, executed=stop.step, fault=stop.keys, cause=stop.cause
     )
 
 
-def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
+def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
     """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
     ready = [
         plan
@@ -102,6 +95,7 @@ def resumed(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallP
     for plan in ready:
         begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
         cluster = with_plan(cluster, begun, options)
+    # Running replaced them in the cluster, where they are as far as they got.
     names = {(plan.namespace, plan.name) for plan in ready}
     return cluster, tuple(plan for plan in cluster.plans if (plan.namespace, plan.name) in names)
 
@@ -118,20 +112,14 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Opera
         return no_group(namespace)
     if len(groups) != 1:
         return None
+    # Earlier plans may have made namespaces match, or brought the ServiceAccount (R-OG-1, R-OG-8).
     group = with_targets(groups[0], cluster.namespaces, cluster.objects)
     return group if group.targets and not group.problem else None
 
 
 def _account(group: OperatorGroup) -> dict[str, str] | None:
-    if not group.account:
-        return None
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "name": group.account,
-        "namespace": group.namespace,
-        "uid": "",
-    }
+    reference = {"apiVersion": "v1", "kind": ACCOUNT, "name": group.account, "namespace": group.namespace, "uid": ""}
+    return reference if group.account else None
 
 
 def _run(
@@ -139,41 +127,43 @@ def _run(
 ) -> tuple[Cluster, _PlanStop | None]:
     """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
     target = StepTarget(plan.namespace, plan.name, options)
-    for done, step in enumerate(plan.steps[plan.executed :], plan.executed):
+    for at, step in enumerate(plan.steps[plan.executed :], plan.executed):
         forbidden = _forbidden(cluster, step, target, group)
         if forbidden:
-            return cluster, _PlanStop(done, forbidden, PlanFault.FORBIDDEN)
+            return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         try:
             after = apply_step(cluster, step, target)
         except StepError as error:
-            return cluster, _PlanStop(done, str(error), error.cause, error.keys)
+            return cluster, _PlanStop(at, str(error), error.cause, error.keys)
+        # Escalation shows only in the object as it would be stored; if there is any, nothing is.
         forbidden = _escalation(cluster, after, step, group)
         if forbidden:
-            return cluster, _PlanStop(done, forbidden, PlanFault.FORBIDDEN)
+            return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         cluster = after
     return cluster, None
 
 
-def _creation(cluster: Cluster, step: Step) -> tuple[str, str, str, bool]:
-    """The API group and resource that a step writes to, OLM's words for it, and whether it is outside of namespaces."""
-    if step.kind in _CORE:  # decided by the kind alone, whatever group is written there (R-CAT-712)
-        group, resource, doing = _CORE[step.kind]
-        return group, resource, doing, not BUILTIN.mapping(GroupKind(group, step.kind)).namespaced
-    found = mapper_of(cluster).mapping(step.gvk.group_kind)
-    return found.group, found.plural, "creating unstructured object", not found.namespaced
+def _rest_mapping(cluster: Cluster, step: Step) -> RestMapping:
+    """What a step writes to: of OLM's and the core kinds the kind alone decides, whatever group is written there
+    (observed-22)."""
+    if step.kind not in CREATING:
+        return mapper_of(cluster).mapping(step.gvk.group_kind)
+    group = split_api_version(CORE_KINDS.get(step.kind, CSV_API))[0]
+    return BUILTIN.mapping(GroupKind(group, step.kind))
 
 
 def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: OperatorGroup) -> str:
     """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
-    if not group.account or step.kind == CRD:
+    if not group.account or step.kind == CRD_KIND:
         return ""
-    if step.kind not in _CORE and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
-        return ""  # which OLM notices before it writes
-    api_group, resource, doing, is_cluster_wide = _creation(cluster, step)
-    scope = "" if is_cluster_wide else group.namespace
-    refusal = creation_refusal(access(cluster.objects), _subject(group), api_group, resource, scope)
-    return f"error {doing} {step.name}: {refusal}" if refusal else ""
+    # OLM looks for such kinds before it writes, so no right is missing yet when it gives up.
+    if step.kind not in CREATING and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
+        return ""
+    kind = _rest_mapping(cluster, step)
+    scope = group.namespace if kind.namespaced else ""
+    refusal = creation_refusal(access(cluster.objects), _subject(group), kind.group, kind.plural, scope)
+    return f"error {CREATING.get(step.kind, CREATING_OTHER)} {step.name}: {refusal}" if refusal else ""
 
 
 def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGroup) -> str:
@@ -184,7 +174,7 @@ def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGrou
         return ""
     role = after.objects[key].object
     refusal = escalation_refusal(access(before.objects), _subject(group), key, role, before.objects)
-    return f"error {_CORE[step.kind][2]} {step.name}: {refusal}" if refusal else ""
+    return f"error {CREATING[step.kind]} {step.name}: {refusal}" if refusal else ""
 
 
 def _subject(group: OperatorGroup) -> Subject:
@@ -261,8 +251,8 @@ def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> In
     except _MissingContentError:
         return plan
     statuses = [status for _, status in _entries(plan)]
-    done = next((at for at, status in enumerate(statuses) if status not in _WRITTEN), len(statuses))
-    return plan._replace(steps=steps, executed=done)
+    executed = next((at for at, status in enumerate(statuses) if status not in _WRITTEN), len(statuses))
+    return plan._replace(steps=steps, executed=executed)
 
 
 def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:
@@ -276,6 +266,7 @@ def _entries(plan: InstallPlan) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 
 def _kind(resource: Mapping[str, Any]) -> str:
+    # OLM records a bundle's Secret under this name, since a step of kind Secret is something else (R-CAT-611).
     kind = as_text(resource.get("kind"))
     return "Secret" if kind == "BundleSecret" else kind
 
@@ -286,11 +277,12 @@ def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterato
     for item in _items(plan):
         resolving, resource = as_text(item.get("resolving")), mapping(item.get("resource"))
         manifest = _manifest(resource)
-        if not _is_reference(manifest):
-            yield _inline(resolving, resource, manifest)
+        # The manifest of an unpacked step refers to a ConfigMap and is no object (R-CAT-615).
+        if "catalogSourceName" not in manifest or "metadata" in manifest:
+            yield _inline_step(resolving, resource, manifest)
             continue
         if resolving not in unpacked:
-            steps = _unpacked(plan, resolving, manifest, workspace, cluster)
+            steps = _unpack(plan, resolving, manifest, workspace, cluster)
             unpacked[resolving] = {(step.kind, step.name): step for step in steps}
         key = (_kind(resource), as_text(resource.get("name")))
         if key not in unpacked[resolving]:
@@ -308,12 +300,7 @@ def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
     return manifest
 
 
-def _is_reference(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest refers to an unpacked bundle (R-CAT-615)."""
-    return "catalogSourceName" in manifest and "metadata" not in manifest
-
-
-def _unpacked(
+def _unpack(
     plan: InstallPlan, csv: str, reference: Mapping[str, Any], workspace: Workspace, cluster: Cluster
 ) -> tuple[Step, ...]:
     from olmc.resolver.steps import UndecodableCSVError, bundle_steps, csv_object  # few workspaces have such plans
@@ -324,10 +311,10 @@ def _unpacked(
         raise _MissingContentError
     replaces, properties = as_text(reference.get("replaces")), as_text(reference.get("properties"))
     try:
-        made = csv_object(content, plan.namespace, replaces, properties, cluster.profile)
+        unpacked = csv_object(content, plan.namespace, replaces, properties, cluster.profile)
     except UndecodableCSVError as error:
         raise _MissingContentError from error
-    return bundle_steps(content._replace(inline=False), made, key, cluster.profile)
+    return bundle_steps(content._replace(inline=False), unpacked, key, cluster.profile)
 
 
 def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster) -> Content | None:
@@ -335,25 +322,25 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     from olmc.resolver.steps import bundle_content, content_of
 
     source = cluster.catalogs.get(key)
-    candidate = next((each for each in source.entries if each.name == csv), None) if source else None
-    found = content_of(workspace, cluster, candidate) if candidate else None
-    if found is not None:
-        return found
+    candidate = next((entry for entry in source.entries if entry.name == csv), None) if source else None
+    content = content_of(workspace, cluster, candidate) if candidate else None
+    if content is not None:
+        return content
+    # What was unpacked outlives the entry in the catalog, and the image still stands in the plan (R-CAT-616).
     lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None
 
 
-def _inline(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
+def _inline_step(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
     """A step whose manifest is the object; what OLM makes itself has no kind there (R-CAT-620, R-CAT-628)."""
     api = GVK(as_text(resource.get("group")), as_text(resource.get("version")), _kind(resource))
     api_version, kind = api.api_version, api.kind
     derived = "kind" not in manifest
     obj = {"apiVersion": api_version, "kind": kind, **manifest}
-    if kind in ("ClusterServiceVersion", "Subscription"):
+    # OLM writes an empty status into these manifests (R-CAT-620, R-CAT-640); the objects come without.
+    if kind in (CSV_KIND, "Subscription"):
         obj.pop("status", None)
-    if derived and not BUILTIN.mapping(api.group_kind).namespaced:
-        obj["metadata"] = {name: value for name, value in metadata_of(obj).items() if name != "namespace"}
     key = CatalogKey(as_text(resource.get("sourceNamespace")), as_text(resource.get("sourceName")))
     return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

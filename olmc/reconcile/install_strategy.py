@@ -19,6 +19,7 @@ from olmc.model.objects import (
     Rendered,
     Subject,
     annotations_of,
+    crd_key,
     mapping,
     texts,
 )
@@ -27,13 +28,13 @@ from olmc.model.options import Options, Profile, minor_of
 from olmc.olm.naming import group_annotations
 from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
 from olmc.reconcile.operator_groups import Failure, account_exists
-from olmc.reconcile.requirements import APIEXTENSIONS, owned_by_others, predecessors
+from olmc.reconcile.requirements import owned_by_others, predecessors
 from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_descriptions
 
 _TOKEN = "kubernetes.io/service-account-token"
 _ACCOUNT = "kubernetes.io/service-account.name"
+# Since Kubernetes 1.24 a new ServiceAccount gets no Secret any more, and before 0.29 OLM did not ask for a token.
 _WITHOUT_SECRETS = 24
-"""The minor version of Kubernetes since which a new ServiceAccount gets no Secret any more."""
 
 
 def missing_token(
@@ -43,14 +44,13 @@ def missing_token(
     account = group.account
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
         return ""
-    if any(_is_token(found, group.namespace, account) for found in objects.values()):
+    if any(_is_token(rendered.object, group.namespace, account) for rendered in objects.values()):
         return ""
     return f"the service account does not have any API secret sa={group.namespace}/{account}"
 
 
-def _is_token(found: Rendered, namespace: str, account: str) -> bool:
+def _is_token(obj: KubernetesObject, namespace: str, account: str) -> bool:
     """Whether an object is a Secret that Kubernetes fills with a token of an account."""
-    obj = found.object
     if obj["kind"] != "Secret" or obj.get("type") != _TOKEN or obj["metadata"].get("namespace") != namespace:
         return False
     return annotations_of(obj).get(_ACCOUNT) == account
@@ -102,6 +102,7 @@ def _rule_problem(rule: PolicyRule) -> str:
 
 def webhook_failure(csv: Csv) -> Failure | None:
     """R-CSV-15d, R-CSV-15e: repeated names, and rules that OLM does not let a webhook have (R-WH-2)."""
+    # One after the other: a bad rule counts before a name that a later webhook repeats (R-CSV-15e).
     seen: set[str] = set()
     for webhook in csv.webhooks:
         if webhook.name in seen:
@@ -143,14 +144,12 @@ def _chain(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> set[str]:
     """The CSVs that this one replaces and that replace it, itself included (R-CSV-26)."""
     chain = {csv.name, *predecessors(csv, csvs)}
     current = csv.name
+    local = [other for name, other in sorted(csvs.items()) if name.namespace == csv.namespace]
     while True:
-        following = next(
-            (c.name for n, c in sorted(csvs.items()) if n.namespace == csv.namespace and c.replaces == current), ""
-        )
-        if not following or following in chain:
+        current = next((other.name for other in local if other.replaces == current), "")
+        if not current or current in chain:
             return chain
-        chain.add(following)
-        current = following
+        chain.add(current)
 
 
 def install(
@@ -170,34 +169,39 @@ def install(
     # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
     problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
-        return _failed(problem, None)
+        return _fail(problem, None)
     forbidden = _forbidden(csv, group, access)
     if forbidden:
+        # The prefix stands there twice: this error is wrapped on its way once more than others (R-CSV-20).
         text = f"install strategy failed: install strategy failed: {forbidden}"
         known = _NO_RETRY in cluster.profile.csv_reasons
         return InstallOutcome((_NO_RETRY if known else "InstallComponentFailed", text), StrategyProgress(0, 0))
     written: dict[str, KubernetesObject] = {}
     for index, item in enumerate(csv.deployments):
-        made, name = written_deployment(cluster, options, csv, item), item.name
-        refused = refusal(made, written.get(name) or existing_deployment(name, csv, cluster, members.values()))
-        written[name] = made
-        if refused is not None:
-            place = ("spec", "install", "spec", "deployments", index, *refused.keys)
-            failed = _failed(refused.text, StrategyProgress(index, len(csv.webhooks) if index else 0))
+        deployment, name = written_deployment(cluster, options, csv, item), item.name
+        existing = written.get(name) or existing_deployment(name, csv, cluster, members.values())
+        written[name] = deployment
+        invalid = refusal(deployment, existing)
+        if invalid is not None:
+            place = ("spec", "install", "spec", "deployments", index, *invalid.keys)
+            failed = _fail(invalid.text, StrategyProgress(index, len(csv.webhooks) if index else 0))
             return failed._replace(place=place)
         # API services and webhooks are written after each Deployment (R-API-2): a mistake in them is met behind the
         # first one, which stays (R-API-4).
         services = (item.service_name for item in apiservice_descriptions(csv))
         taken = next((name for name in services if name in foreign), "")
+        # The only Deployment is written by then, and a failed CSV whose components turn out healthy succeeds after all
+        # (observed-12).
         if taken and len(csv.deployments) == 1:
-            break  # it is written by then, and a failed CSV whose components turn out healthy succeeds after all
+            break
         if taken:
-            return _failed(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
+            return _fail(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
         problem, webhooks = _webhook_problem(csv, cluster.objects)
         if problem:
-            return _failed(problem, StrategyProgress(index + 1, webhooks))
+            return _fail(problem, StrategyProgress(index + 1, webhooks))
     installation = StrategyProgress(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
+    # OLM then installs again, with the same result, and never gets further than waiting for what it expects.
     if unexpected:
         return InstallOutcome(("InstallWaiting", f"installing: {unexpected}"), installation, True, "InstallReady")
     return InstallOutcome(None, installation, flapping=_is_never_ready(csv))
@@ -218,15 +222,17 @@ def _unexpected_annotations(csv: Csv, group: OperatorGroup, profile: Profile) ->
     serving = serving_deployments(csv)
     for deployment in csv.deployments:
         template = mapping(deployment.spec.get("template"))
-        there = template_annotations(profile, template, expected, serving=deployment.name in serving)
+        written = template_annotations(profile, template, expected, serving=deployment.name in serving)
         for key in sorted(expected):
-            if there[key] != expected[key]:
-                found = f"Expected {key}:{expected[key]}, found {key}:{there[key]}"
-                yield f"unexpected annotation on deployment. {found}"
+            if written[key] != expected[key]:
+                difference = f"Expected {key}:{expected[key]}, found {key}:{written[key]}"
+                yield f"unexpected annotation on deployment. {difference}"
 
 
 def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
     """Why the API server refuses a Service in front of a serving Deployment (R-CERT-2)."""
+    # A Deployment may have dots and 253 characters in its name, a Service may not (observed-9). Older names have no
+    # dots.
     for name in serving_deployments(csv) if profile.cert_naming["per"] == "deployment" else ():
         service = f'"{name}-service"'
         prefix = f"Service {service} is invalid: "
@@ -237,16 +243,18 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
         ports: dict[int, object] = {}
         for item in serving_descriptions(csv):
             target = item.target_port or item.port
+            # Ports are named after their number, so a second target makes a second port of one name (R-CERT-2).
             if item.deployment == name and ports.setdefault(item.port, target) != target:
                 yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
 
 
-def _failed(text: str, installation: StrategyProgress | None) -> InstallOutcome:
+def _fail(text: str, installation: StrategyProgress | None) -> InstallOutcome:
     return InstallOutcome(("InstallComponentFailed", f"install strategy failed: {text}"), installation, flapping=True)
 
 
 def _is_never_ready(csv: Csv) -> bool:
     """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
+    # Its configuration has no CA (R-WH-6), and OLM never takes such an installation for a complete one (observed-20).
     names = {deployment.name for deployment in csv.deployments}
     return any(webhook.deployment not in names for webhook in csv.webhooks)
 
@@ -254,6 +262,7 @@ def _is_never_ready(csv: Csv) -> bool:
 def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
     """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
     account = group.account
+    # Without Deployments nothing of the strategy is written, as that account or any other (R-API-2).
     if not account or not csv.deployments:
         return ""
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
@@ -281,6 +290,7 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     from olmc.kube.api_validation.field import Path  # few operators have webhooks, and imports take their time
     from olmc.kube.api_validation.webhooks import webhook_errors
 
+    # Only what stems from the CSV can be wrong: the name of the Service and its namespace OLM makes itself (R-WH-4).
     path = webhook.object.get("webhookPath")
     service = {} if path is None else {"path": path}
     entry = {**webhook.object, "name": webhook.name, "clientConfig": {"service": service}}
@@ -291,6 +301,7 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
 
 def _conversion_problems(csv: Csv, webhook: WebhookDescription, objects: Mapping[ObjectKey, Rendered]) -> Iterator[str]:
     """R-WH-7, R-WH-8."""
+    # A CRD has one conversion for the whole cluster, so whoever serves it has to work in all of it (R-WH-7).
     for mode in csv.install_modes:
         if (mode.type == "AllNamespaces") != mode.supported:
             yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
@@ -299,7 +310,7 @@ def _conversion_problems(csv: Csv, webhook: WebhookDescription, objects: Mapping
         yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
     owned = {item.name for item in csv.owned_crds}
     for name in webhook.converted_crds:
-        crd = objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
+        crd = objects.get(crd_key(name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
             yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"

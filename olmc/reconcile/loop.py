@@ -11,15 +11,16 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey, ObjectKey, namespace_of
+from olmc.model.objects import CatalogKey, ObjectKey, crd_key, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
-from olmc.reconcile.apply_step import StepError, StepTarget, apply_step
+from olmc.reconcile.apply_step import StepTarget, apply_step
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
-from olmc.reconcile.install_plans import INSTALLING, resumed, with_plan, written_steps
+from olmc.reconcile.install_plans import INSTALLING, resume_plans, with_plan, written_steps
 from olmc.reconcile.operator_groups import with_global_groups
 from olmc.reconcile.phases import evaluate_phases
 from olmc.resolver.steps import bundle_content, bundle_steps, strategy_steps
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from olmc.model.catalog import Selection
     from olmc.resolver.rounds import ResolutionRound
 
+# A list of reasons, not of phases: a CSV that is Pending, or Failed for anything else, is copied all the same
+# (R-COPY-2).
 _NOT_COPIED = frozenset(
     "Copied InvalidInstallModes NoTargetNamespaces UnsupportedOperatorGroup NoOperatorGroup TooManyOperatorGroups "
     "InterOperatorGroupOwnerConflict CannotModifyStaticOperatorGroupProvidedAPIs".split()
@@ -42,6 +45,8 @@ def may_be_copied(member: CsvState) -> bool:
 
 def gets_api_roles(member: CsvState, profile: Profile) -> bool:
     """Whether ClusterRoles are made for the APIs of a CSV."""
+    # OLM makes them in a sync of a CSV that has Succeeded before, whatever its group (R-CR-1); before 0.10 in the sync
+    # that copies it, and the documents speak of global operators alone.
     match profile.api_clusterrole_when:
         case "copied":
             return may_be_copied(member)
@@ -51,6 +56,8 @@ def gets_api_roles(member: CsvState, profile: Profile) -> bool:
             return member.succeeded
 
 
+# Every round moves some Subscription along its channel, and no channel is this long: only a graph that leads back to
+# where it came from gets here.
 MAX_ROUNDS = 1000
 NO_CATALOG = CatalogKey("", "")
 
@@ -87,10 +94,11 @@ def reconcile(
     cluster = cluster._replace(installed=installed)
     stopped: set[str] = set()
     for step in direct:
+        # As in a plan, the first error ends it, and what was written before stays (R-CAT-700); other bundles go on.
         if step.resolving in stopped:
             continue
         try:
-            cluster = apply_step(cluster, step, StepTarget(home or _namespace_of(step), "", options))
+            cluster = apply_step(cluster, step, StepTarget(home or namespace_of(step.object), "", options))
         except StepError as error:
             place = locate(step.source, error.keys) if step.source is not None else None
             finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error)
@@ -100,25 +108,21 @@ def reconcile(
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
     # and OLM resolves no namespace in which all are (R-CAT-506).
-    cluster, plans = resumed(cluster, options)
+    cluster, plans = resume_plans(cluster, options)
     cluster = settled_state(cluster, options) if plans else cluster
     if not cluster.subscriptions:
         return SettledCluster(cluster, beginning)
-    done = _upgraded(workspace, cluster, options, report)
-    return done._replace(beginning=beginning, history=(*_rounds_of(plans), *done.history))
+    from olmc.resolver.rounds import ResolutionRound  # the resolver takes long to import, and bundles don't need it
+
+    settled = _upgrade(workspace, cluster, options, report)
+    # Of the rounds that made the plans of the workspace nothing else is known.
+    history = (*(ResolutionRound({}, plan) for plan in plans), *settled.history)
+    return settled._replace(beginning=beginning, history=history)
 
 
-def _rounds_of(plans: Sequence[InstallPlan]) -> Iterator[ResolutionRound]:
-    """What made the plans of the workspace, of which nothing else is known."""
-    from olmc.resolver.rounds import ResolutionRound
-
-    for plan in plans:
-        yield ResolutionRound({}, plan)
-
-
-def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
+def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
     """Round after round, namespace by namespace, until no InstallPlan is made any more."""
-    from olmc.resolver.cluster_wide import resolver_for  # the resolver takes long to import, and bundles don't need it
+    from olmc.resolver.cluster_wide import resolver_for
 
     resolve_namespace = resolver_for(options)
     first: dict[str, ResolutionRound] = {}
@@ -129,16 +133,18 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
     for _ in range(MAX_ROUNDS):
         planned = False
         for namespace in namespaces:
-            done = resolve_namespace(workspace, cluster, namespace, options)
-            cluster = cluster._replace(subscriptions={**cluster.subscriptions, **done.subscriptions})
-            first.setdefault(namespace, done)
-            rounds[namespace] = done
-            if done.plan is not None:
+            round_ = resolve_namespace(workspace, cluster, namespace, options)
+            # Also a round without a plan writes: why nothing could be resolved stands in the Subscriptions (R-CAT-653).
+            cluster = cluster._replace(subscriptions={**cluster.subscriptions, **round_.subscriptions})
+            # Explanations need the first round, which saw what the user has; all others saw what olmc made of it.
+            first.setdefault(namespace, round_)
+            rounds[namespace] = round_
+            if round_.plan is not None:
                 planned = True
-                history.append(done)
-                cluster = with_plan(cluster, done.plan, options)
+                history.append(round_)
+                cluster = with_plan(cluster, round_.plan, options)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
-        cluster = settled_state(cluster, options) if planned else _noted(cluster, options)
+        cluster = settled_state(cluster, options) if planned else _with_history(cluster, options)
         if not planned:
             return SettledCluster(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
@@ -147,18 +153,15 @@ def _upgraded(workspace: Workspace, cluster: Cluster, options: Options, report: 
 
 def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
     """What the resolver picked on the way to rest, in order, with the namespace; also what was never installed."""
-    for done in (*settled.history, *settled.rounds.values()):
-        if done.question is None or done.answer is None:
+    for round_ in (*settled.history, *settled.rounds.values()):
+        if round_.question is None or round_.answer is None:
             continue
-        for pick in done.answer.picks:
-            if not done.question.whole_cluster:
-                yield done.question.namespace, pick
-            elif done.plan is not None and pick.candidate.name in done.plan.csvs:
-                yield done.plan.namespace, pick
-
-
-def _namespace_of(step: Step) -> str:
-    return namespace_of(step.object)
+        for pick in round_.answer.picks:
+            if not round_.question.whole_cluster:
+                yield round_.question.namespace, pick
+            # A resolution of the whole cluster speaks of no namespace: where a bundle goes, its plan says.
+            elif round_.plan is not None and pick.candidate.name in round_.plan.csvs:
+                yield round_.plan.namespace, pick
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
@@ -166,7 +169,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
 
     A plan of the workspace that got stuck says itself what it has written.
     """
-    for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):
         name = NamespacedName(subscription.name.namespace, subscription.installed)
         csv = cluster.csvs.get(name)
         if csv is None:
@@ -176,10 +179,12 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
         written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             was_written = written is None or (step.kind, step.name) in written
+            # What the workspace shows is as it was last seen, and truer than what the bundle says of it.
             if was_written and not _is_there(cluster, step, target):
                 try:
                     cluster = apply_step(cluster, step, target)
                 except StepError:
+                    # What can't be written now was not written then, and a plan stops at its first error (R-CAT-700).
                     break
     return cluster
 
@@ -192,6 +197,7 @@ def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
     vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
+    # The CSV may be older than what the catalogs list by now, so its bundle is looked for by name (observed-39).
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:
         return tuple(strategy_steps(csv, catalog, csv.source, profile))
@@ -199,14 +205,15 @@ def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: P
 
 
 def _is_there(cluster: Cluster, step: Step, target: StepTarget) -> bool:
+    # Which of them it is depends on the scope of the kind; the other one can't exist.
     keys = {ObjectKey(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
     return not keys.isdisjoint(cluster.objects)
 
 
 def settled_state(cluster: Cluster, options: Options) -> Cluster:
-    """Phases judged, replaced CSVs gone, and what only history tells noted down."""
+    """The cluster with phases, without replaced CSVs, and with what only history shows recorded."""
     while True:
-        cluster = _noted(evaluate_phases(with_global_groups(cluster, options), options), options)
+        cluster = _with_history(evaluate_phases(with_global_groups(cluster, options), options), options)
         # A CSV that goes may be all that another one waited for, and its APIs are free for others: so judge again.
         after = without_replaced(cluster)
         if after is cluster:
@@ -214,22 +221,24 @@ def settled_state(cluster: Cluster, options: Options) -> Cluster:
         cluster = after
 
 
-def _noted(cluster: Cluster, options: Options) -> Cluster:
-    """Remember what stays although nothing in a later state shows why: API roles and component labels."""
+def _with_history(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with what stays although nothing in a later state shows why: API roles and component labels."""
     served = dict(cluster.served)
     adopted = dict(cluster.adopted)
-    for member in cluster.members.values():
-        if gets_api_roles(member, cluster.profile):
-            served |= {api: member.csv for api in member.csv.owned_apis if _exists(cluster, api.name, api.is_crd)}
     for name, member in cluster.members.items():
+        if gets_api_roles(member, cluster.profile):
+            # A CRD that is missing can't own them, and OLM makes none without an owner (R-CR-2, R-CR-4).
+            apis = (api for api in member.csv.owned_apis if not api.is_crd or crd_key(api.name) in cluster.objects)
+            served |= dict.fromkeys(apis, member.csv)
         if own := _component_labels(member, cluster.profile, options):
             adopted[name] = adopted.get(name, frozenset()) | own
-    for subscription in sorted(cluster.subscriptions.values(), key=lambda each: each.name):
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):
         name = NamespacedName(subscription.name.namespace, subscription.installed)
         if name in cluster.csvs and cluster.profile.csv_label_component:
             key = component_label_key(subscription.package, name.namespace)
             adopted[name] = adopted.get(name, frozenset()) | {key}
     for name, member in cluster.members.items():
+        # CRDs have no owner that would pass labels on, so OLM goes by the list in the CSV (R-COMP-4).
         passes_on = name in adopted and not member.csv.counts_as_copy
         for identity in _owned_crds(member, cluster) if passes_on else ():
             adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
@@ -239,7 +248,7 @@ def _noted(cluster: Cluster, options: Options) -> Cluster:
 def _component_labels(member: CsvState, profile: Profile, options: Options) -> frozenset[str]:
     """The component labels that a CSV brings along: they count as the one of its Subscription does (R-COMP-4).
 
-    With v2alpha1 only those of existing Operators count, and projecting them is another room's work (R-OPERATOR-6).
+    With v2alpha1 only those of existing Operators count, which `olmc.proposed` projects (R-OPERATOR-6).
     """
     if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
         return frozenset()
@@ -247,17 +256,9 @@ def _component_labels(member: CsvState, profile: Profile, options: Options) -> f
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))
 
 
-def _exists(cluster: Cluster, name: str, is_crd: bool) -> bool:
-    return not is_crd or _crd(name) in cluster.objects
-
-
 def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
-    names = {item.name for item in member.csv.owned_crds}
-    return [_crd(name) for name in sorted(names) if _crd(name) in cluster.objects]
-
-
-def _crd(name: str) -> ObjectKey:
-    return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", name)
+    keys = (crd_key(name) for name in sorted({item.name for item in member.csv.owned_crds}))
+    return [key for key in keys if key in cluster.objects]
 
 
 def in_scope_of_crds(cluster: Cluster) -> Cluster:
@@ -265,5 +266,6 @@ def in_scope_of_crds(cluster: Cluster) -> Cluster:
     mapper = rest_mapper(rendered.object for rendered in cluster.objects.values())
     if all(kind.namespaced for kind in mapper.custom.values()):
         return cluster
+    # Loading does the same for the kinds that it can know; these CRDs came with a bundle out of a catalog.
     stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.objects.values())
     return cluster._replace(objects={rendered.identity: rendered for rendered in stored})

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from olmc.diagnostics.rules import workspace as load_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import unknown_keys
 from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
-from olmc.kube.restmapper import BUILTIN, RestMapper, called, closest_kind, known_kinds, rest_mapper
+from olmc.kube.restmapper import BUILTIN, RestMapper, closest_kind, find_kinds, known_kinds, rest_mapper
 from olmc.kube.selectors import is_empty
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
@@ -27,14 +26,15 @@ from olmc.olm.profiles.data import profile_of
 from olmc.resources import schema
 from olmc.yaml import locate
 
+# The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas.
 _TYPED = frozenset({"ClusterServiceVersion", "Operator", "OperatorCondition", "OperatorGroup"})
-"""The kinds whose fields are in the table of Go structs; those of the others are in their JSON Schemas."""
 _LISTED = frozenset({"CatalogSource", "InstallPlan", "OLMConfig", "Subscription"})
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 _CONFIG = ("spec", "config")
 _DEPLOYMENTS = ("spec", "install", "spec", "deployments")
 
+# More fields than that nobody reads in a hint.
 _MOST = 12
 _WRITE_KIND = "Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes."
 
@@ -64,7 +64,6 @@ _WITHOUT = {
     ("Subscription", "spec.installPlanApproval"): "upgrades do not wait for approval",
     ("Subscription", "spec.startingCSV"): "OLM starts with the newest version of the channel",
 }
-_EVERYTHING = "the group targets all namespaces"
 
 
 class DroppedField(NamedTuple):
@@ -117,13 +116,13 @@ def _unknown(obj: KubernetesObject, profile: Profile, exact: bool) -> Iterator[t
     if kind == "OperatorGroup":
         yield from _of_group(obj, profile)
     elif kind in _TYPED:
-        yield from (each for each in unknown_keys(kind, obj, exact=exact) if each[0][0] != "status")
+        yield from ((keys, others) for keys, others in unknown_keys(kind, obj, exact=exact) if keys[0] != "status")
     elif kind in _LISTED:
         yield from (((key,), _absent(_TOP, obj)) for key in obj if key not in _TOP)
         yield from _below(("metadata",), unknown_keys(_OBJECT_META, obj.get("metadata"), exact=True))
         of_spec = unlisted(schema(kind.lower())["properties"]["spec"], obj.get("spec"), ("spec",))
         # The schema tells of a config's containers only what people write; the Go structs have all of it.
-        yield from (each for each in of_spec if kind != "Subscription" or each[0][:2] != _CONFIG)
+        yield from ((keys, others) for keys, others in of_spec if kind != "Subscription" or keys[:2] != _CONFIG)
         if kind == "Subscription":
             yield from _below(_CONFIG, unknown_keys("SubscriptionConfig", _at(obj, _CONFIG), exact=True))
 
@@ -159,8 +158,8 @@ def _of_newer(subscription: KubernetesObject, profile: Profile) -> Iterator[Keys
     return ((*_CONFIG, key) for key in unknown_config(subscription, profile) if key not in foreign)
 
 
-def _below(keys: Keys, found: Iterator[tuple[Keys, tuple[str, ...]]]) -> Iterator[tuple[Keys, tuple[str, ...]]]:
-    return (((*keys, *each), others) for each, others in found)
+def _below(keys: Keys, fields: Iterator[tuple[Keys, tuple[str, ...]]]) -> Iterator[tuple[Keys, tuple[str, ...]]]:
+    return (((*keys, *below), others) for below, others in fields)
 
 
 def _absent(names: Sequence[str], value: Any) -> tuple[str, ...]:
@@ -180,12 +179,11 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
     if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
         spec = spec_of(obj)
         everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
-        return _EVERYTHING if everything else ""
+        return "the group targets all namespaces" if everything else ""
     return _WITHOUT.get((kind, where), "")
 
 
 _APPROVALS = ("Automatic", "Manual")
-_CRD = "CustomResourceDefinition"
 _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
 _KINDS_ALIKE = 0.88
@@ -207,10 +205,11 @@ def check_spelling(workspace: Workspace, options: Options, report: Report) -> No
     """Report kinds that are none, fields of OLM's objects that are dropped, and approvals that mean something else."""
     profile = profile_of(options.olm_version)
     for manifest in workspace.manifests:
-        strange = strange_kind(manifest, workspace, profile, options)
+        unknown = unknown_kind(manifest, workspace, profile, options)
         api = gvk_of(manifest.object)
-        if strange is not None:
-            report.add(strange)
+        # Of a kind that is none, no field is right: one message is enough.
+        if unknown is not None:
+            report.add(unknown)
         elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
             for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
                 report.add(diagnostic)
@@ -242,15 +241,14 @@ def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
         yield rules.NOT_MANUAL.finding(place, name=name_of(obj), text=text, meant=meant)
 
 
-def strange_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
+def unknown_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
     """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
-    is_olms = gvk_of(manifest.object).group == OLM_GROUP
-    found = _about_olm(manifest, profile) if is_olms else _about_other(manifest, options)
-    if found is not None:
-        api = gvk_of(manifest.object)
-        if api.path in options.apis or api.group_kind in _crds(workspace).custom:
-            return None
-    return found
+    api = gvk_of(manifest.object)
+    diagnostic = _about_olm(manifest, profile) if api.group == OLM_GROUP else _about_other(manifest, options)
+    # Asked last, as reading all CRDs takes its time, and nearly every kind is one that there is.
+    if diagnostic is not None and (api.path in options.apis or api.group_kind in _crds(workspace).custom):
+        return None
+    return diagnostic
 
 
 def name_of(obj: KubernetesObject) -> str:
@@ -276,7 +274,7 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     if served:
         hint = f"Write {' or '.join(served)}."
         return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
-    kinds = [each for group, each in builtin_kinds() if group == OLM_GROUP and _served(each, profile)]
+    kinds = [name for group, name in builtin_kinds() if group == OLM_GROUP and _served(name, profile)]
     hint = did_you_mean(closest(kind, kinds)) or f"The kinds are {', '.join(kinds)}."
     if versions_of(GroupKind(OLM_GROUP, kind)):
         hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
@@ -307,16 +305,20 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     known = builtin_kinds()
     if api.group_kind in known or kind.endswith("List"):
         return None
-    homes = [each for each, name in known if name == kind]
-    here = [name for each, name in known if each == group]
+    homes = [other for other, name in known if name == kind]
+    here = [name for other, name in known if other == group]
+    # Neither the kind nor the group is known: a custom resource of something that the workspace does not have.
     if not homes and not here:
         return None
+    # A kind that Kubernetes had once is reported where it is gone, with what has taken its place.
     if is_native(api, options.kube_version) or removal_of(api, options.kube_version) is not None:
         return None
     place, meant = ("kind",), ""
     if homes:
         close = homes[0] if here else closest(group, filter(None, homes), cutoff=_GROUPS_ALIKE, parts=False)
-        place, meant = ("apiVersion",), _newest(close, kind) if here or close else ""
+        if here or close:
+            place = ("apiVersion",)
+            meant = GVK(close, versions_of(GroupKind(close, kind))[-1], kind).api_version
     else:
         meant = closest(kind, here, cutoff=_KINDS_ALIKE, parts=False)
     if not meant:
@@ -337,7 +339,7 @@ def unknown_kinds(names: Iterable[str], objects: Iterable[KubernetesObject]) -> 
     """
     kinds = (*known_kinds(objects), *(BUILTIN.mapping(kind) for kind in _FURTHER))
     for name in names:
-        if not called(name, kinds):
+        if not find_kinds(name, kinds):
             yield name, did_you_mean(closest_kind(name, kinds)) or _WRITE_KIND
 
 
@@ -383,8 +385,8 @@ def report_config(
     for name in ("include", "exclude"):
         for kind, hint in unknown_kinds(lists.get(name, ()), possible_objects(cluster, workspace)):
             place = locate(source, ("spec", name, lists[name].index(kind)))
-            report.add(load_rules.MISSPELT_KIND.finding(place, name=name, kind=kind, hint=hint))
+            report.add(rules.MISSPELT_KIND.finding(place, name=name, kind=kind, hint=hint))
     for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
         place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
         hint = did_you_mean(meant) or "Plans are named by namespace and CSV; olmc resolve lists them."
-        report.add(load_rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))
+        report.add(rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))

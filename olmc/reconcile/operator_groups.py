@@ -57,16 +57,16 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     """
     if not options.descoped:
         return cluster
+    # Such an operator watches everything by definition, so nobody is asked to say so in a group (R-DESCOPE-2).
     with_group = {group.namespace for group in cluster.groups}
     alone = [csv for csv in cluster.csvs.values() if csv.scope == "global" and csv.namespace not in with_group]
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
         return cluster
-    made = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
-    groups = tuple(sorted((*cluster.groups, *made), key=lambda group: (group.namespace, group.name)))
-    return cluster._replace(
-        groups=groups, seeded={**cluster.seeded, **{namespaced_name(group): None for group in made}}
-    )
+    added = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
+    groups = tuple(sorted((*cluster.groups, *added), key=lambda group: (group.namespace, group.name)))
+    seeded = {**cluster.seeded, **dict.fromkeys(map(namespaced_name, added))}
+    return cluster._replace(groups=groups, seeded=seeded)
 
 
 def _global_group(namespace: str) -> KubernetesObject:
@@ -74,6 +74,7 @@ def _global_group(namespace: str) -> KubernetesObject:
     return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": {}}
 
 
+# The name of a group is a value of its roles' owner label, and values of labels end here.
 _LABEL_LIMIT = 63
 
 
@@ -84,6 +85,8 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     given = spec_of(obj)
     spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
     selector = spec.get("selector")
+    # The documents write labels right below the selector. The CRD drops them, and what is left selects everything,
+    # which nobody meant: so it is reported (R-OG-2).
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
         spec["selector"] = _of_labels(selector)
     elif isinstance(selector, dict):
@@ -116,22 +119,25 @@ def with_targets(
     """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
     account = group.account
+    # The order is that of OLM's sync, whose first error ends it: no targets, and CSVs without a status (R-OG-5,
+    # R-CSV-6).
     if account and not account_exists(objects, group.namespace, account):
         return OperatorGroup(group.object, group.source, (), f"ServiceAccount {account} not found", account)
     selector = mapping(spec.get("selector"))
-    wrong = problem(selector)
-    if wrong:
-        return OperatorGroup(group.object, group.source, (), wrong)
+    invalid = problem(selector)
+    if invalid:
+        return OperatorGroup(group.object, group.source, (), invalid)
     listed = texts(spec.get("targetNamespaces"))
     if "" in listed:
         text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
         return OperatorGroup(group.object, group.source, (), text)
+    # Targets need not exist, and duplicates no API server would take (R-OG-1, R-OG-3).
     if listed:
         return OperatorGroup(group.object, group.source, tuple(sorted(listed, key=_bytes)))
     if is_empty(selector):
         return OperatorGroup(group.object, group.source, ("",))
-    chosen = [name for name, labels in namespaces.items() if matches(selector, labels)]
-    return OperatorGroup(group.object, group.source, tuple(sorted(chosen, key=_bytes)))
+    selected = [name for name, labels in namespaces.items() if matches(selector, labels)]
+    return OperatorGroup(group.object, group.source, tuple(sorted(selected, key=_bytes)))
 
 
 def gets_roles(group: OperatorGroup) -> bool:
@@ -140,7 +146,9 @@ def gets_roles(group: OperatorGroup) -> bool:
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
-def pruned(group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]) -> frozenset[GVK] | None:
+def prune_provided_apis(
+    group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]
+) -> frozenset[GVK] | None:
     """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
     everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):
@@ -157,12 +165,13 @@ def target_set(group: OperatorGroup) -> frozenset[str] | None:
     """The namespaces that count when groups are intersected (R-CSV-10); None stands for all namespaces."""
     if group.is_global:
         return None
+    # The group's own namespace counts although nobody targets it, as its CSVs are there (R-CSV-10).
     return frozenset({*group.targets, group.namespace}) if group.targets else frozenset()
 
 
-def intersects(one: OperatorGroup, other: OperatorGroup) -> bool:
+def intersects(group: OperatorGroup, other: OperatorGroup) -> bool:
     """Whether two groups share a namespace (R-CSV-11)."""
-    first, second = target_set(one), target_set(other)
+    first, second = target_set(group), target_set(other)
     if first is None:
         return second is None or bool(second)
     return bool(first if second is None else first & second)
@@ -175,12 +184,12 @@ def format_apis(apis: Iterable[GVK]) -> str:
 
 def parse_apis(text: str) -> frozenset[GVK]:
     """The APIs in the text of `olm.providedAPIs`; elements with fewer than two dots are ignored (R-OG-11)."""
-    found = set()
+    apis = set()
     for element in text.replace(" ", "").split(","):
         parts = element.split(".", 2)
         if len(parts) == 3:
-            found.add(GVK(parts[2], parts[1], parts[0]))
-    return frozenset(found)
+            apis.add(GVK(parts[2], parts[1], parts[0]))
+    return frozenset(apis)
 
 
 def _bytes(text: str) -> bytes:
@@ -190,10 +199,8 @@ def _bytes(text: str) -> bytes:
 Failure = tuple[str, str]  # reason and message
 
 STATIC, CONFLICT = "CannotModifyStaticOperatorGroupProvidedAPIs", "InterOperatorGroupOwnerConflict"
+# OLM deletes the Deployments of CSVs that fail for these reasons, by their names, whoever made them (R-CSV-13).
 NOT_PROVIDING = frozenset({STATIC, CONFLICT})
-"""The reasons of CSVs whose groups may not have their APIs; OLM deletes the Deployments of these (R-CSV-13)."""
-
-_NOT_CONFIGURABLE = "{mode} InstallModeType not supported, cannot configure to watch {what}"
 
 
 def sole_group(groups: Sequence[OperatorGroup]) -> OperatorGroup | Failure:
@@ -210,6 +217,7 @@ def install_mode_failure(csv: Csv, group: OperatorGroup) -> Failure | None:
     """Why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
     if not group.targets:
         return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
+    # The list is a set in OLM: a type that stands there twice makes it none, whatever it says (R-CSV-7).
     modes: dict[str, bool] = {}
     listed = csv.install_modes
     for mode in listed:
@@ -222,6 +230,8 @@ def install_mode_failure(csv: Csv, group: OperatorGroup) -> Failure | None:
 
 
 def _unsupported(namespace: str, targets: tuple[str, ...], modes: Mapping[str, bool]) -> str:
+    # By the targets, not by how the group selects them; a mode that is not listed is not supported, even if a wider one
+    # is (R-CSV-8).
     if targets == (namespace,):
         return "" if modes.get("OwnNamespace") else _refusal("OwnNamespace", "own namespace")
     if targets == ("",):
@@ -236,7 +246,7 @@ def _unsupported(namespace: str, targets: tuple[str, ...], modes: Mapping[str, b
 
 
 def _refusal(mode: str, what: str) -> str:
-    return _NOT_CONFIGURABLE.format(mode=mode, what=what)
+    return f"{mode} InstallModeType not supported, cannot configure to watch {what}"
 
 
 class Verdict(NamedTuple):
@@ -264,14 +274,18 @@ def api_verdict(
     for other in groups:
         if _counts_as_other(group, other, profile) and intersects(group, other):
             others |= provided[namespaced_name(other)] or frozenset()
+    # What is listed already asks for nothing, unless another group lists it, too: then OLM takes it back (R-CSV-12).
     inside, clash = add <= have, bool(add & others)
     if not add or (inside and not clash):
         return Verdict(None, own)
+    # Both equal: to be added, or to be taken out. What only conflicts is a conflict in a static group as well
+    # (R-CSV-13).
     if group.is_static and inside == clash:
         text = "static provided api operatorgroup cannot be modified by these apis"
         return Verdict((STATIC, text), own)
     if clash:
         text = "intersecting operatorgroups provide the same apis"
+        # Taken out first, as OLM does, so that the group does not hold what its CSV may not provide (R-CSV-13).
         return Verdict((CONFLICT, text), have - add if inside else own)
     return Verdict(None, have | add)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.objects import GVK, ObjectKey, labels_of, mapping, mappings
+from olmc.model.objects import GVK, ObjectKey, apiservice_key, labels_of, mappings, spec_of
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
 from olmc.olm.naming import owner_labels
@@ -27,11 +27,11 @@ from olmc.reconcile.operator_groups import (
     install_mode_failure,
     needs_no_group,
     no_group,
-    pruned,
+    prune_provided_apis,
     sole_group,
     with_targets,
 )
-from olmc.reconcile.requirements import RequirementContext, Status, initial_requirement_status, requirements
+from olmc.reconcile.requirements import RequirementContext, Status, initial_requirement_status, requirements, successor
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
@@ -42,14 +42,16 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 
 def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
+    # A group is synced again when namespaces or accounts come; in a settled cluster it has seen all of them (D1).
     groups = tuple(with_targets(group, cluster.namespaces, cluster.objects) for group in cluster.groups)
     cluster = cluster._replace(groups=groups)
-    granted = access(cluster.objects)
-    # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist.
-    served = _apiservices(cluster, cluster.members)
+    permissions = access(cluster.objects)
+    # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start
+    # with those of the phases before, until both agree.
+    served = _apiservices(cluster.members)
     while True:
-        members, provided = _judge_all(cluster, options, granted, served)
-        again = _apiservices(cluster, members)
+        members, provided = _judge_all(cluster, options, permissions, served)
+        again = _apiservices(members)
         if again == served:
             members = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
             return cluster._replace(members=members, provided=provided)
@@ -64,34 +66,34 @@ def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
 
 
 class ServedAPI(NamedTuple):
-    """An API service that exists: the kinds behind it, and the CSVs (none: a manifest) that own it."""
+    """An API service that CSVs have written: the kinds behind it, and the CSVs that own it."""
 
     kinds: frozenset[str]
     owners: frozenset[NamespacedName]
 
 
-def _apiservices(cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
-    found: dict[str, ServedAPI] = {}
+def _apiservices(members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
+    apiservices: dict[str, ServedAPI] = {}
     for name, member in members.items():
-        if member.installation is None or not member.installation.deployments:
-            continue
-        for item in member.csv.owned_apiservices:
-            known = found.get(item.service_name, ServedAPI(frozenset(), frozenset()))
-            found[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
-    for identity in cluster.objects:
-        if identity.kind == "APIService" and identity.name not in found:
-            found[identity.name] = ServedAPI(frozenset(), frozenset())
-    return found
+        # OLM writes API services behind each Deployment, so without any there are none (R-API-2).
+        for item in member.csv.owned_apiservices if member.progress.deployments else ():
+            known = apiservices.get(item.service_name, ServedAPI(frozenset(), frozenset()))
+            apiservices[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
+    return apiservices
 
 
 def _judge_all(
-    cluster: Cluster, options: Options, granted: Access, served: Mapping[str, ServedAPI]
+    cluster: Cluster, options: Options, permissions: Access, served: Mapping[str, ServedAPI]
 ) -> tuple[dict[NamespacedName, CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
-    provided = {namespaced_name(group): _kept_apis(cluster, group) for group in cluster.groups}
-    world = RequirementContext(
+    # Each time from what the first sync left: APIs of CSVs that failed or went since must not stay (R-OG-14, R-OG-15).
+    names = {namespaced_name(group): group for group in cluster.groups}
+    provided = {
+        n: prune_provided_apis(g, cluster.seeded.get(n), cluster.csvs_in(g.namespace)) for n, g in names.items()
+    }
+    context = RequirementContext(
         cluster.profile,
         cluster.objects,
-        granted,
+        permissions,
         cluster.csvs,
         {name: api.kinds for name, api in served.items()},
         options.kube_version,
@@ -103,17 +105,14 @@ def _judge_all(
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _forwarded(_judge(csv, cluster, options, world, provided, served, members), cluster)
+        member = _fail_forward(_judge(csv, cluster, options, context, provided, served, members), cluster)
         members[name] = member
         before = NamespacedName(name.namespace, csv.replaces)
-        if csv.replaces and before in members and before != name and _is_replaced(members[before], member):
-            members[before] = _being_replaced(members[before], csv.name)
+        # A CSV that works is being replaced as soon as one exists that names it, whatever becomes of that (R-CSV-19);
+        # one that OLM leaves untouched does not count.
+        if before in members and before != name and members[before].succeeded and member.phase:
+            members[before] = _mark_replaced(members[before], csv.name)
     return members, provided
-
-
-def _kept_apis(cluster: Cluster, group: OperatorGroup) -> frozenset[GVK] | None:
-    """What stays of the annotation that the input gives (R-OG-14)."""
-    return pruned(group, cluster.seeded.get(namespaced_name(group)), cluster.csvs_in(group.namespace))
 
 
 def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
@@ -123,6 +122,8 @@ def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
     def place(name: NamespacedName, above: frozenset[NamespacedName]) -> None:
         if name in order or name in above:
             return
+        # OLM looks at all of them again and again; in one pass, what comes of a CSV needs the phase of its predecessor
+        # (R-CSV-15h).
         before = NamespacedName(name.namespace, cluster.csvs[name].replaces)
         if before in cluster.csvs:
             place(before, above | {name})
@@ -137,7 +138,7 @@ def _judge(
     csv: Csv,
     cluster: Cluster,
     options: Options,
-    world: RequirementContext,
+    context: RequirementContext,
     provided: dict[NamespacedName, frozenset[GVK] | None],
     served: Mapping[str, ServedAPI],
     members: Mapping[NamespacedName, CsvState],
@@ -150,22 +151,22 @@ def _judge(
     # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
-    free = needs_no_group(csv, cluster, options)
-    if free and not cluster.groups_in(csv.namespace):
-        return _through_phases(csv, no_group(csv.namespace), cluster, options, world, served, members)
+    group_is_optional = needs_no_group(csv, cluster, options)
+    if group_is_optional and not cluster.groups_in(csv.namespace):
+        return _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
     if not isinstance(group, OperatorGroup):
-        return _failed(csv, None, group)
+        return _fail(csv, None, group)
     # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
     if group.problem:
         return CsvState(csv, group, "", "", "")
-    failure = None if free else install_mode_failure(csv, group)
+    failure = None if group_is_optional else install_mode_failure(csv, group)
     if failure:
-        return _failed(csv, group, failure)
+        return _fail(csv, group, failure)
     verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
-        return _failed(csv, group, verdict.failure)
-    return _through_phases(csv, group, cluster, options, world, served, members)
+        return _fail(csv, group, verdict.failure)
+    return _through_phases(csv, group, cluster, options, context, served, members)
 
 
 def _through_phases(
@@ -173,56 +174,60 @@ def _through_phases(
     group: OperatorGroup,
     cluster: Cluster,
     options: Options,
-    world: RequirementContext,
+    context: RequirementContext,
     served: Mapping[str, ServedAPI],
     members: Mapping[NamespacedName, CsvState],
 ) -> CsvState:
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
-    earlier, successor = cluster.members.get(namespaced_name(csv)), _successor(csv, cluster)
+    name = namespaced_name(csv)
+    earlier, newer = cluster.members.get(name), successor(name, cluster.csvs)
     worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
     # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
     # (R-CSV-19).
-    if successor and worked and earlier is not None:
-        return _being_replaced(earlier, successor)
+    if newer is not None and worked and earlier is not None:
+        return _mark_replaced(earlier, newer.name)
     refusal = _upgrade_refusal(csv, cluster)
     if refusal:
+        # First of all in Pending: requirements are not even looked at, so the list stays empty (R-CSV-15a,
+        # observed-50).
         waiting = ("Pending", "OperatorConditionNotUpgradeable", refusal)
         return CsvState(csv, group, *waiting, history=_history(waiting))
     failure = strategy_failure(csv, cluster.objects)
     if failure:
-        return _failed_while_pending(csv, group, failure)
-    met, statuses = requirements(csv, world)
+        return _fail_while_pending(csv, group, failure)
+    met, statuses = requirements(csv, context)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
         seen = initial_requirement_status(csv, cluster.objects, cluster.plans)
-        _, shown = requirements(csv, world._replace(objects=seen, access=access(seen)))
+        _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
-    # Only Pending asks for other owners; what runs already is not stopped by one that comes later (R-CSV-15f,
+    # Only Pending looks for other owners; what runs already is not stopped by one that comes later (R-CSV-15f,
     # R-CSV-15g).
     if not runs:
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
-        return _failed_while_pending(csv, group, failure)._replace(requirements=statuses)
+        return _fail_while_pending(csv, group, failure)._replace(requirements=statuses)
     before = members.get(NamespacedName(csv.namespace, csv.replaces)) if csv.replaces else None
     # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
     # that never does holds back its successor, whose status says nothing of it (R-CSV-15h).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return CsvState(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
-    mine = _adopted_from(csv, members)
-    foreign = frozenset(name for name, api in served.items() if mine.isdisjoint(api.owners))
-    extra = (api.rpartition("/")[0].split("/") for api in world.extra_apis if api.count("/") == 2)
+    adoptable_owners = _adoptable_owners(csv, members)
+    # Whatever serves an API that is not ours to take ends the installation, required ones included (R-API-3, R-API-4).
+    foreign = frozenset(name for name, api in served.items() if adoptable_owners.isdisjoint(api.owners))
+    extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
     if missing_token(group, cluster.objects, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
         others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
-        outcome = install(csv, group, cluster, options, world.access, others, foreign)
+        outcome = install(csv, group, cluster, options, context.access, others, foreign)
     if outcome.failure:
-        return _stopped(csv, group, outcome, statuses)
+        return _stop(csv, group, outcome, statuses)
     ready, installing = ("InstallReady", *READY), ("Installing", *_WAITING)
     if outcome.flapping:
         # OLM installs, finds it bad and is ready again at once: most of the time it spends installing (case 36).
@@ -233,7 +238,7 @@ def _through_phases(
     return CsvState(csv, group, *done, statuses, outcome.installation, history=history)
 
 
-def _stopped(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tuple[Status, ...]) -> CsvState:
+def _stop(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tuple[Status, ...]) -> CsvState:
     """A CSV whose install did not come to its end, in the phase that it stays in or keeps returning to."""
     reason, message = outcome.failure or ("", "")
     phases = [("InstallReady", *READY)]
@@ -251,14 +256,16 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
         return ""
     if NamespacedName(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
-    found = cluster.objects.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
-    spec = mapping(found.object.get("spec") if found else None)
-    generation = found.object["metadata"].get("generation") if found else None
+    condition = cluster.objects.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
+    spec = spec_of(condition.object) if condition else {}
+    generation = condition.object["metadata"].get("generation") if condition else None
+    # What an administrator overrides counts, and then the operator is not heard (R-CSV-15a).
     for item in mappings(spec.get("overrides")):
         if item.get("type") == "Upgradeable":
             forbidden = item.get("status") == "False"
             return _not_upgradeable(item.get("message")) if forbidden else ""
     for item in mappings(spec.get("conditions")):
+        # The operator has not seen the latest change to its condition, so what it says may no longer be so (R-CSV-15a).
         if item.get("type") == "Upgradeable" and item.get("observedGeneration", generation) != generation:
             text = f'the operatorcondition status "Upgradeable"="{item.get("status")}" is outdated'
             return f"operator is not upgradeable: {text}"
@@ -273,44 +280,37 @@ def _not_upgradeable(message: object) -> str:
 
 def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> Failure | None:
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
-    mine = _adopted_from(csv, members)
-    owners = [owner_labels(cluster.profile, one.name, one.namespace) for one in mine]
+    adoptable_owners = _adoptable_owners(csv, members)
+    owners = [owner_labels(cluster.profile, owner.name, owner.namespace) for owner in adoptable_owners]
+    rivals = [member for name, member in members.items() if name not in adoptable_owners]
     for item in csv.owned_apiservices:
-        found = cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name))
-        labels = labels_of(found.object) if found else {}
-        foreign = found is not None and not any(owner.items() <= labels.items() for owner in owners)
-        rivals = (member for other, member in members.items() if other not in mine)
+        existing = cluster.objects.get(apiservice_key(item.service_name))
+        labels = labels_of(existing.object) if existing else {}
+        foreign = existing is not None and not any(owner.items() <= labels.items() for owner in owners)
         if foreign or any(_serves(rival, item.service_name) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
     return None
 
 
 def _serves(member: CsvState, name: str) -> bool:
-    if member.installation is None or not member.installation.deployments:
-        return False
-    return name in {item.service_name for item in member.csv.owned_apiservices}
+    owned = member.csv.owned_apiservices if member.progress.deployments else ()
+    return any(item.service_name == name for item in owned)
 
 
-def _successor(csv: Csv, cluster: Cluster) -> str:
-    """The name of the CSV that replaces this one, "" if there is none."""
-    others = (other for name, other in sorted(cluster.csvs.items()) if name.namespace == csv.namespace)
-    return next((other.name for other in others if other.replaces == csv.name != other.name), "")
-
-
-def _adopted_from(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:
+def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:
     """The CSVs whose API services are this one's to take: itself, the one it replaces, any being replaced (R-API-3)."""
     leaving = (name for name, member in members.items() if member.phase == "Replacing")
     return frozenset((namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces), *leaving))
 
 
-def _failed(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:
+def _fail(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:
     phase = ("Failed", *failure)
     return CsvState(csv, group, *phase, flapping=flapping, history=(phase,))
 
 
-def _failed_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
+def _fail_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
     """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15b)."""
-    failed = _failed(csv, group, failure, flapping=True)
+    failed = _fail(csv, group, failure, flapping=True)
     return failed._replace(history=_history(*failed.history))
 
 
@@ -318,24 +318,18 @@ def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
     return (("Pending", *_UNKNOWN), *later)
 
 
-def _is_replaced(before: CsvState, after: CsvState) -> bool:
-    """R-CSV-19: a CSV that works is being replaced as soon as one exists that names it."""
-    return before.succeeded and after.phase != ""
-
-
-def _forwarded(member: CsvState, cluster: Cluster) -> CsvState:
+def _fail_forward(member: CsvState, cluster: Cluster) -> CsvState:
     """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
-    successor = _successor(member.csv, cluster)
+    newer = successor(namespaced_name(member.csv), cluster.csvs)
+    # Without fail-forward a Failed CSV holds its successor back for ever (R-CSV-15h).
     allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
-    if not allowed or member.phase != "Failed" or not successor:
+    if not allowed or member.phase != "Failed" or newer is None:
         return member
-    text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {successor}"
-    phase = ("Replacing", "BeingReplaced", text)
-    return member._replace(phase=phase[0], reason=phase[1], message=text, history=(*member.history, phase))
+    text = f"Fail Forward is enabled, allowing Failed csv to be replaced by csv: {newer.name}"
+    return member.in_phase("Replacing", "BeingReplaced", text)
 
 
-def _being_replaced(member: CsvState, by: str) -> CsvState:
+def _mark_replaced(member: CsvState, by: str) -> CsvState:
+    """A CSV that is Replacing; one that is already keeps the name of who came first."""
     phase = ("Replacing", "BeingReplaced", f"being replaced by csv: {by}")
-    if member.phase == "Replacing":
-        return member
-    return member._replace(phase=phase[0], reason=phase[1], message=phase[2], history=(*member.history, phase))
+    return member if member.phase == "Replacing" else member.in_phase(*phase)

@@ -15,25 +15,26 @@ from olmc.gojson import encode
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import Crd, rest_mapper
-from olmc.model.cluster import InstallPlan, NamespacedName, Step
+from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_name
 from olmc.model.objects import (
     ACCOUNT,
+    CRD_KIND,
     RBAC,
     ObjectKey,
     Origin,
     Rendered,
     Subject,
     annotations_of,
+    crd_key,
     labels_of,
     mappings,
     owner_references,
 )
-from olmc.model.operators import OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
+from olmc.model.operators import CSV_KIND, OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
 from olmc.model.options import Profile
 from olmc.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.reconcile.operator_groups import account_exists
 
-_CSV, _CRD, _ACCOUNT = "ClusterServiceVersion", "CustomResourceDefinition", "ServiceAccount"
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
@@ -45,8 +46,8 @@ def initial_requirement_status(
     local = [plan for plan in plans if plan.namespace == csv.namespace]
     late = {(step.kind, step.name) for plan in local for step in _later_steps(csv, plan)}
     makers = {csv.name, *_later_csvs(csv, local)}
-    then = ((key, _at_that_time(csv, key, found, late, makers)) for key, found in objects.items())
-    return {key: found for key, found in then if found is not None}
+    then = {key: _at_that_time(csv, key, rendered, late, makers) for key, rendered in objects.items()}
+    return {key: rendered for key, rendered in then.items() if rendered is not None}
 
 
 def _later_csvs(csv: Csv, plans: Sequence[InstallPlan]) -> Iterator[str]:
@@ -60,36 +61,38 @@ def _later_csvs(csv: Csv, plans: Sequence[InstallPlan]) -> Iterator[str]:
 def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
     """The steps of a plan behind the CSV's step and the CRDs that follow it; none if the plan doesn't make the CSV."""
     steps = plan.steps
-    own = next((at for at, step in enumerate(steps) if (step.kind, step.name) == (_CSV, csv.name)), len(steps))
+    own = next((at for at, step in enumerate(steps) if (step.kind, step.name) == (CSV_KIND, csv.name)), len(steps))
     later = own + 1
-    while later < len(steps) and steps[later].kind == _CRD:
+    # CRDs come next in a plan, and the catalog operator writes them faster than the olm-operator looks.
+    while later < len(steps) and steps[later].kind == CRD_KIND:
         later += 1
     return steps[later:]
 
 
 def _at_that_time(
-    csv: Csv, key: ObjectKey, found: Rendered, late: set[tuple[str, str]], makers: set[str]
+    csv: Csv, key: ObjectKey, rendered: Rendered, late: set[tuple[str, str]], makers: set[str]
 ) -> Rendered | None:
     """An object as it was when the CSV was first checked; None if it was not there yet."""
+    # The plan has put all its objects into its own namespace, whatever their files say (R-CAT-717).
     if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
-        return found
-    if key.kind == _CRD:
-        return None if found.provenance.origin is Origin.BUNDLE else found
+        return rendered
+    if key.kind == CRD_KIND:
+        return None if rendered.provenance.origin is Origin.BUNDLE else rendered
     if key.kind in _RBAC:
         return None
-    return _account_before(makers, found) if key.kind == _ACCOUNT else found
+    return _account_before(makers, rendered) if key.kind == ACCOUNT else rendered
 
 
-def _account_before(makers: set[str], found: Rendered) -> Rendered | None:
+def _account_before(makers: set[str], rendered: Rendered) -> Rendered | None:
     """A ServiceAccount as it was before the CSVs `makers` came to own it; None if nobody else owns it, since it was
     made for them."""
-    others = [ref for ref in owner_references(found.object) if ref.get("name") not in makers]
+    others = [ref for ref in owner_references(rendered.object) if ref.get("name") not in makers]
     if not others:
         return None
-    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": others}})
+    return rendered._replace(
+        object={**rendered.object, "metadata": {**rendered.object["metadata"], "ownerReferences": others}}
+    )
 
-
-APIEXTENSIONS = "apiextensions.k8s.io"
 
 _MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
 
@@ -113,16 +116,16 @@ class RequirementContext(NamedTuple):
     extra_apis: frozenset[str]
 
 
-def requirements(csv: Csv, world: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
+def requirements(csv: Csv, context: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
     """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
     # OLM goes through all of them even after a failure, so that the list is always whole (R-REQ-1).
     entries = [
-        *_min_kube_version(csv, world.kube_version),
-        *_crds(csv, world),
-        *_required_apiservices(csv, world),
+        *_min_kube_version(csv, context.kube_version),
+        *_crds(csv, context),
+        *_required_apiservices(csv, context),
         *_owned_apiservices(csv),
-        *_native_apis(csv, world),
-        *_service_accounts(csv, world),
+        *_native_apis(csv, context),
+        *_service_accounts(csv, context),
     ]
     met = all(ok for ok, _ in entries)
     return met, tuple(status for _, status in entries if status)
@@ -134,44 +137,46 @@ def _status(group: str, version: str, kind: str, name: str, status: str, message
 
 def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     """R-REQ-2."""
-    wanted = csv.min_kube_version
-    if not wanted:
+    required = csv.min_kube_version
+    if not required:
         return
     # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
-    identity = (OLM_GROUP, "v1alpha1", "ClusterServiceVersion", csv.name)
+    identity = (OLM_GROUP, "v1alpha1", CSV_KIND, csv.name)
     have = _MIN_KUBE_VERSION.match(plain)
-    need = _MIN_KUBE_VERSION.match(wanted)
+    need = _MIN_KUBE_VERSION.match(required)
     if have is None:
         yield False, _status(*identity, "PresentNotSatisfied", "Server version parsing error")
     elif need is None:
         yield False, _status(*identity, "PresentNotSatisfied", "CSV version parsing error")
     elif [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
-        text = f"CSV version requirement not met: minKubeVersion ({wanted}) > server version ({plain})"
+        text = f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
         yield False, _status(*identity, "PresentNotSatisfied", text)
     else:
-        yield True, _status(*identity, "Present", f"CSV minKubeVersion ({wanted}) less than server version ({server})")
+        yield (
+            True,
+            _status(*identity, "Present", f"CSV minKubeVersion ({required}) less than server version ({server})"),
+        )
 
 
-def _crds(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-3; of several descriptions of one CRD the last decides, and owned ones win over required ones."""
-    wanted = {item.name: item for item in csv.required_crds}
     owned = {item.name: item for item in csv.owned_crds}
-    for name, item in sorted({**wanted, **owned}.items()):
-        identity = (APIEXTENSIONS, "v1", "CustomResourceDefinition", name)
-        found = world.objects.get(ObjectKey(APIEXTENSIONS, "CustomResourceDefinition", "", name))
-        if found is None:
+    for name, item in sorted({**{item.name: item for item in csv.required_crds}, **owned}.items()):
+        identity = ("apiextensions.k8s.io", "v1", CRD_KIND, name)
+        crd = context.objects.get(crd_key(name))
+        if crd is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
         # A CRD that came with a predecessor alone may lack what the new version ships; its own plan adds its name when
         # it has written it (R-REQ-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L85-L166
-        others = _alongside(csv, found, world.csvs) if name in owned else ()
+        others = _alongside(csv, crd, context.csvs) if name in owned else ()
         if others:
             text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
             yield False, _status(*identity, "PresentNotSatisfied", text)
         # Whether the CRD has the kind that the CSV names, OLM does not ask (R-REQ-3).
-        elif item.version not in Crd(found.object).served_versions:
+        elif item.version not in Crd(crd.object).served_versions:
             yield False, _status(*identity, "NotPresent", "CRD version not served")
         else:
             yield True, _status(*identity, "Present", "CRD is present and Established condition is true")
@@ -181,36 +186,42 @@ def _alongside(csv: Csv, crd: Rendered, csvs: Mapping[NamespacedName, Csv]) -> t
     """The predecessors of `csv` that a CRD was installed with, unless it was installed with `csv` itself."""
     annotations = annotations_of(crd.object)
     installers = {value for key, value in annotations.items() if key.startswith(ALONGSIDE)}
-    if str(NamespacedName(csv.namespace, csv.name)) in installers:
+    if str(namespaced_name(csv)) in installers:
         return ()
-    return tuple(
-        sorted(name for name in predecessors(csv, csvs) if str(NamespacedName(csv.namespace, name)) in installers)
-    )
+    names = (name for name in predecessors(csv, csvs) if str(NamespacedName(csv.namespace, name)) in installers)
+    return tuple(sorted(names))
 
 
 def predecessors(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> tuple[str, ...]:
     """The names of the existing CSVs that `csv` replaces, directly or over others, nearest first."""
-    found: list[str] = []
+    names: list[str] = []
     current: Csv | None = csv
-    while current is not None and current.replaces and current.replaces not in (*found, csv.name):
+    # OLM guards against circles, and so must this: anybody may write a CSV that replaces its successor (R-CSV-26).
+    while current is not None and current.replaces and current.replaces not in (*names, csv.name):
         current = csvs.get(NamespacedName(csv.namespace, current.replaces))
         if current is not None:
-            found.append(current.name)
-    return tuple(found)
+            names.append(current.name)
+    return tuple(names)
+
+
+def successor(name: NamespacedName, csvs: Mapping[NamespacedName, Csv]) -> Csv | None:
+    """The CSV that replaces the one of this name, the first by name if there are several."""
+    local = (csv for other, csv in sorted(csvs.items()) if other.namespace == name.namespace)
+    return next((csv for csv in local if csv.replaces == name.name != csv.name), None)
 
 
 def apiservices_by_name(descriptions: Iterable[APIServiceDescription]) -> dict[str, APIServiceDescription]:
     """API service descriptions by `<version>.<group>`, in that order; of several kinds of one the last counts."""
-    found = {item.service_name: item for item in descriptions}
-    return dict(sorted(found.items()))
+    return dict(sorted({item.service_name: item for item in descriptions}.items()))
 
 
-def _required_apiservices(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _required_apiservices(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-4."""
     owned = apiservices_by_name(csv.owned_apiservices)
     for name, item in apiservices_by_name(csv.required_apiservices).items():
+        # What the CSV serves itself can't be there before it is installed (R-REQ-4).
         if name not in owned:
-            present = item.kind in world.apiservices.get(name, ()) or item.api.path in world.extra_apis
+            present = item.kind in context.apiservices.get(name, ()) or item.api.path in context.extra_apis
             status = "Present" if present else "NotPresent"
             yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
@@ -219,21 +230,21 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
     """R-REQ-5."""
     deployments = {deployment.name for deployment in csv.deployments}
     for name, item in apiservices_by_name(csv.owned_apiservices).items():
-        found = item.deployment in deployments
-        status = "DeploymentFound" if found else "DeploymentNotFound"
-        yield found, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
+        is_served = item.deployment in deployments
+        status = "DeploymentFound" if is_served else "DeploymentNotFound"
+        yield is_served, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
 
-def _native_apis(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _native_apis(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    mapper = rest_mapper(found.object for found in world.objects.values() if csv.native_apis)
+    mapper = rest_mapper(rendered.object for rendered in context.objects.values() if csv.native_apis)
     for api in csv.native_apis:
-        known = mapper.serves_kind(api, world.extra_apis, world.kube_version)
+        known = mapper.serves_kind(api, context.extra_apis, context.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")
         yield known, _status(api.group, api.version, api.kind, f"{api.version}.{api.group}", *status)
 
 
-def _service_accounts(csv: Csv, world: RequirementContext) -> Iterator[tuple[bool, Status]]:
+def _service_accounts(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-7; what OLM made itself for `permissions` is accepted without being listed (R-REQ-7b).
 
     Accounts in the order in which they are first recorded. OLM reads them from a map of Go, which begins a small one at
@@ -245,29 +256,30 @@ def _service_accounts(csv: Csv, world: RequirementContext) -> Iterator[tuple[boo
             # OLM searches with the hash of a binding to a Role, so what it made of clusterPermissions it never
             # recognises: these entries are always checked and listed (R-REQ-7b).
             # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L418-L464
-            if scope and _made_by_olm(csv, entry, world):
+            if scope and _made_by_olm(csv, entry, context):
                 continue
+            # One status for each account, to which its entries of both lists add their rules (R-REQ-7).
             known_ok, known = statuses.get(entry.account, (True, {}))
-            ok, status = _service_account(csv, entry, scope, world, known)
+            ok, status = _service_account(csv, entry, scope, context, known)
             statuses[entry.account] = (known_ok and ok, status)
     yield from statuses.values()
 
 
 def _service_account(
-    csv: Csv, entry: StrategyPermissions, scope: str, world: RequirementContext, known: Status
+    csv: Csv, entry: StrategyPermissions, scope: str, context: RequirementContext, known: Status
 ) -> tuple[bool, Status]:
     account = entry.account
     base = known or _status("", "v1", "ServiceAccount", account, "Present", "")
-    if not account_exists(world.objects, csv.namespace, account):
+    if not account_exists(context.objects, csv.namespace, account):
         return False, {**base, "status": "NotPresent", "message": "Service account does not exist"}
-    if owned_by_others(csv, account, world.objects):
+    if owned_by_others(csv, account, context.objects):
         text = "Service account is owned by another ClusterServiceVersion"
         return False, {**base, "status": "PresentNotSatisfied", "message": text}
-    granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
+    permissions = context.access.rules(scope, Subject(ACCOUNT, csv.namespace, account))
     dependents = mappings(base.get("dependents"))
     met = True
     for rule in entry.rules:
-        satisfied = rule_satisfied(granted, decode_rule(rule))
+        satisfied = rule_satisfied(permissions, decode_rule(rule))
         met = met and satisfied
         text = encode("PolicyRule", rule).decode()
         dependents.append(
@@ -287,32 +299,33 @@ def _service_account(
 
 def owned_by_others(csv: Csv, account: str, objects: Mapping[ObjectKey, Rendered]) -> bool:
     """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
-    found = objects.get(ObjectKey("", "ServiceAccount", csv.namespace, account))
-    refs = owner_references(found.object) if found else ()
-    owners = [ref.get("name") for ref in refs if ref.get("kind") == "ClusterServiceVersion"]
+    rendered = objects.get(ObjectKey("", ACCOUNT, csv.namespace, account))
+    references = owner_references(rendered.object) if rendered else ()
+    # Anything else may own an account; only CSVs compete for one (R-REQ-7).
+    owners = [reference.get("name") for reference in references if reference.get("kind") == CSV_KIND]
     return bool(owners) and csv.name not in owners
 
 
-def _made_by_olm(csv: Csv, entry: StrategyPermissions, world: RequirementContext) -> bool:
+def _made_by_olm(csv: Csv, entry: StrategyPermissions, context: RequirementContext) -> bool:
     """R-REQ-7b: a Role and a RoleBinding with the CSV's owner labels and the hashes of this entry."""
-    name = role_name(world.profile, csv.name, csv.namespace, dict(entry.object))
+    name = role_name(context.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
-        found = world.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
-        labels = labels_of(found.object) if found else {}
+        rendered = context.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
+        labels = labels_of(rendered.object) if rendered else {}
         if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
             return False
     return True
 
 
 def permission_entries_satisfied(
-    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, world: RequirementContext
+    csv: Csv, entries: Sequence[StrategyPermissions], scope: str, context: RequirementContext
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     for entry in entries:
-        usable = account_exists(world.objects, csv.namespace, entry.account)
-        if not usable or owned_by_others(csv, entry.account, world.objects):
+        usable = account_exists(context.objects, csv.namespace, entry.account)
+        if not usable or owned_by_others(csv, entry.account, context.objects):
             return False
-        granted = world.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
-        if not all(rule_satisfied(granted, rule) for rule in decode_rules(entry.rules)):
+        permissions = context.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
+        if not all(rule_satisfied(permissions, rule) for rule in decode_rules(entry.rules)):
             return False
     return True

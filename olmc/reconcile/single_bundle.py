@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
-from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Step
@@ -44,14 +44,12 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
     was asked for, else the widest that the bundle supports. With descoping, a bundle without install modes gets a group
     only if somebody asks for namespaces.
     """
-    namespace = options.install_namespace or _suggested(bundle) or bundle.package
-    targets = _targets(bundle, namespace, options, report)
+    namespace = options.install_namespace or _suggested_namespace(bundle) or bundle.package
+    targets = _target_namespaces(bundle, namespace, options, report)
     source = bundle.csv.source
-    objects: list[dict[str, Any]] = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name in (namespace,)
-        if name != "default"
-    ]
+    objects: list[dict[str, Any]] = []
+    if namespace != "default":
+        objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     if not (options.descoped and options.watch is None and not Csv(bundle.csv.object).install_modes):
         objects.append(
             {
@@ -61,23 +59,24 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
                 "spec": {"targetNamespaces": list(targets)} if targets else {},
             }
         )
-    properties = properties_text(bundle_properties(loose(bundle), report))
+    properties = properties_text(bundle_properties(uncatalogued(bundle), report))
     replaces = Csv(bundle.csv.object).replaces
     steps: tuple[Step, ...] = ()
     try:
+        # The steps are those of an InstallPlan, without one: nothing had to be resolved, so nobody made a plan.
         content, profile = bundle_content(bundle), profile_of(options.olm_version)
         csv = csv_object(content, namespace, replaces, properties, profile)
         steps = bundle_steps(content, csv, NO_CATALOG, profile)
     except UndecodableCSVError as error:
-        found, place = error.found, locate(source, error.found.keys)
-        finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=found.text, hint=found.hint)
-        report.add(finding.caused_by(found.cause))
+        csv_error, place = error.undecodable, locate(source, error.undecodable.keys)
+        finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=csv_error.text, hint=csv_error.hint)
+        report.add(finding.caused_by(csv_error.cause))
     manifests = tuple(Manifest(obj, source) for obj in objects)
     watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
     return SingleBundle(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
 
 
-def _suggested(bundle: Bundle) -> str:
+def _suggested_namespace(bundle: Bundle) -> str:
     annotations = Csv(bundle.csv.object).annotations
     if annotations.get(SUGGESTED):
         return annotations[SUGGESTED]
@@ -88,7 +87,7 @@ def _suggested(bundle: Bundle) -> str:
     return name_of(mapping(template))
 
 
-def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
+def _target_namespaces(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
@@ -102,4 +101,6 @@ def _targets(bundle: Bundle, namespace: str, options: Options, report: Report) -
     if "OwnNamespace" in supported:
         return (namespace,)
     report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
+    # Somebody else's namespaces, and two of them, or a group would not be one of many (R-CSV-8); these are in every
+    # cluster.
     return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
-from olmc.model.catalog import Candidate, ResolveRequest
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.model.objects import spec_of
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import PROPERTIES
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import derivation
+from olmc.resolver.explain import derivation, held_back
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import EXISTING
@@ -26,30 +26,49 @@ _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
 def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
     """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
     last = list(settled.rounds.values())
-    for done in (*settled.history, *last):
-        if done.question is None or done.answer is None:
+    for round_ in (*settled.history, *last):
+        if round_.question is None or round_.answer is None:
             continue
-        question = with_places(done.question, settled.cluster, of_fields=bool(done.answer.message))
-        said = Report()
-        answer(question, said)
-        for diagnostic in said:
+        # Places cost time to find, and only messages show them: so what was resolved is resolved again, now with
+        # places.
+        question = with_places(round_.question, settled.cluster, of_fields=bool(round_.answer.message))
+        messages = Report()
+        answer(question, messages)
+        for diagnostic in messages:
             if diagnostic.severity is not Severity.FAILURE:
                 yield diagnostic
-            elif done in last:
-                lines = derivation(question, done.answer)
-                if done.answer.conflict or any(line.location for line in lines):
-                    way_out = () if done.answer.conflict else (diagnostic.hint,)
-                    yield diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
-                else:
-                    unreadable = _of_unreadable_csv(diagnostic, question, settled.cluster)
-                    yield unreadable or _of_empty_catalog(diagnostic, question, settled.cluster)
+            # Earlier failures were overcome; what keeps the cluster from going on is what failed last.
+            elif round_ in last:
+                yield with_causes(diagnostic, question, round_.answer, settled.cluster)
+
+
+def with_causes(diagnostic: Diagnostic, question: ResolveRequest, given: Resolution, cluster: Cluster) -> Diagnostic:
+    """That a question has no solution, with the derivation as its hint, or at the object that prevents an answer."""
+    lines = derivation(question, given)
+    if given.conflict or any(line.location for line in lines):
+        way_out = () if given.conflict else (diagnostic.hint,)
+        return diagnostic._replace(hint="\n".join((*map(str, lines), *way_out)))
+    unreadable = _of_unreadable_csv(diagnostic, question, cluster)
+    return unreadable or _of_empty_catalog(diagnostic, question, cluster)
+
+
+def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
+    """The upgrades that are held back at rest, at the Subscriptions, with the places of what stands in the way."""
+    for namespace, done in settled.rounds.items():
+        if done.question is None or done.answer is None:
+            continue
+        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer):
+            why = "; ".join(reason.text for reason in held.reasons)
+            related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
+            yield rules.HELD_BACK.finding(
+                held.wish.location, related=related, upgrade=held.upgrade, namespace=namespace, why=why
+            )
 
 
 def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
     """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
-    if all(each.key.name != EXISTING for each in question.catalogs):
-        return None
-    for csv in cluster.csvs_in(question.namespace):
+    namespaces = [each.key.namespace for each in question.catalogs if each.key.name == EXISTING]
+    for csv in (csv for namespace in namespaces for csv in cluster.csvs_in(namespace)):
         try:
             csv_properties(csv, frozenset())
         except UnreadablePropertiesError:
@@ -62,8 +81,8 @@ def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster
 
 def _of_empty_catalog(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic:
     """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
-    seen = [cluster.catalogs[each.key] for each in question.catalogs if each.key in cluster.catalogs]
-    empty = next((each for each in seen if each.catalog is None), None)
+    visible = [cluster.catalogs[entry.key] for entry in question.catalogs if entry.key in cluster.catalogs]
+    empty = next((source for source in visible if source.catalog is None), None)
     if empty is None:
         return diagnostic
     name = empty.key.name
@@ -83,30 +102,32 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: ResolveRequest, cluster:
 
 def with_places(question: ResolveRequest, cluster: Cluster, *, of_fields: bool) -> ResolveRequest:
     """The question with the place of every Subscription, for messages; `of_fields`: and of the fields of its spec."""
-    wishes = []
-    for wish in question.wishes:
-        namespace, _, name = wish.name.rpartition("/")
-        found = cluster.subscriptions.get(NamespacedName(namespace or question.namespace, name))
-        source = found.source if found else None
-        spec = found.spec if found and of_fields else {}
+    requests = []
+    for request in question.wishes:
+        namespace, _, name = request.name.rpartition("/")
+        subscription = cluster.subscriptions.get(NamespacedName(namespace or question.namespace, name))
+        source = subscription.source if subscription else None
+        spec = subscription.spec if subscription and of_fields else {}
         fields = tuple((field, place) for field in _FIELDS if field in spec and (place := at(source, "spec", field)))
-        wishes.append(wish._replace(location=at(source, "spec"), fields=fields))
-    return question._replace(wishes=tuple(wishes))
+        requests.append(request._replace(location=at(source, "spec"), fields=fields))
+    sources = {csv.name: csv.source for csv in cluster.csvs_in(question.namespace)}
+    present = (csv._replace(location=at(sources.get(csv.name), "metadata", "name")) for csv in question.present)
+    return question._replace(wishes=tuple(requests), present=tuple(present))
 
 
 def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """The bundles that were picked and can't be unpacked, or whose content nobody has."""
-    for done in settled.rounds.values():
-        for found in done.unreadable:
-            csv = found.content.csv
-            place, name = at(csv.source, *found.keys), csv.object["metadata"]["name"]
-            finding = rules.NOT_UNPACKED.finding(place, csv=name, text=found.text, hint=found.hint)
-            yield finding.caused_by(found.cause)
-        for candidate in done.missing:
-            yield _without_bundle(candidate, settled.cluster, bundles)
+    for round_ in settled.rounds.values():
+        for error in round_.unreadable:
+            csv = error.content.csv
+            place, name = at(csv.source, *error.keys), csv.object["metadata"]["name"]
+            finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
+            yield finding.caused_by(error.cause)
+        for candidate in round_.missing:
+            yield without_bundle(candidate, settled.cluster, bundles)
 
 
-def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
+def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
     """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
     catalog = cluster.catalogs[candidate.catalog].catalog
     package = catalog.packages.get(candidate.package) if catalog else None
@@ -115,14 +136,13 @@ def _without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str
     place = candidate.location
     if entry is not None and entry.location is not None:
         place = locate(entry.location.source, (*entry.location.keys, "image"))
-    found = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
-    alike = [name for name, each in bundles.items() if each.package == candidate.package and name not in listed]
-    if not alike:
-        return found
-    best = closest(candidate.name, alike, POSSIBLE) or min(alike)
+    diagnostic = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)
+    names = [name for name, b in bundles.items() if b.package == candidate.package and name not in listed]
+    if not names:
+        return diagnostic
+    best = closest(candidate.name, names, POSSIBLE) or min(names)
     where = bundles[best].directory or "."
-    hint = (
-        f"{did_you_mean(f'the bundle in {where}')} Its CSV is called {best}: let catalog and CSV agree.\n{found.hint}"
-    )
+    question = did_you_mean(f"the bundle in {where}")
+    hint = f"{question} Its CSV is called {best}: let catalog and CSV agree.\n{diagnostic.hint}"
     csv = locate(bundles[best].csv.source, ("metadata", "name"))
-    return found._replace(hint=hint, related=((f"the CSV {best}", csv),))
+    return diagnostic._replace(hint=hint, related=((f"the CSV {best}", csv),))

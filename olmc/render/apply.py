@@ -9,11 +9,11 @@ from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.lints import TOO_LARGE_TO_APPLY
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import applied_size, is_applied_by_server, is_surely_small
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Location, OversizedAnnotations, Report, join_limited
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
-    ObjectKey,
     Origin,
     Rendered,
     annotations_of,
@@ -25,20 +25,19 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.olm.naming import ALONGSIDE, COMPONENT_PREFIX
+from olmc.olm.naming import COMPONENT_PREFIX
 from olmc.reconcile.deployments import CONDITION_NAME
 from olmc.render.apply_phases import (
     CONFIGURATIONS,
     backends,
     defined_kinds,
     is_issued,
-    issued,
+    issued_objects,
     report_certificates,
     second_phase,
     with_injection,
 )
 from olmc.render.context import RenderContext
-from olmc.render.deployments import SPEC_HASH
 from olmc.yaml import at, locate
 
 _OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")
@@ -49,22 +48,23 @@ _SERVER_FIELDS = frozenset(
 )
 
 
-def for_apply(world: RenderContext, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
+def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Report) -> Iterator[Rendered]:
     """The objects that can be handed to Argo CD, Flux or kubectl on a cluster without OLM.
 
     OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
     """
-    behind = backends(world)
-    for found in objects:
-        if _is_olms_own(found.identity, found):
+    services = backends(context)
+    for rendered in objects:
+        if _is_olms_own(rendered):
             continue
-        if found.provenance.origin is Origin.MANIFEST:
-            yield Rendered(_without_server_fields(found.object), found.provenance)
+        # What the user wrote is the user's: labels of OLM in it are meant, and certificates somebody else's.
+        if rendered.provenance.origin is Origin.MANIFEST:
+            yield Rendered(_without_server_fields(rendered.object), rendered.provenance)
             continue
-        obj = _without_bookkeeping(found.object)
-        yield Rendered(with_injection(obj, world.options.certificates, behind), found.provenance)
-    yield from issued(world)
-    report_certificates(world, report)
+        obj = _without_bookkeeping(rendered.object)
+        yield Rendered(with_injection(obj, context.options.certificates, services), rendered.provenance)
+    yield from issued_objects(context)
+    report_certificates(context, report)
 
 
 def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
@@ -73,40 +73,38 @@ def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 
 
-def _is_olms_own(identity: ObjectKey, found: Rendered) -> bool:
+def _is_olms_own(rendered: Rendered) -> bool:
     """Whether an object only makes sense with OLM around."""
-    if identity.group in _OLM_GROUPS:
+    origin = rendered.provenance.origin
+    # A group's ClusterRoles may also lie there as manifests that were taken from a cluster.
+    if labels_of(rendered.object).get("olm.owner.kind") == "OperatorGroup":
         return True
-    labels = labels_of(found.object)
-    origin = found.provenance.origin
-    if labels.get("olm.owner.kind") == "OperatorGroup" or origin is Origin.OPERATOR_GROUP:
-        return True
-    if (identity.group, identity.kind) == ("", "Secret") and found.object.get("type") == "kubernetes.io/tls":
+    # Of what a certificate brings, the Secret alone is of no use: OLM would have filled it (R-CERT-2).
+    if rendered.object.get("type") == "kubernetes.io/tls" and rendered.identity[:2] == ("", "Secret"):
         return origin is Origin.CERTIFICATE
-    return origin is Origin.OPERATOR_CONDITION
+    return rendered.identity.group in _OLM_GROUPS or origin in (Origin.OPERATOR_GROUP, Origin.OPERATOR_CONDITION)
 
 
 def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
+    # Owners and finalizers are OLM's: nobody would be there to let an object with them go.
     metadata = {k: v for k, v in obj["metadata"].items() if k not in ("ownerReferences", "finalizers", "generateName")}
     for field in ("labels", "annotations"):
         kept = {key: value for key, value in mapping(metadata.get(field)).items() if not _is_bookkeeping(key)}
         metadata.pop(field, None)
         if kept:
             metadata[field] = kept
-    made = {key: value for key, value in obj.items() if key != "status"}
-    made["metadata"] = metadata
+    applied = {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
     if obj["kind"] == "Deployment":
-        made["spec"] = _without_condition_name(obj["spec"])
+        applied["spec"] = _without_condition_name(obj["spec"])
+    # A generated name changes with the content, and what is applied under a new name leaves the old object there (U-4).
     if obj["kind"] in CONFIGURATIONS:
         service = obj["webhooks"][0]["clientConfig"]["service"]
-        made["metadata"]["name"] = f"{obj['webhooks'][0]['name']}-{service['namespace']}"
-    return _without_ca_bundles(made)
+        metadata["name"] = f"{obj['webhooks'][0]['name']}-{service['namespace']}"
+    return _without_ca_bundles(applied)
 
 
 def _is_bookkeeping(key: str) -> bool:
-    if key.startswith("olm.opgroup.permissions/"):
-        return True
-    return key == SPEC_HASH or key == "olmcahash" or key.startswith((*_OLM_LABELS, ALONGSIDE))
+    return key == "olmcahash" or key.startswith(_OLM_LABELS)
 
 
 def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,8 +113,8 @@ def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
     containers = []
     for container in mappings(pod.get("containers")):
         env = [item for item in mappings(container.get("env")) if item.get("name") != CONDITION_NAME]
-        rest = {key: value for key, value in container.items() if key != "env"}
-        containers.append({**rest, "env": env} if env else rest)
+        others = {key: value for key, value in container.items() if key != "env"}
+        containers.append({**others, "env": env} if env else others)
     metadata = dict(metadata_of(template))
     annotations = {k: v for k, v in annotations_of(template).items() if k != "olmcahash"}
     if annotations:
@@ -151,15 +149,15 @@ def report_large(objects: Iterable[Rendered], options: Options, report: Report) 
     Argo CD."""
     if options.tool:
         return
-    for found in objects:
-        source = found.provenance.place.source if found.provenance.place is not None else None
-        if (source is not None and is_surely_small(source)) or is_applied_by_server(found.object):
+    for rendered in objects:
+        source = rendered.provenance.place.source if rendered.provenance.place is not None else None
+        if (source is not None and is_surely_small(source)) or is_applied_by_server(rendered.object):
             continue
-        size = applied_size(found.object)
+        size = applied_size(rendered.object)
         if size > ANNOTATIONS_LIMIT:
             place = at(source) if source is not None else None
-            large = TOO_LARGE_TO_APPLY.finding(place, identity=found.identity, size=size, limit=ANNOTATIONS_LIMIT)
-            report.add(large.caused_by(OversizedAnnotations(found.identity.kind)))
+            large = TOO_LARGE_TO_APPLY.finding(place, identity=rendered.identity, size=size, limit=ANNOTATIONS_LIMIT)
+            report.add(large.caused_by(OversizedAnnotations(rendered.identity.kind)))
 
 
 def report_order(objects: Sequence[Rendered], options: Options, report: Report) -> None:
@@ -170,17 +168,18 @@ def report_order(objects: Sequence[Rendered], options: Options, report: Report) 
     """
     if options.phase or options.tool == "argocd":
         return
-    second = second_phase([found.object for found in objects])
-    kinds = defined_kinds(found.object for found in objects)
-    customs = [found for found in objects if (found.identity.group, found.identity.kind) in kinds]
-    issued = [found for found in customs if is_issued(found.object)]
-    others = [found for found in customs if not is_issued(found.object)]
-    waiting = [found for found in objects if found.identity in second and found not in customs]
+    second = second_phase([rendered.object for rendered in objects])
+    kinds = defined_kinds(rendered.object for rendered in objects)
+    customs = [rendered for rendered in objects if (rendered.identity.group, rendered.identity.kind) in kinds]
+    issued = [rendered for rendered in customs if is_issued(rendered.object)]
+    others = [rendered for rendered in customs if not is_issued(rendered.object)]
+    waiting = [rendered for rendered in objects if rendered.identity in second and rendered not in customs]
     if issued and waiting:
-        report.add(rules.ALL_AT_ONCE.finding(_place(issued), objects=_shown(issued)))
+        report.add(rules.ALL_AT_ONCE.finding(_place(issued), objects=_list_identities(issued)))
+    # What is reported as waiting for cert-manager is not reported once more.
     beside = others if issued and waiting else customs
     if beside and not options.tool:
-        report.add(rules.BESIDE_THEIR_CRD.finding(_place(beside), objects=_shown(beside)))
+        report.add(rules.BESIDE_THEIR_CRD.finding(_place(beside), objects=_list_identities(beside)))
 
 
 def _place(objects: Sequence[Rendered]) -> Location | None:
@@ -189,5 +188,5 @@ def _place(objects: Sequence[Rendered]) -> Location | None:
     return locate(place.source, place.keys) if place is not None else None
 
 
-def _shown(objects: Sequence[Rendered]) -> str:
-    return join_limited([str(found.identity) for found in objects], _SHOWN)
+def _list_identities(objects: Sequence[Rendered]) -> str:
+    return join_limited([str(rendered.identity) for rendered in objects], _SHOWN)

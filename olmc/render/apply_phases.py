@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
+from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (
+    CRD_KIND,
     GroupKind,
     KubernetesObject,
     ObjectKey,
     Rendered,
     annotations_of,
-    as_text,
     gvk_of,
     labels_of,
     mapping,
@@ -33,22 +34,14 @@ from olmc.yaml import locate
 CERT_MANAGER = "cert-manager.io"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
-_CRD = "CustomResourceDefinition"
 
-
-class _Named(NamedTuple):
-    """The namespace and name of a Secret or a Service."""
-
-    namespace: str
-    name: str
-
-
-def in_phase(phase: Phase, wanted: tuple[Rendered, ...], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
-    """Those of the `wanted` objects that are in a phase of the output as a whole; all of them without one."""
+def in_phase(phase: Phase, selected: tuple[Rendered, ...], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
+    """Those of the `selected` objects that are in a phase of the output as a whole; all of them without one."""
     if not phase:
-        return wanted
-    second = second_phase([found.object for found in objects])
-    return tuple(found for found in wanted if (found.identity in second) == (phase == 2))
+        return selected
+    # The phase of an object must not depend on which kinds somebody prints.
+    second = second_phase([entry.object for entry in objects])
+    return tuple(entry for entry in selected if (entry.identity in second) == (phase == 2))
 
 
 def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[ObjectKey]:
@@ -61,16 +54,18 @@ def second_phase(objects: Sequence[KubernetesObject]) -> frozenset[ObjectKey]:
     """
     kinds = defined_kinds(objects)
     customs = [obj for obj in objects if gvk_of(obj).group_kind in kinds]
-    secrets = frozenset(_issued(customs))
-    waiting = [obj for obj in objects if secrets & set(_needed(obj))] if secrets else []
-    services = frozenset(_in_front_of(waiting, objects)) if waiting else frozenset()
-    callers = [obj for obj in objects if services & set(_called(obj))] if services else []
+    secrets = frozenset(_issued_secrets(customs))
+    waiting = [obj for obj in objects if secrets & set(_needed_secrets(obj))] if secrets else []
+    services = frozenset(_services_of(waiting, objects)) if waiting else frozenset()
+    # A CRD is served before its conversion answers, and has to be there for what comes second.
+    others = [obj for obj in objects if services and obj["kind"] != CRD_KIND]
+    callers = [obj for obj in others if services & set(_called_services(obj))]
     return frozenset(object_key(obj) for obj in (*customs, *waiting, *callers))
 
 
 def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
     """The kinds that the CRDs among the objects define."""
-    crds = (Crd(obj) for obj in objects if obj["kind"] == _CRD)
+    crds = (Crd(obj) for obj in objects if obj["kind"] == CRD_KIND)
     return frozenset(GroupKind(crd.group, crd.kind) for crd in crds)
 
 
@@ -79,23 +74,23 @@ def is_issued(obj: KubernetesObject) -> bool:
     return object_key(obj).group == CERT_MANAGER
 
 
-def _issued(objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+def _issued_secrets(objects: Iterable[KubernetesObject]) -> Iterator[NamespacedName]:
     """The Secrets that Certificates fill."""
     for obj in objects:
         if is_issued(obj) and obj["kind"] == "Certificate":
-            yield _Named(object_key(obj).namespace, text(spec_of(obj).get("secretName")))
+            yield NamespacedName(object_key(obj).namespace, text(spec_of(obj).get("secretName")))
 
 
-def _needed(obj: KubernetesObject) -> Iterator[_Named]:
+def _needed_secrets(obj: KubernetesObject) -> Iterator[NamespacedName]:
     """The Secrets that the pods of a workload can't start without: mounted, or read by variables, and not optional."""
     pod = spec_of(_template(obj))
-    for found, key in (*_of_volumes(pod), *_of_variables(pod)):
-        name = found.get(key)
-        if isinstance(name, str) and found.get("optional") is not True:
-            yield _Named(object_key(obj).namespace, name)
+    for reference, key in (*_volume_secrets(pod), *_variable_secrets(pod)):
+        name = reference.get(key)
+        if isinstance(name, str) and reference.get("optional") is not True:
+            yield NamespacedName(object_key(obj).namespace, name)
 
 
-def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _volume_secrets(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The references to Secrets in the volumes of a pod, each with the key that has the name."""
     for volume in mappings(pod.get("volumes")):
         yield mapping(volume.get("secret")), "secretName"
@@ -103,7 +98,7 @@ def _of_volumes(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str
             yield mapping(source.get("secret")), "name"
 
 
-def _of_variables(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _variable_secrets(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
     """The references to Secrets in the environment of a pod's containers, each with the key that has the name."""
     for container in (*mappings(pod.get("initContainers")), *mappings(pod.get("containers"))):
         for variable in mappings(container.get("env")):
@@ -122,7 +117,9 @@ def _template(obj: KubernetesObject) -> Mapping[str, Any]:
     return mapping(spec.get("template"))
 
 
-def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> Iterator[_Named]:
+def _services_of(
+    workloads: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]
+) -> Iterator[NamespacedName]:
     """The Services that select the pods of workloads."""
     pods = [(object_key(obj).namespace, _labels(obj)) for obj in workloads]
     for obj in objects:
@@ -131,23 +128,25 @@ def _in_front_of(workloads: Iterable[KubernetesObject], objects: Iterable[Kubern
         selector = mapping(spec_of(obj).get("selector"))
         home = object_key(obj).namespace
         if selector and any(home == namespace and selector.items() <= labels.items() for namespace, labels in pods):
-            yield _Named(home, object_key(obj).name)
+            yield NamespacedName(home, object_key(obj).name)
 
 
 def _labels(obj: KubernetesObject) -> Mapping[str, Any]:
     return labels_of(_template(obj))
 
 
-def _called(obj: KubernetesObject) -> Iterator[_Named]:
-    """The Services that a webhook configuration or an API service calls."""
+def _called_services(obj: KubernetesObject) -> Iterator[NamespacedName]:
+    """The Services that a webhook configuration, an API service or the conversion of a CRD calls."""
     if obj["kind"] in CONFIGURATIONS:
         clients = [mapping(hook.get("clientConfig")) for hook in mappings(obj.get("webhooks"))]
+    elif obj["kind"] == CRD_KIND:
+        clients = [Crd(obj).client_config]
     else:
         clients = [spec_of(obj)] if obj["kind"] == "APIService" else []
     for client in clients:
         service = mapping(client.get("service"))
         if service:
-            yield _Named(text(service.get("namespace")), text(service.get("name")))
+            yield NamespacedName(text(service.get("namespace")), text(service.get("name")))
 
 
 _API_VERSION = f"{CERT_MANAGER}/v1"
@@ -165,17 +164,17 @@ class Backend(NamedTuple):
     issued: bool
 
 
-Backends = Mapping[tuple[str, str], Backend]
+Backends = Mapping[NamespacedName, Backend]
 
 
-def backends(world: RenderContext) -> Backends:
+def backends(context: RenderContext) -> Backends:
     """What stands behind each serving Service, by namespace and name."""
-    found: dict[tuple[str, str], Backend] = {}
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
+    services: dict[NamespacedName, Backend] = {}
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv):
             backend = Backend(serving.names["secret"], issued=not _is_cert_manager(member.csv))
-            found[member.csv.namespace, serving.names["service"]] = backend
-    return found
+            services[NamespacedName(member.csv.namespace, serving.names["service"])] = backend
+    return services
 
 
 def _is_cert_manager(csv: Csv) -> bool:
@@ -186,49 +185,39 @@ def _is_cert_manager(csv: Csv) -> bool:
     return any(api.key.group == CERT_MANAGER and api.key.kind in _ISSUING for api in csv.owned_apis)
 
 
-def with_injection(obj: KubernetesObject, certificates: str, behind: Backends) -> KubernetesObject:
+def with_injection(obj: KubernetesObject, certificates: str, services: Backends) -> KubernetesObject:
     """Annotations by which cert-manager or the service CA find what they have to fill in."""
     if certificates == "none":
         return obj
     if obj["kind"] == "Service":
-        key = (namespace_of(obj), obj["metadata"]["name"])
-        if certificates == "service-ca" and key in behind:
-            return _annotated(obj, _SERVICE_CA_SECRET, behind[key].secret)
+        key = NamespacedName(namespace_of(obj), obj["metadata"]["name"])
+        if certificates == "service-ca" and key in services:
+            return _annotate(obj, _SERVICE_CA_SECRET, services[key].secret)
         return obj
-    service = _served_by(obj)
-    if service not in behind:
+    # OLM makes a configuration of its own for each webhook, so there is one Service at the most (R-WH-3).
+    service = next(_called_services(obj), NamespacedName("", ""))
+    if service not in services:
         return obj
     if certificates == "cert-manager":
-        backend = behind[service]
-        return _annotated(obj, _FROM_CERTIFICATE if backend.issued else _FROM_SECRET, f"{service[0]}/{backend.secret}")
-    return _annotated(obj, _SERVICE_CA, "true")
+        backend = services[service]
+        return _annotate(
+            obj, _FROM_CERTIFICATE if backend.issued else _FROM_SECRET, f"{service.namespace}/{backend.secret}"
+        )
+    return _annotate(obj, _SERVICE_CA, "true")
 
 
-def _served_by(obj: KubernetesObject) -> tuple[str, str]:
-    """The Service (namespace, name) that a webhook configuration, API service or CRD calls."""
-    if obj["kind"] in CONFIGURATIONS:
-        service = mapping(obj["webhooks"][0]["clientConfig"].get("service"))
-    elif obj["kind"] == "APIService":
-        service = mapping(spec_of(obj).get("service"))
-    elif obj["kind"] == CRD_KIND:
-        service = mapping(Crd(obj).client_config.get("service"))
-    else:
-        service = {}
-    return as_text(service.get("namespace")), as_text(service.get("name"))
-
-
-def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
+def _annotate(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
     annotations = {**annotations_of(obj), key: value}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
-def issued(world: RenderContext) -> Iterator[Rendered]:
+def issued_objects(context: RenderContext) -> Iterator[Rendered]:
     """cert-manager's objects for every serving Deployment but its own: a self-signed Issuer and a Certificate."""
-    if world.options.certificates != "cert-manager":
+    if context.options.certificates != "cert-manager":
         return
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv) if not _is_cert_manager(member.csv) else ():
-            for obj in _issuing_objects(world.profile, member.csv, serving):
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv) if not _is_cert_manager(member.csv) else ():
+            for obj in _issuing_objects(context.profile, member.csv, serving):
                 yield rendered(obj, "certificates", "--certs cert-manager", member.csv.source)
 
 
@@ -236,6 +225,7 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
     name, service = serving.names["secret"], serving.names["service"]
     metadata = {"name": name, "namespace": csv.namespace}
     yield {"apiVersion": _API_VERSION, "kind": "Issuer", "metadata": metadata, "spec": {"selfSigned": {}}}
+    # The names by which OLM's own certificates go, so that clients need not know who has issued this one (R-CERT-3).
     hosts = [host.format(service=service, ns=csv.namespace) for host in profile.cert_sans]
     yield {
         "apiVersion": _API_VERSION,
@@ -245,14 +235,14 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
     }
 
 
-def report_certificates(world: RenderContext, report: Report) -> None:
+def report_certificates(context: RenderContext, report: Report) -> None:
     """Report the serving certificates that nobody issues, and that are not among the manifests either."""
-    certificates = world.options.certificates
-    for csv in [member.csv for member, _ in world.installed()]:
+    certificates = context.options.certificates
+    for csv in [member.csv for member, _ in context.installed()]:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
-        for serving in servings(world.profile, csv) if itself or certificates == "none" else ():
+        for serving in servings(context.profile, csv) if itself or certificates == "none" else ():
             name, secret = serving.deployment.name, serving.names["secret"]
-            if ObjectKey("", "Secret", csv.namespace, secret) in world.cluster.objects:
+            if ObjectKey("", "Secret", csv.namespace, secret) in context.cluster.objects:
                 continue
             rule = rules.OWN_CERTIFICATE if itself else rules.NO_CERTIFICATE
             place = locate(csv.source, ("spec",)) if csv.source else None

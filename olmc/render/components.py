@@ -14,6 +14,7 @@ from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
     Rendered,
+    apiservice_key,
     gvk_of,
     labels_of,
     namespace_of,
@@ -33,7 +34,7 @@ from olmc.yaml import locate
 REDACTED = "REDACTED"
 
 
-def stored_objects(world: RenderContext) -> Iterator[Rendered]:
+def stored_objects(context: RenderContext) -> Iterator[Rendered]:
     """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
 
     >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
@@ -46,28 +47,29 @@ def stored_objects(world: RenderContext) -> Iterator[Rendered]:
     ServiceAccount/ns/installer
       labels: {olm.managed: 'true'}
     """
-    accounts = _group_accounts(world)
-    others = _written_elsewhere(world)
-    cluster = world.cluster
-    csvs = {*cluster.csvs, *homes_of_copies(world)}
+    accounts = _group_accounts(context)
+    written_elsewhere = _written_elsewhere(context)
+    cluster = context.cluster
+    csvs = {*cluster.csvs, *homes_of_copies(context)}
     # What copies owned whose original an Install brought goes on to its Operator (R-OPERATOR-19).
     csvs |= {name for name, home in cluster.copies.items() if NamespacedName(home, name.name) in cluster.installed}
-    for key, found in world.cluster.objects.items():
+    for key, entry in cluster.objects.items():
         if (
             key == OLMCONFIG
-            or key in others
+            or key in written_elsewhere
             or (key.group, key.kind) in (("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
         ):
             continue
-        if world.options.copied_csvs and _is_orphan(found.object, csvs):
+        # Where copies are replaced by ConfigMaps, these own what belonged to the copies, and it stays.
+        if context.options.copied_csvs and _is_orphan(entry.object, csvs):
             continue
         # Review output is there to be read by many and committed; what is secret stays where it is.
-        if (key.group, key.kind) == ("", "Secret") and world.options.purpose == "review":
-            yield found._replace(object=_redacted(found))
+        if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
+            yield entry._replace(object=_redact(entry))
         elif key in accounts:
-            yield found._replace(object=_managed(found.object, world.profile))
+            yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
-            yield found
+            yield entry
 
 
 def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
@@ -81,37 +83,35 @@ def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
     )
 
 
-def _written_elsewhere(world: RenderContext) -> frozenset[ObjectKey]:
+def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
-    conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in world.cluster.csvs)
+    conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in context.cluster.csvs)
     services = (
-        ObjectKey("apiregistration.k8s.io", "APIService", "", item.service_name)
-        for member, _ in world.installed()
-        for item in member.csv.owned_apiservices
+        apiservice_key(item.service_name) for member, _ in context.installed() for item in member.csv.owned_apiservices
     )
-    operators = (key for key in world.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
-    return frozenset((*conditions, *services, *operators, *deleted_deployments(world.cluster)))
+    operators = (key for key in context.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
+    return frozenset((*conditions, *services, *operators, *deleted_deployments(context.cluster)))
 
 
-def _group_accounts(world: RenderContext) -> frozenset[ObjectKey]:
+def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
     """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
-    named = [(group.namespace, group.account) for group in world.cluster.groups]
+    named = [(group.namespace, group.account) for group in context.cluster.groups]
     return frozenset(ObjectKey("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
-def _managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
+def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     labels = {**labels_of(obj), **managed_labels(profile.csv_label_managed)}
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 
-def _redacted(found: Rendered) -> dict[str, object]:
+def _redact(entry: Rendered) -> dict[str, object]:
     return {
         key: dict.fromkeys(value, REDACTED) if key in ("data", "stringData") and value else value
-        for key, value in found.object.items()
+        for key, value in entry.object.items()
     }
 
 
-def catalog_sources(world: RenderContext) -> Iterator[Rendered]:
+def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
     """The CatalogSources of the workspace.
 
     >>> operators = "operators.coreos.com/v1alpha1"
@@ -121,14 +121,15 @@ def catalog_sources(world: RenderContext) -> Iterator[Rendered]:
     CatalogSource/olm/acme
       spec: {sourceType: grpc, image: 'quay.io/acme/all:v1'}
     """
-    for source in world.cluster.catalogs.values():
+    for source in context.cluster.catalogs.values():
         if source.manifest is not None:
             yield rendered(source.manifest, "catalog_sources", "input", source.source)
 
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:
     """Report every object of the output, and of plans that did not get so far, whose API is gone."""
-    for obj, place in (*_rendered(objects), *_not_executed(cluster)):
+    rendered_objects = ((entry.object, entry.provenance.place) for entry in objects)
+    for obj, place in (*rendered_objects, *_pending_objects(cluster)):
         api = gvk_of(obj)
         removal = removal_of(api, options.kube_version)
         if removal is None or api.path in options.apis:
@@ -139,10 +140,10 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
             if removal.replacement
             else "Nothing has taken its place: leave it out (--exclude), and look at Pod Security admission."
         )
-        found = locate(place.source, (*place.keys, "apiVersion")) if place is not None else None
+        location = locate(place.source, (*place.keys, "apiVersion")) if place is not None else None
         report.add(
             rules.NOT_SERVED.finding(
-                found,
+                location,
                 version=options.kube_version,
                 kind=api.kind,
                 name=name,
@@ -153,14 +154,10 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
         )
 
 
-def _rendered(objects: Iterable[Rendered]) -> Iterator[tuple[KubernetesObject, Place | None]]:
-    for found in objects:
-        yield found.object, found.provenance.place
-
-
-def _not_executed(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
+def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
     """The objects of the steps that a plan would still have to carry out."""
     for plan in cluster.plans:
+        # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
         for step in plan.steps[plan.executed :] if plan.approved else ():
             if not step.derived:
                 named = {**step.object, "apiVersion": step.api_version, "kind": step.kind}
@@ -178,52 +175,55 @@ _UNFILTERED = frozenset({"Secret", "OperatorCondition", "Subscription", "Install
 _LISTED = _ADOPTABLE | {"Namespace", "ClusterServiceVersion"}
 
 
-def label_components(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
+def label_components(context: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
     """The objects with the component labels of the CSVs that own them, and an Operator for every label in use."""
     # Versions before component labels have no Operators either, as an Operator is nothing but what carries its label.
-    if not world.profile.csv_label_component:
+    if not context.profile.csv_label_component:
         return list(objects)
-    plans = _plan_labels(world)
-    labelled = [_labelled(world, found, plans) for found in objects]
-    return [*labelled, *_operators(labelled, world.profile)]
+    plans = _plan_labels(context)
+    labelled = [_label(context, entry, plans) for entry in objects]
+    return [*labelled, *_operators(labelled, context.profile)]
 
 
-def _plan_labels(world: RenderContext) -> dict[NamespacedName, set[str]]:
+def _plan_labels(context: RenderContext) -> dict[NamespacedName, set[str]]:
     """The labels of the InstallPlans that Subscriptions refer to (R-COMP-3)."""
-    found: dict[NamespacedName, set[str]] = {}
-    for name, subscription in world.cluster.subscriptions.items():
+    labels: dict[NamespacedName, set[str]] = {}
+    for name, subscription in context.cluster.subscriptions.items():
         if subscription.plan:
             key = component_label_key(subscription.package, name.namespace)
-            found.setdefault(NamespacedName(name.namespace, subscription.plan), set()).add(key)
-    return found
+            labels.setdefault(NamespacedName(name.namespace, subscription.plan), set()).add(key)
+    return labels
 
 
-def _labelled(world: RenderContext, found: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
-    identity = found.identity
+def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedName, set[str]]) -> Rendered:
+    identity = entry.identity
     if identity.kind not in _ADOPTABLE:
-        return found
-    metadata, labels = found.object["metadata"], labels_of(found.object)
+        return entry
+    metadata, labels = entry.object["metadata"], labels_of(entry.object)
+    # A plan has the label only as long as a Subscription refers to it, and a Subscription that of its own package
+    # (R-COMP-3, observed-44).
     own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
     if identity.kind == "Subscription":
-        subscription = world.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
+        subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
         keys = plans.get(NamespacedName(identity.namespace, identity.name), set())
     else:
         own = dict(labels)
-        keys = _owner_keys(world, identity, found.object)
+        keys = _owner_keys(context, identity, entry.object)
     if not keys and own == labels:
-        return found
+        return entry
     new = dict(sorted({**own, **dict.fromkeys(keys, "")}.items()))
     kept = {key: value for key, value in metadata.items() if key != "labels"}
+    # Where OLM's objects have their labels: behind the name, before what else there is.
     order = {key: kept[key] for key in ("generateName", "name", "namespace") if key in kept}
-    return found._replace(object={**found.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
+    return entry._replace(object={**entry.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
 
 
-def _owner_keys(world: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
+def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     labels = labels_of(obj)
-    is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not world.profile.csv_label_managed
+    is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not context.profile.csv_label_managed
     if COPIED_FROM in labels or not is_seen:
         return set()
     owners = [
@@ -235,16 +235,18 @@ def _owner_keys(world: RenderContext, identity: ObjectKey, obj: KubernetesObject
         owners.append(NamespacedName(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
     keys: set[str] = set()
     for owner in owners:
-        csv = world.cluster.csvs.get(owner)
+        # Copies have no component label to pass on, so what they own has none, either (R-COMP-4).
+        csv = context.cluster.csvs.get(owner)
         if csv is not None and not csv.counts_as_copy:
-            keys |= world.cluster.adopted.get(owner, frozenset())
-    return keys | world.cluster.adopted.get(identity, frozenset())
+            keys |= context.cluster.adopted.get(owner, frozenset())
+    return keys | context.cluster.adopted.get(identity, frozenset())
 
 
 def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Rendered]:
+    # By label and not by owner: whatever carries it is listed, whoever has put it there (R-COMP-5).
     refs: dict[str, list[dict[str, Any]]] = {}
-    for found in objects:
-        obj = found.object
+    for entry in objects:
+        obj = entry.object
         if obj["kind"] in _LISTED:
             for key in labels_of(obj):
                 if key.startswith(COMPONENT_PREFIX):
@@ -269,6 +271,7 @@ def _reference(obj: KubernetesObject) -> dict[str, Any]:
         ref["namespace"] = metadata["namespace"]
     ref |= {"name": metadata["name"], "apiVersion": obj["apiVersion"]}
     status = status_of(obj)
+    # CSVs have phases instead of conditions, so OLM makes a condition of the phase (R-COMP-5).
     if obj["kind"] == "ClusterServiceVersion" and status.get("phase"):
         condition = {"type": status["phase"], "status": "True"}
         ref["conditions"] = [{**condition, "reason": status["reason"], "message": status["message"]}]

@@ -23,7 +23,7 @@ class RenderContext(NamedTuple):
 
     cluster: Cluster
     options: Options
-    surroundings: RequirementContext
+    requirement_context: RequirementContext
     csvs: Mapping[NamespacedName, KubernetesObject]
 
     @property
@@ -37,7 +37,7 @@ class RenderContext(NamedTuple):
         A CSV comes before those that it replaces: what both write is as the newer one wrote it (R-DEP-1).
         """
         written = [(name, member) for name, member in self.cluster.members.items() if member.installation is not None]
-        for name, member in sorted(written, key=lambda each: (self._age(each[1]), each[0])):
+        for name, member in sorted(written, key=lambda item: (self._age(item[1]), item[0])):
             yield member, self.csvs[name]
 
     def _age(self, member: CsvState) -> tuple[bool, int]:
@@ -67,18 +67,20 @@ def group_uid_label(profile: Profile, group: OperatorGroup) -> dict[str, str]:
 def provided_labels(profile: Profile, csv: Csv) -> dict[str, str]:
     """The labels of a CSV for the APIs that it provides and requires."""
     template = profile.csv_label_olm_api
+    # OLM still means to write them, but since 0.19 a slip keeps it from doing so (R-CSV-2).
     if not template:
         return {}
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    # Provided ones come last, as an API that a CSV provides and requires counts as provided.
     for apis, value in ((csv.required_apis, "required"), ([owned.key for owned in csv.owned_apis], "provided")):
         for api in apis:
-            found[template.format(api=api.dotted, apihash=gvk_hash(*api))] = value
-    return found
+            labels[template.format(api=api.dotted, apihash=gvk_hash(*api))] = value
+    return labels
 
 
 def render_context(cluster: Cluster, options: Options) -> RenderContext:
     """Prepare the passes' view of a settled cluster."""
-    surroundings = RequirementContext(
+    requirement_context = RequirementContext(
         cluster.profile,
         cluster.objects,
         access(cluster.objects),
@@ -88,7 +90,7 @@ def render_context(cluster: Cluster, options: Options) -> RenderContext:
         frozenset(options.apis),
     )
     csvs = {name: _final_csv(member, cluster) for name, member in sorted(cluster.members.items())}
-    return RenderContext(cluster, options, surroundings, csvs)
+    return RenderContext(cluster, options, requirement_context, csvs)
 
 
 def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
@@ -109,9 +111,10 @@ def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
     if cluster.profile.csv_finalizer:
-        others = [each for each in texts(metadata.get("finalizers")) if each != cluster.profile.csv_finalizer]
+        others = [name for name in texts(metadata.get("finalizers")) if name != cluster.profile.csv_finalizer]
         metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
     final = {**obj, "metadata": metadata}
+    # A CSV that OLM leaves alone has no status at all (R-CSV-6, R-OG-12).
     return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.model.cluster import CsvState, NamespacedName
@@ -32,7 +32,7 @@ STAGE = "csvs"
 OLMCONFIG = ObjectKey(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
-def csvs(world: RenderContext) -> Iterator[Rendered]:
+def csvs(context: RenderContext) -> Iterator[Rendered]:
     """The CSVs that are no copies.
 
     >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
@@ -43,11 +43,11 @@ def csvs(world: RenderContext) -> Iterator[Rendered]:
       phase: Succeeded
       reason: InstallSucceeded
     """
-    for name, obj in world.csvs.items():
-        yield rendered(obj, STAGE, "R-CSV-29", world.cluster.csvs[name].source)
+    for name, obj in context.csvs.items():
+        yield rendered(obj, STAGE, "R-CSV-29", context.cluster.csvs[name].source)
 
 
-def copied_csvs(world: RenderContext) -> Iterator[Rendered]:
+def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
     """A copy in every existing target namespace of each CSV that may be copied (R-COPY-2 … R-COPY-5).
 
     >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -57,49 +57,47 @@ def copied_csvs(world: RenderContext) -> Iterator[Rendered]:
       labels: {olm.managed: 'true', olm.copiedFrom: ns}
       message: The operator is running in ns but is managing this namespace
     """
-    if not world.options.copied_csvs:
+    if not context.options.copied_csvs:
         return
-    for name, member in sorted(world.cluster.members.items()):
-        targets = copy_targets(world, member)
+    for name, member in sorted(context.cluster.members.items()):
+        targets = copy_targets(context, member)
         if not targets:
             continue
-        copy = _copy_without_namespace(world.csvs[name], member.csv, world.profile)
+        copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
             yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
 
 
-def copy_targets(world: RenderContext, member: CsvState) -> tuple[str, ...]:
+def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
     """The namespaces that get a copy of a CSV, sorted (R-COPY-2, R-COPY-3, R-COPY-5)."""
     group, home = member.group, member.csv.namespace
-    if group is None or group.problem or not group.targets or group.targets == (home,):
+    if group is None or group.problem or not group.targets or group.targets == (home,) or not may_be_copied(member):
         return ()
-    if not may_be_copied(member):
-        return ()
-    existing = [name for name in world.cluster.namespaces if name != home]
+    existing = [name for name in context.cluster.namespaces if name != home]
     # OLMConfig switches copies off for operators that watch everything; others are copied all the same (R-COPY-5).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L1734-L1860
     if not group.is_global:
         return tuple(name for name in existing if name in group.targets)
-    if copies_disabled(world):
-        protected = world.options.protected_copied_csv_namespaces
-        return tuple(n for n in existing if n in protected and world.profile.copied_disable == "global, protected")
+    if copies_disabled(context):
+        protected = context.options.protected_copied_csv_namespaces
+        return tuple(n for n in existing if n in protected and context.profile.copied_disable == "global, protected")
     return tuple(existing)
 
 
-def homes_of_copies(world: RenderContext) -> dict[NamespacedName, str]:
+def homes_of_copies(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that there are in the end, each with the namespace of the original."""
     return {
         NamespacedName(target, name.name): name.namespace
-        for name, member in world.cluster.members.items()
-        for target in copy_targets(world, member)
+        for name, member in context.cluster.members.items()
+        for target in copy_targets(context, member)
     }
 
 
-def copies_disabled(world: RenderContext) -> bool:
+def copies_disabled(context: RenderContext) -> bool:
     """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
-    found = world.cluster.objects.get(OLMCONFIG) if world.profile.copied_disable else None
-    spec = spec_of(found.object) if found else {}
+    config = context.cluster.objects.get(OLMCONFIG) if context.profile.copied_disable else None
+    spec = spec_of(config.object) if config else {}
     return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
 
@@ -114,6 +112,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
         for key, value in labels_of(obj).items()
         if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels)
     }
+    # The phase is that of the original, so that tenants see whether the operator runs (R-COPY-4).
     status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}
     kept: dict[str, Any] = {"name": metadata["name"]}
     if annotations:
@@ -124,7 +123,7 @@ def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -
     return {**obj, "metadata": kept, "status": status}
 
 
-def olmconfig(world: RenderContext) -> Iterator[Rendered]:
+def olmconfig(context: RenderContext) -> Iterator[Rendered]:
     """OLMConfig `cluster` with the condition about copies (R-COPY-6), if the workspace has one.
 
     >>> config = {"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"}}
@@ -132,14 +131,14 @@ def olmconfig(world: RenderContext) -> Iterator[Rendered]:
     OLMConfig/cluster
       conditions: [{type: DisabledCopiedCSVs, status: 'False', reason: CopiedCSVsEnabled, message: Copied CSVs are ...}]
     """
-    found = world.cluster.objects.get(OLMCONFIG)
-    if found is None:
+    config = context.cluster.objects.get(OLMCONFIG)
+    if config is None:
         return
-    if not world.profile.olmconfig_api:
-        yield found
+    if not context.profile.olmconfig_api:
+        yield config
         return
     # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
-    disabled = copies_disabled(world)
+    disabled = copies_disabled(context)
     condition = {
         "type": "DisabledCopiedCSVs",
         "status": "True" if disabled else "False",
@@ -149,14 +148,14 @@ def olmconfig(world: RenderContext) -> Iterator[Rendered]:
         if disabled
         else "Copied CSVs are enabled and present across the cluster",
     }
-    yield Rendered({**found.object, "status": {"conditions": [condition]}}, found.provenance)
+    yield Rendered({**config.object, "status": {"conditions": [condition]}}, config.provenance)
 
 
 RULE = "R-INST-11"
 PREFIX = "olm-surrogate."
 
 
-def copied_csv_configmaps(world: RenderContext) -> Iterator[Rendered]:
+def copied_csv_configmaps(context: RenderContext) -> Iterator[Rendered]:
     """A surrogate for each copied CSV that there would be, or that the workspace has.
 
     >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -164,46 +163,52 @@ def copied_csv_configmaps(world: RenderContext) -> Iterator[Rendered]:
     ConfigMap/docks/olm-surrogate.beacon.v1.0.0
       labels: {olm.copiedFrom: ns, olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
     """
-    if _has_copies(world):
+    if _has_copies(context):
         return
-    for name, home in sorted(_homes(world).items()):
-        original = world.cluster.csvs.get(NamespacedName(home, name.name))
-        yield rendered(_surrogate(world.profile, name, home), "surrogates", RULE, original.source if original else None)
+    for name, home in sorted(_homes(context).items()):
+        original = context.cluster.csvs.get(NamespacedName(home, name.name))
+        yield rendered(
+            _configmap(context.profile, name, home), "surrogates", RULE, original.source if original else None
+        )
 
 
-def owned_by_configmaps(world: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+def owned_by_configmaps(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
     """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
-    homes = {} if _has_copies(world) else _homes(world)
-    return [_repointed(found, homes.keys()) for found in objects] if homes else objects
+    homes = {} if _has_copies(context) else _homes(context)
+    return [_own_by_configmap(entry, homes.keys()) for entry in objects] if homes else objects
 
 
-def _has_copies(world: RenderContext) -> bool:
+def _has_copies(context: RenderContext) -> bool:
     """Whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
-    return world.options.copied_csvs or world.options.purpose == "apply"
+    return context.options.copied_csvs or context.options.purpose == "apply"
 
 
-def _homes(world: RenderContext) -> dict[NamespacedName, str]:
+def _homes(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
-    given = {name: home for name, home in world.cluster.copies.items() if name not in world.cluster.csvs}
-    return given | homes_of_copies(world)
+    # OLM's copies in the workspace need a stand-in as well: what they own lies there beside them, and would go with
+    # them.
+    given = {name: home for name, home in context.cluster.copies.items() if name not in context.cluster.csvs}
+    return given | homes_of_copies(context)
 
 
-def _surrogate(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
+def _configmap(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
     labels = {COPIED_FROM: home, **owner_labels(profile, name.name, home)}
     labels |= managed_labels(profile.csv_label_managed)
     metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def _repointed(found: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
-    references, namespace = owner_references(found.object), namespace_of(found.object)
-    mine = [
-        r.get("kind") == CSV_KIND and NamespacedName(namespace, text(r.get("name"))) in replaced for r in references
-    ]
-    if not any(mine):
-        return found
+def _own_by_configmap(entry: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
+    references, namespace = owner_references(entry.object), namespace_of(entry.object)
+
+    def is_to_copy(reference: Mapping[str, Any]) -> bool:
+        name = NamespacedName(namespace, text(reference.get("name")))
+        return reference.get("kind") == CSV_KIND and name in replaced
+
+    if not any(map(is_to_copy, references)):
+        return entry
     changed = [
-        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_mine else reference
-        for reference, is_mine in zip(references, mine, strict=True)
+        owner_reference("v1", "ConfigMap", PREFIX + reference["name"]) if is_to_copy(reference) else reference
+        for reference in references
     ]
-    return found._replace(object={**found.object, "metadata": {**found.object["metadata"], "ownerReferences": changed}})
+    return entry._replace(object={**entry.object, "metadata": {**entry.object["metadata"], "ownerReferences": changed}})

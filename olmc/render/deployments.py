@@ -39,7 +39,7 @@ STAGE = "deployments"
 SPEC_HASH = "olm.deployment-spec-hash"
 
 
-def deployments(world: RenderContext) -> Iterator[Rendered]:
+def deployments(context: RenderContext) -> Iterator[Rendered]:
     """The Deployments that were written and not deleted since, in the order of the strategy.
 
     >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
@@ -48,36 +48,39 @@ def deployments(world: RenderContext) -> Iterator[Rendered]:
       labels: {olm.deployment-spec-hash: ..., olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
       annotations: {olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: docks, ...}
     """
-    deleted = frozenset(deleted_deployments(world.cluster))
-    for member, _ in world.installed():
-        written = member.installation.deployments if member.installation else 0
+    deleted = frozenset(deleted_deployments(context.cluster))
+    for member, _ in context.installed():
         # Of two with one name the second overwrites the first.
-        latest = {item.name: index for index, item in enumerate(member.csv.deployments[:written])}
+        written = member.csv.deployments[: member.progress.deployments]
+        latest = {item.name: index for index, item in enumerate(written)}
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
-            made = _deployment(world, member, member.csv.deployments[index])
-            if object_key(made) not in deleted:
-                yield rendered(made, STAGE, "R-DEP-1", member.csv.source, *keys)
+            deployment = _deployment(context, member, member.csv.deployments[index])
+            if object_key(deployment) not in deleted:
+                yield rendered(deployment, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
-def _deployment(world: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
+def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
     """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
     replaced = member.phase == "Replacing"
-    made = written_deployment(world.cluster, world.options, member.csv, item, replaced=replaced)
-    metadata, spec = made["metadata"], made["spec"]
+    deployment = written_deployment(context.cluster, context.options, member.csv, item, replaced=replaced)
+    metadata, spec = deployment["metadata"], deployment["spec"]
     # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
     # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
-    if world.profile.deploy_label_spec_hash:
+    if context.profile.deploy_label_spec_hash:
         serving = metadata["name"] in serving_deployments(member.csv)
-        labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(world.profile, spec)}
+        labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(context.profile, spec)}
         metadata = {**metadata, "labels": dict(sorted(labels.items()))}
     template = {**spec["template"], "spec": _with_new_account_field(spec["template"]["spec"])}
-    return {**made, "metadata": metadata, "spec": {**spec, "template": template}}
+    return {**deployment, "metadata": metadata, "spec": {**spec, "template": template}}
 
 
 def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """The API server copies the deprecated field for the service account to the one that replaced it."""
+    """The API server copies the deprecated field for the service account to the one that replaced it.
+
+    It does so when a Deployment is stored, but not in the CSV, where it is no pod: so the hash is without it.
+    """
     account = pod.get("serviceAccount")
     return {**pod, "serviceAccountName": account} if account and not pod.get("serviceAccountName") else dict(pod)
 
@@ -85,7 +88,7 @@ def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
 CONDITIONS_STAGE = "conditions"
 
 
-def conditions(world: RenderContext) -> Iterator[Rendered]:
+def conditions(context: RenderContext) -> Iterator[Rendered]:
     """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
@@ -98,19 +101,20 @@ def conditions(world: RenderContext) -> Iterator[Rendered]:
     RoleBinding/ns/beacon.v1.0.0
       subjects: [{kind: ServiceAccount, name: default}]
     """
-    for _, csv in sorted(world.cluster.csvs.items()):
+    for _, csv in sorted(context.cluster.csvs.items()):
         is_copy = COPIED_FROM in csv.labels
-        for obj in () if is_copy else _condition_objects(csv, world.profile):
-            existing = world.cluster.objects.get(object_key(obj))
+        for obj in () if is_copy else _condition_objects(csv, context.profile):
+            existing = context.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
-                obj = _taken_over(existing.object, obj)
+                obj = _take_over(existing.object, obj)
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
 
 
-def _taken_over(existing: KubernetesObject, made: KubernetesObject) -> KubernetesObject:
+def _take_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
     """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
-    metadata, owners = existing["metadata"], made["metadata"]["ownerReferences"]
-    spec = {**spec_of(existing), **made["spec"]}
+    metadata, owners = existing["metadata"], new["metadata"]["ownerReferences"]
+    # Conditions and overrides are not OLM's to write, and they may be the reason why it is there already (observed-50).
+    spec = {**spec_of(existing), **new["spec"]}
     return {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
 
 
@@ -150,13 +154,14 @@ def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]
 def _accounts(csv: Csv) -> list[str]:
     """Accounts of clusterPermissions, then of permissions, repeated as often as they are named."""
     entries = csv.cluster_permissions + csv.permissions
+    # Repeated names end up as repeated subjects, and empty ones do not count (R-OC-1, Q-10).
     return [entry.account for entry in entries if entry.account] or ["default"]
 
 
 CERTIFICATES_STAGE = "certificates"
 
 
-def certificates(world: RenderContext) -> Iterator[Rendered]:
+def certificates(context: RenderContext) -> Iterator[Rendered]:
     """Service, Secret and RBAC of everything that serves (R-CERT-2).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -170,30 +175,32 @@ def certificates(world: RenderContext) -> Iterator[Rendered]:
     ClusterRoleBinding/beacon-controller-service-system:auth-delegator
     RoleBinding/kube-system/beacon-controller-service-auth-reader
     """
-    for member, _ in world.installed():
-        for serving in servings(world.profile, member.csv):
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
-            for obj in _certificate_objects(world.profile, member.csv, serving):
-                if not _stays(world, obj):
+            for obj in _certificate_objects(context.profile, member.csv, serving):
+                if not _stays(context, obj):
                     yield rendered(
                         obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
-    for csv in world.cluster.retired:
-        for obj in _left_behind(world, csv):
+    for csv in context.cluster.retired:
+        for obj in _left_behind(context, csv):
             yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
 
 
-def _stays(world: RenderContext, obj: KubernetesObject) -> bool:
+def _stays(context: RenderContext, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
+    # OLM uses a Secret that is there again, if its certificate still holds; and a Service of the bundle comes later
+    # (R-CERT-3, observed-24).
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
-    found = world.cluster.objects.get(key)
-    return found is not None and (key.kind == "Secret" or found.provenance.origin is not Origin.MANIFEST)
+    existing = context.cluster.objects.get(key)
+    return existing is not None and (key.kind == "Secret" or existing.provenance.origin is not Origin.MANIFEST)
 
 
-def _left_behind(world: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
+def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
     """The RoleBinding in kube-system has no owner and stays, unless the present CSV has it too."""
-    profile = world.profile
-    present = {each.names["reader"] for member, _ in world.installed() for each in servings(profile, member.csv)}
+    profile = context.profile
+    present = {other.names["reader"] for member, _ in context.installed() for other in servings(profile, member.csv)}
     for serving in servings(profile, csv):
         if serving.names["reader"] not in present:
             yield _auth_reader(profile, csv, serving)
@@ -209,8 +216,8 @@ def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterat
     names, secret = serving.names, serving.names["secret"]
 
     def metadata(kind: str, name: str) -> dict[str, Any]:
-        made = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
-        return {**made, "ownerReferences": [csv_reference(csv.name)]}
+        labelled = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
+        return {**labelled, "ownerReferences": [csv_reference(csv.name)]}
 
     selector = mapping(mapping(serving.deployment.spec.get("selector")).get("matchLabels"))
     yield {
@@ -269,11 +276,11 @@ def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
     ports: list[dict[str, Any]] = []
     for item in serving.descriptions:
         port, target = item.port, item.target_port if profile.cert_service_port == "targetPort" else None
-        made = {"name": str(port), "port": port, "targetPort": target or port}
+        entry = {"name": str(port), "port": port, "targetPort": target or port}
         if profile.cert_service_port == "443":
-            made = {"port": DEFAULT_PORT, "targetPort": port}
+            entry = {"port": DEFAULT_PORT, "targetPort": port}
         # Two targets behind one port would be two ports of one name: the install fails before it comes to this
         # (R-CERT-2).
-        if made not in ports:
-            ports.append(made)
+        if entry not in ports:
+            ports.append(entry)
     return ports

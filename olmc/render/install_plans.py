@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from olmc.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, Subscription
 from olmc.model.diagnostics import PlanFault
@@ -15,13 +15,10 @@ from olmc.olm.naming import CSV_API, cleanup_status, owner_reference
 from olmc.reconcile.install_plans import installed_condition
 from olmc.render.context import RenderContext, rendered
 
-if TYPE_CHECKING:
-    from olmc.model.catalog import Package
-
 STAGE = "subscriptions"
 
 
-def subscriptions(world: RenderContext) -> Iterator[Rendered]:
+def subscriptions(context: RenderContext) -> Iterator[Rendered]:
     """The Subscriptions, those made for dependencies included.
 
     >>> workspace = {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}
@@ -31,23 +28,18 @@ def subscriptions(world: RenderContext) -> Iterator[Rendered]:
       installedCSV: beacon.v1.0.0
       state: AtLatestKnown
     """
-    for _, subscription in sorted(world.cluster.subscriptions.items()):
-        status = _status(world, subscription)
+    for _, subscription in sorted(context.cluster.subscriptions.items()):
+        status = _status(context, subscription)
         obj = {**subscription.object, **({"status": status} if status else {})}
         yield rendered(obj, STAGE, "R-CAT-641", subscription.source)
 
 
-def _plan_of(world: RenderContext, subscription: Subscription) -> InstallPlan | None:
-    plans = world.cluster.kept_plans(subscription.name.namespace)
-    return next((plan for plan in plans if plan.name == subscription.plan), None)
-
-
-def _status(world: RenderContext, s: Subscription) -> dict[str, Any]:
+def _status(context: RenderContext, s: Subscription) -> dict[str, Any]:
     status: dict[str, Any] = {}
-    health = _catalog_health(world, s)
+    health = _catalog_health(context, s)
     if health:
         status["catalogHealth"] = health
-    conditions = sorted(_conditions(world, s), key=lambda item: _rank(s, item["type"]))
+    conditions = sorted(_conditions(context, s), key=lambda item: _rank(s, item["type"]))
     if conditions:
         status["conditions"] = conditions
     if s.current:
@@ -69,10 +61,10 @@ def _status(world: RenderContext, s: Subscription) -> dict[str, Any]:
 
 def _rank(s: Subscription, kind: str) -> int:
     """OLM changes a condition where it stands, and appends new ones."""
-    return s.told.index(kind) if kind in s.told else len(s.told)
+    return s.condition_types.index(kind) if kind in s.condition_types else len(s.condition_types)
 
 
-def _catalog_health(world: RenderContext, s: Subscription) -> list[dict[str, Any]]:
+def _catalog_health(context: RenderContext, s: Subscription) -> list[dict[str, Any]]:
     """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
     return [
         {
@@ -85,96 +77,95 @@ def _catalog_health(world: RenderContext, s: Subscription) -> list[dict[str, Any
             },
             "healthy": not source.refused,
         }
-        for source in _catalogs_of(world, s)
+        for source in _catalogs_of(context, s)
     ]
 
 
-def _catalogs_of(world: RenderContext, s: Subscription) -> list[CatalogSource]:
+def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]:
     """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
-    namespaces = {s.name.namespace, world.options.global_catalog_namespace}
-    found = [source for source in world.cluster.catalogs.values() if source.key.namespace in namespaces]
-    return sorted(found, key=lambda source: source.key.namespace + source.key.name)
+    namespaces = {s.name.namespace, context.options.global_catalog_namespace}
+    sources = [source for source in context.cluster.catalogs.values() if source.key.namespace in namespaces]
+    # Sorted as OLM does it, by both texts in one, which is not the order of namespaces (R-CAT-650).
+    return sorted(sources, key=lambda source: source.key.namespace + source.key.name)
 
 
-def _conditions(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
-    yield _catalog_condition(world, s)
-    yield from _deprecations(world, s)
-    told = world.profile.subscription_unpacking
-    if s.unpacking and "BundleUnpacking" in told:
+    yield _catalog_condition(context, s)
+    yield from _deprecations(context, s)
+    types = context.profile.subscription_unpacking
+    if s.unpacking and "BundleUnpacking" in types:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
-    if s.unpack_failure and "BundleUnpackFailed" in told:
+    if s.unpack_failure and "BundleUnpackFailed" in types:
         reason, message = s.unpack_failure
         yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}
     if s.failure:
         reason, message = s.failure
         yield {"type": "ResolutionFailed", "status": "True", "reason": reason, "message": message}
-    yield from _plan_condition(world, s)
+    yield from _plan_condition(context, s)
 
 
-def _catalog_condition(world: RenderContext, s: Subscription) -> dict[str, str]:
+def _catalog_condition(context: RenderContext, s: Subscription) -> dict[str, str]:
     """R-CAT-651; that another catalog than the Subscription's is unhealthy, it says without a message."""
     base = {"type": "CatalogSourcesUnhealthy"}
-    found = {source.key: source for source in _catalogs_of(world, s)}
-    if not found:
+    sources = {source.key: source for source in _catalogs_of(context, s)}
+    if not sources:
         text = "dependency resolution requires at least one catalogsource"
         return {**base, "status": "True", "reason": "NoCatalogSourcesFound", "message": text}
     target = f"targeted catalogsource {s.catalog.namespace}/{s.catalog.name}"
     unhealthy = {**base, "status": "True", "reason": "UnhealthyCatalogSourceFound"}
-    if s.catalog not in found:
+    if s.catalog not in sources:
         return {**unhealthy, "message": f"{target} missing"}
-    if found[s.catalog].refused:
+    if sources[s.catalog].refused:
         return {**unhealthy, "message": f"{target} unhealthy"}
-    if any(source.refused for source in found.values()):
+    if any(source.refused for source in sources.values()):
         return unhealthy
     text = "all available catalogsources are healthy"
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 
 
-def _package(world: RenderContext, s: Subscription) -> Package | None:
-    source = world.cluster.catalogs.get(s.catalog)
-    return source.catalog.packages.get(s.package) if source and source.catalog else None
-
-
-def _deprecations(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
     Subscription's channel (any, if it names none) doesn't have that bundle."""
-    package, channel = _package(world, s), s.channel
+    source, channel = context.cluster.catalogs.get(s.catalog), s.channel
+    package = source.catalog.packages.get(s.package) if source and source.catalog else None
     if package is None or not s.installed:
         return
-    channels = [found for name, found in package.channels.items() if channel in ("", name)]
-    if s.installed not in {entry.name for found in channels for entry in found.entries}:
+    entries = (entry for name, c in package.channels.items() if channel in ("", name) for entry in c.entries)
+    if s.installed not in {entry.name for entry in entries}:
         return
-    told = {(item.schema, item.name): item.message for item in package.deprecations}
-    wanted = (
-        ("PackageDeprecated", f"olm.package/{s.package}", told.get(("olm.package", ""))),
-        ("ChannelDeprecated", f"olm.channel/{channel}", told.get(("olm.channel", channel)) if channel else None),
-        ("BundleDeprecated", f"olm.bundle/{s.installed}", told.get(("olm.bundle", s.installed))),
+    given = {(item.schema, item.name): item.message for item in package.deprecations}
+    deprecated = (
+        ("PackageDeprecated", f"olm.package/{s.package}", given.get(("olm.package", ""))),
+        # Of a channel that the spec does not name OLM says nothing (R-CAT-655).
+        ("ChannelDeprecated", f"olm.channel/{channel}", given.get(("olm.channel", channel)) if channel else None),
+        ("BundleDeprecated", f"olm.bundle/{s.installed}", given.get(("olm.bundle", s.installed))),
     )
-    messages = [(kind, f"{name}: {text}") for kind, name, text in wanted if text]
+    messages = [(kind, f"{name}: {text}") for kind, name, text in deprecated if text]
     for kind, message in messages:
         yield {"type": kind, "status": "True", "message": message}
     if messages:
         yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
 
 
-def _plan_condition(world: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
+def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
-    plan = _plan_of(world, s)
+    plans = context.cluster.kept_plans(s.name.namespace)
+    plan = next((plan for plan in plans if plan.name == s.plan), None)
     if plan is None and s.plan:
         yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
     if plan is None or plan.phase == "Complete":
         return
     _, reason, message = plan.condition or ("", "", "")
     if plan.phase == "Failed":
-        found = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
+        condition = {"type": "InstallPlanFailed", "status": "True", "reason": reason or "InstallPlanFailed"}
     else:
         reason = plan.phase or "InstallPlanNotYetReconciled"
-        found = {"type": "InstallPlanPending", "status": "True", "reason": reason}
-    yield {**found, **({"message": message} if message else {})}
+        condition = {"type": "InstallPlanPending", "status": "True", "reason": reason}
+    yield {**condition, **({"message": message} if message else {})}
 
 
-def install_plans(world: RenderContext) -> Iterator[Rendered]:
+def install_plans(context: RenderContext) -> Iterator[Rendered]:
     """The InstallPlans: those of the workspace as they are, and those that were made on the way.
 
     >>> waiting = {"name": "beacon.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}
@@ -186,24 +177,26 @@ def install_plans(world: RenderContext) -> Iterator[Rendered]:
       name: beacon.v1.0.0
       status: Unknown
     """
-    for namespace in sorted({plan.namespace for plan in world.cluster.plans}):
-        for plan in world.cluster.kept_plans(namespace):
-            yield rendered(_shown(plan, world.profile), "install_plans", "R-CAT-600", None)
+    for namespace in sorted({plan.namespace for plan in context.cluster.plans}):
+        for plan in context.cluster.kept_plans(namespace):
+            yield rendered(_plan_object(plan, context.profile), "install_plans", "R-CAT-600", None)
 
 
-def _shown(plan: InstallPlan, profile: Profile) -> KubernetesObject:
+def _plan_object(plan: InstallPlan, profile: Profile) -> KubernetesObject:
     """A plan as it is in the end; of one that lies in the workspace, what OLM does not change stays as it is there."""
     if plan.given is None:
         return _install_plan(plan, profile)
     if not plan.resumed:
         return plan.given
-    made = _install_plan(plan, profile)
-    if plan.owners:  # made again, since its steps were not there
-        return {**made, "metadata": {**made["metadata"], **plan.given["metadata"]}}
-    before, after = status_of(plan.given), made["status"]
+    resumed = _install_plan(plan, profile)
+    # Only a plan that olmc has made knows its owners: this one was made again, since its steps were not there.
+    if plan.owners:
+        return {**resumed, "metadata": {**resumed["metadata"], **plan.given["metadata"]}}
+    before, after = status_of(plan.given), resumed["status"]
     steps = zip(before["plan"], after["plan"], strict=True)
     kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
     after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
+    # With its time, which OLM moves only when the condition changes.
     if before.get("conditions") and installed_condition(before) == plan.condition:
         after["conditions"] = before["conditions"]
     spec = {**spec_of(plan.given), "approved": plan.approved}
@@ -242,7 +235,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
             {key: value for key, value in _lookup(lookup).items() if key in unpacked["fields"]}
             for lookup in plan.lookups
         ]
-    status["catalogSources"] = sorted({step.catalog.name for step in _counted(plan, profile)})
+    status["catalogSources"] = sorted({step.catalog.name for step in _steps_with_catalog(plan, profile)})
     if plan.condition:
         state, reason, message = plan.condition
         extra = {key: value for key, value in (("reason", reason), ("message", message)) if value}
@@ -261,8 +254,9 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
     return status
 
 
-def _counted(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
+def _steps_with_catalog(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
     """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
+    # From 0.14 to 0.24 a plan was made first and unpacked its bundles afterwards, when the list was written already.
     images = {lookup.csv for lookup in plan.lookups}
     for step in plan.steps:
         if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
@@ -305,11 +299,13 @@ def _resource(step: Step, namespace: str, lookups: Mapping[str, Any], profile: P
 def _manifest(step: Step, namespace: str, lookups: Mapping[str, Any], profile: Profile) -> str:
     """A reference to the unpacked bundle (R-CAT-615); for inline content the object itself."""
     lookup = lookups.get(step.resolving)
+    # A Subscription for a dependency stems from the resolver and stands in the plan as it is (R-CAT-613).
     if lookup is None or step.kind == "Subscription":
         obj = _as_encoded(step, namespace, profile)
         return json.dumps(obj, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     reference = {
         "kind": "ConfigMap",
+        # The ConfigMap that the unpack job has filled: an image itself can be no name of an object (R-CAT-615).
         "name": sha256(lookup.image.encode()).hexdigest()[:63],
         "namespace": step.catalog.namespace,
         "catalogSourceName": step.catalog.name,
@@ -328,6 +324,7 @@ def _as_encoded(step: Step, namespace: str, profile: Profile) -> KubernetesObjec
         return {**obj, "status": {"lastUpdated": None}}
     if step.kind == "ClusterServiceVersion":
         return {**obj, "status": cleanup_status(profile)}
+    # OLM sets a namespace here, which the API server drops when the step is carried out (R-CAT-628).
     if step.derived and step.kind == "ClusterRoleBinding":
         return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
     return obj

@@ -19,7 +19,7 @@ STAGE = "operator_groups"
 SUFFIXES = ("admin", "edit", "view")
 
 
-def operator_groups(world: RenderContext) -> Iterator[Rendered]:
+def operator_groups(context: RenderContext) -> Iterator[Rendered]:
     """Every OperatorGroup, and the three ClusterRoles of those whose sync gets that far (R-OG-18).
 
     >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
@@ -31,51 +31,53 @@ def operator_groups(world: RenderContext) -> Iterator[Rendered]:
     ClusterRole/olm.og.og.edit-5RZt9bI4b7MaRoQRfSvU16qlDG9HDDCLxy7jK9
     ClusterRole/olm.og.og.view-8vAKjjAWQgj5N39d65nNyqAFAWxEyQiKvWnQ8J
     """
-    for group in world.cluster.groups:
-        yield rendered(_group_object(world, group), STAGE, "R-OG-4", group.source)
+    for group in context.cluster.groups:
+        yield rendered(_group_object(context, group), STAGE, "R-OG-4", group.source)
         # OLM makes the roles late in a sync, so one that ends early makes none; CSVs or targets it does not ask for
         # (R-OG-18).
         if not gets_roles(group):
             continue
-        apis = _aggregated_apis(world, group)
+        apis = _aggregated_apis(context, group)
         for suffix in SUFFIXES:
-            role = _cluster_role(world.profile, group, suffix, apis)
+            role = _cluster_role(context.profile, group, suffix, apis)
             yield rendered(role, STAGE, "R-OG-17", group.source, origin=Origin.OPERATOR_GROUP)
 
 
-def _group_object(world: RenderContext, group: OperatorGroup) -> KubernetesObject:
+def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObject:
     obj = group.object
     metadata = dict(obj["metadata"])
-    provided = _annotation(world, group)
+    provided = _annotation(context, group)
     if provided is not None:
-        key = world.profile.og_annotation_providedapis
+        key = context.profile.og_annotation_providedapis
         metadata["annotations"] = {**group.annotations, key: provided}
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
+    # OLM adds the uid of the account, which nobody knows beforehand (U-1).
     if group.account and not group.missing_account:
         ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
         status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}
-    conditions = list(_conditions(world, group))
+    conditions = list(_conditions(context, group))
     if conditions:
         status["conditions"] = conditions
-    status = {key: value for key, value in status.items() if key in world.profile.operatorgroup_api["status"]}
+    # The CRD of an older OLM drops the fields that it does not have.
+    status = {key: value for key, value in status.items() if key in context.profile.operatorgroup_api["status"]}
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
 
 
-def _annotation(world: RenderContext, group: OperatorGroup) -> str | None:
+def _annotation(context: RenderContext, group: OperatorGroup) -> str | None:
     """The text of `olm.providedAPIs`; left as it was written in a static group, and in one whose sync does not get as
     far as pruning unless CSVs have changed it (R-OG-5, R-OG-15)."""
-    given, apis = group.given_apis, world.cluster.provided.get(namespaced_name(group))
+    given, apis = group.given_apis, context.cluster.provided.get(namespaced_name(group))
     unchanged = given is not None and apis == parse_apis(given)
     if group.is_static or (unchanged and not gets_roles(group)):
         return given
     return None if apis is None else format_apis(apis)
 
 
-def _conditions(world: RenderContext, group: OperatorGroup) -> Iterator[dict[str, str]]:
+def _conditions(context: RenderContext, group: OperatorGroup) -> Iterator[dict[str, str]]:
     # All of them get it, since OLM does not say which is the one too many (R-OG-7).
-    if len(world.cluster.groups_in(group.namespace)) > 1:
+    if len(context.cluster.groups_in(group.namespace)) > 1:
         yield {
             "type": "MultipleOperatorGroup",
             "status": "True",
@@ -91,10 +93,10 @@ def _conditions(world: RenderContext, group: OperatorGroup) -> Iterator[dict[str
         }
 
 
-def _aggregated_apis(world: RenderContext, group: OperatorGroup) -> frozenset[GVK]:
+def _aggregated_apis(context: RenderContext, group: OperatorGroup) -> frozenset[GVK]:
     """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
-    provided = {api.key for csv in world.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
-    return parse_apis(_annotation(world, group) or "") | provided
+    provided = {api.key for csv in context.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+    return parse_apis(_annotation(context, group) or "") | provided
 
 
 def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
@@ -112,14 +114,15 @@ def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: fro
 
 def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
     """What the aggregated roles are found by: the group, or one set of labels for each API."""
+    # Before 0.15 all roles of a group had its name as their label, so there is one selector, provided APIs or not.
     template = profile.og_clusterrole_aggregation
     if not any("{apihash}" in key for key in template):
         return [filled(template, og=group.name, suffix=suffix)]
-    found = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
-    return sorted(found, key=lambda labels: tuple(labels))
+    sets = (filled(template, og=group.name, suffix=suffix, apihash=gvk_hash(*api)) for api in apis)
+    return sorted(sets, key=lambda labels: tuple(labels))
 
 
-def namespaces(world: RenderContext) -> Iterator[Rendered]:
+def namespaces(context: RenderContext) -> Iterator[Rendered]:
     """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
 
     A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
@@ -129,14 +132,16 @@ def namespaces(world: RenderContext) -> Iterator[Rendered]:
     Namespace/docks
       labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
     """
-    cluster, labelled = world.cluster, world.options.purpose == "review"
+    cluster, are_labelled = context.cluster, context.options.purpose == "review"
     for name in cluster.namespaces:
-        groups = [group for group in cluster.groups if labelled and name in group.targets]
-        added = {key: "" for group in groups for key in group_uid_label(world.profile, group)}
-        found = cluster.objects.get(ObjectKey("", "Namespace", "", name))
-        if found is None and not added:
+        groups = [group for group in cluster.groups if are_labelled and name in group.targets]
+        added = {key: "" for group in groups for key in group_uid_label(context.profile, group)}
+        manifest = cluster.objects.get(ObjectKey("", "Namespace", "", name))
+        if manifest is None and not added:
             continue
-        obj: KubernetesObject = found.object if found else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        obj: KubernetesObject = (
+            manifest.object if manifest else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
+        )
         old = labels_of(obj)
         # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
         # (R-OG-19).
@@ -144,7 +149,7 @@ def namespaces(world: RenderContext) -> Iterator[Rendered]:
         labels = {**labels, NAME_LABEL: name, **added}
         metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}
         final = {**obj, "metadata": metadata}
-        if found:
-            yield Rendered(final, found.provenance)
+        if manifest:
+            yield Rendered(final, manifest.provenance)
         else:
             yield rendered(final, STAGE, "R-OG-19", None)

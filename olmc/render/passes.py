@@ -63,50 +63,49 @@ def render(
 ) -> tuple[Rendered, ...]:
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
 
-    Each object is there once; `include` and `exclude` of the options are obeyed. `further` passes run after the others,
-    `rewrite` changes what all of them have made.
+    Each object is there once; `include` and `exclude` of the options are applied. `further` passes run after the
+    others, `rewrite` changes what all of them give.
     """
-    scene = render_context(cluster, options)
-    made: dict[ObjectKey, Rendered] = {}
-    for one in (*PASSES, *further):
-        for found in one(scene):
-            made.setdefault(found.identity, found)
-    # Component labels and surrogates concern objects of every kind, so they wait until all of them are there.
-    complete: Sequence[Rendered] = owned_by_configmaps(scene, label_components(scene, list(made.values())))
+    context = render_context(cluster, options)
+    objects: dict[ObjectKey, Rendered] = {}
+    for render_kind in (*PASSES, *further):
+        for obj in render_kind(context):
+            objects.setdefault(obj.identity, obj)
+    # Component labels and the owners of what belongs to copies concern objects of every kind, so they wait until all of
+    # them are there.
+    complete: Sequence[Rendered] = owned_by_configmaps(context, label_components(context, list(objects.values())))
     if rewrite is not None:
-        complete = rewrite(scene, complete)
+        complete = rewrite(context, complete)
     if options.purpose == "review":
-        return _wanted(complete, options)
-    from olmc.render.apply import (
-        for_apply,  # review output needs none of these
-        report_large,
-        report_order,
-    )
+        return _select(complete, options)
+    from olmc.render.apply import for_apply, report_large, report_order  # review output needs none of these
     from olmc.render.apply_phases import in_phase
 
-    objects = tuple(for_apply(scene, complete, report))
-    wanted = _wanted(objects, options)
-    report_order(wanted, options, report)
-    wanted = in_phase(options.phase, wanted, objects)
-    report_unserved(wanted, cluster, options, report)
-    report_large(wanted, options, report)
-    return wanted
+    applied = tuple(for_apply(context, complete, report))
+    selected = _select(applied, options)
+    # The order is reported of the whole, since it is what the phases are there for; sizes and APIs of what is printed.
+    report_order(selected, options, report)
+    selected = in_phase(options.phase, selected, applied)
+    report_unserved(selected, cluster, options, report)
+    report_large(selected, options, report)
+    return selected
 
 
-def _wanted(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+def _select(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
     """The objects of the kinds that the options choose, in apply order."""
     if options.include or options.exclude:
         from olmc.kube.restmapper import chosen_kinds  # most runs choose no kinds
 
         objects = tuple(objects)
-        kinds = chosen_kinds((found.object for found in objects), options.include, options.exclude)
-        objects = (found for found in objects if gvk_of(found.object).group_kind in kinds)
+        kinds = chosen_kinds((rendered.object for rendered in objects), options.include, options.exclude)
+        objects = (rendered for rendered in objects if gvk_of(rendered.object).group_kind in kinds)
     return tuple(sorted(objects, key=apply_order))
 
 
-def apply_order(found: Rendered) -> tuple[int, str, str, str, str]:
+def apply_order(rendered: Rendered) -> tuple[int, str, str, str, str]:
     """Sort key: the kind's place in apply order, then kind, namespace, name and group."""
-    identity = found.identity
+    identity = rendered.identity
+    # Custom resources, of which nothing is known, come behind all kinds that may define or serve them.
     last = len(_KIND_ORDER) + 1 + (identity.kind in _LAST_KINDS)
     rank = _KIND_ORDER.get(identity.kind, last)
     return (rank, identity.kind, identity.namespace, identity.name, identity.group)

@@ -9,11 +9,14 @@ from typing import Any
 from olmc.kube.rbac_access import access
 from olmc.model.cluster import CsvState, namespaced_name
 from olmc.model.objects import (
+    APIEXTENSIONS,
+    CRD_V1,
     RBAC_V1,
     KubernetesObject,
     ObjectKey,
     Provenance,
     Rendered,
+    crd_key,
     labels_of,
     mappings,
     owner_references,
@@ -26,12 +29,13 @@ from olmc.reconcile.operator_groups import binds_itself, is_no_group
 from olmc.reconcile.requirements import permission_entries_satisfied
 from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import copy_targets
+from olmc.render.operator_groups import SUFFIXES
 
 ALWAYS = "always"
 REPLACING = "Replacing"
 
 
-def lifted_rbac(world: RenderContext) -> Iterator[Rendered]:
+def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
     """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
 
     While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
@@ -44,48 +48,49 @@ def lifted_rbac(world: RenderContext) -> Iterator[Rendered]:
       subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
       kind: ClusterRole
     """
-    cluster, around = world.cluster, world.surroundings
+    cluster, requirements = context.cluster, context.requirement_context
     lifted: dict[ObjectKey, Rendered] = {}
-    for _, member in sorted(cluster.members.items(), key=lambda each: (each[1].phase != REPLACING, each[0])):
+    for _, member in sorted(cluster.members.items(), key=lambda item: (item[1].phase != REPLACING, item[0])):
         group, csv = member.group, member.csv
-        if group is None or group.problem or not group.is_global or not binds_itself(member, world.options):
+        if group is None or group.problem or not group.is_global or not binds_itself(member, context.options):
             continue
         # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
-        entries, lifting = csv.cluster_permissions + csv.permissions, world.profile.rbac_singleton
-        granted = around._replace(access=access({**cluster.objects, **lifted})) if lifted else around
+        entries, lifting = csv.cluster_permissions + csv.permissions, context.profile.rbac_singleton
+        granted = requirements._replace(access=access({**cluster.objects, **lifted})) if lifted else requirements
         if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
             continue
-        for source in _own_rbac(world, csv):
-            obj = _lifted(source.object, lifting["rules"])
-            made = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+        for source in _own_rbac(context, csv):
+            obj = _lift(source.object, lifting["rules"])
+            role = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
             # OLM creates what it lifts and never updates it (R-SING-2).
-            if made.identity in cluster.objects:
+            if role.identity in cluster.objects:
                 continue
-            yield made
+            yield role
             if member.phase == REPLACING:
-                lifted[made.identity] = made
+                lifted[role.identity] = role
 
 
-def _own_rbac(world: RenderContext, csv: Csv) -> Iterator[Rendered]:
+def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
-    wanted = owner_labels(world.profile, csv.name, csv.namespace)
-    for identity, found in world.cluster.objects.items():
+    owner = owner_labels(context.profile, csv.name, csv.namespace)
+    for identity, stored in context.cluster.objects.items():
         if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
-            labels = labels_of(found.object)
-            if all(labels.get(key) == value for key, value in wanted.items()):
-                yield found
+            labels = labels_of(stored.object)
+            if owner.items() <= labels.items():
+                yield stored
 
 
-def _lifted(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
+def _lift(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
     metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
     base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
     if obj["kind"] == "Role":
+        # An operator that watches all namespaces has to list them, which no Role could let it do (R-SING-2).
         return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
     return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
 
 
-def tenant_rbac(world: RenderContext) -> Iterator[Rendered]:
+def tenant_rbac(context: RenderContext) -> Iterator[Rendered]:
     """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
 
     >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
@@ -97,30 +102,32 @@ def tenant_rbac(world: RenderContext) -> Iterator[Rendered]:
       subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
       kind: Role
     """
-    for _, member in sorted(world.cluster.members.items()):
-        if member.group is not None and not member.group.is_global and binds_itself(member, world.options):
-            yield from _tenant_copies(world, member)
+    for _, member in sorted(context.cluster.members.items()):
+        if member.group is not None and not member.group.is_global and binds_itself(member, context.options):
+            yield from _tenant_copies(context, member)
 
 
-def _tenant_copies(world: RenderContext, member: CsvState) -> Iterator[Rendered]:
-    csv, when = member.csv, world.profile.rbac_tenant["when"]
+def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendered]:
+    csv, when = member.csv, context.profile.rbac_tenant["when"]
     # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
     # none (R-TEN-1, R-TEN-3).
-    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", world.surroundings)
-    for target in copy_targets(world, member):
-        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, world.surroundings)
+    requirements = context.requirement_context
+    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", requirements)
+    for target in copy_targets(context, member):
+        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, requirements)
         if satisfied and when == "unsatisfied, first":
             break
         if satisfied and when != ALWAYS:
             continue
-        for source in _own_rbac(world, csv):
+        for source in _own_rbac(context, csv):
             refs = owner_references(source.object)
+            # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
             if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
-                obj = _copied(source.object, csv, target, world.profile)
+                obj = _copy_to_tenant(source.object, csv, target, context.profile)
                 yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
 
 
-def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
+def _copy_to_tenant(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
     old = obj["metadata"]
     labels = {
         **old["labels"],
@@ -138,10 +145,8 @@ def _copied(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> K
 
 STAGE = "provided_apis"
 
-SUFFIXES = ("admin", "edit", "view")
 
-
-def provided_apis(world: RenderContext) -> Iterator[Rendered]:
+def provided_apis(context: RenderContext) -> Iterator[Rendered]:
     """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
 
     >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
@@ -155,53 +160,54 @@ def provided_apis(world: RenderContext) -> Iterator[Rendered]:
     ClusterRole/beacons.beacon.example.com-v1-crdview
       verbs: [get]
     """
-    made: dict[str, Rendered] = {}
+    roles: dict[str, Rendered] = {}
     # OLM makes them in a sync of a CSV that is Succeeded already, and a CSV that fails or goes later leaves them
     # behind: their owner is the CRD (R-CR-1, R-CR-4).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2429-L2434
-    for api, csv in world.cluster.served.items():
-        if not _is_served(world, api) or _is_left_to_administrators(world, csv):
+    for api, csv in context.cluster.served.items():
+        if not _is_served(context, api) or _is_left_to_administrators(context, csv):
             continue
-        for role in _roles(world, api, csv):
+        for role in _roles(context, api, csv):
             # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
-            made[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
-    yield from made.values()
+            roles[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
+    yield from roles.values()
 
 
-def _is_served(world: RenderContext, api: OwnedAPI) -> bool:
+def _is_served(context: RenderContext, api: OwnedAPI) -> bool:
     if api.is_crd:
-        return ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", api.name) in world.cluster.objects
-    return any(api in csv.owned_apis for csv in world.cluster.csvs.values())
+        return crd_key(api.name) in context.cluster.objects
+    return any(api in csv.owned_apis for csv in context.cluster.csvs.values())
 
 
-def _is_left_to_administrators(world: RenderContext, csv: Csv) -> bool:
+def _is_left_to_administrators(context: RenderContext, csv: Csv) -> bool:
     """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
-    member = world.cluster.members.get(namespaced_name(csv))
+    member = context.cluster.members.get(namespaced_name(csv))
     return member is not None and is_no_group(member.group)
 
 
-def _roles(world: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
-    (group, version, kind), profile = api.key, world.profile
+def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
+    (group, version, kind), profile = api.key, context.profile
     name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
     values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
-    metadata = _owned(profile, api)
+    metadata = _api_owner(profile, api)
     for suffix in SUFFIXES:
         rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
-        labels = _labels(world, api, csv, suffix)
-        made = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
-        yield _role(made, {**rule, "resources": [api.plural]})
+        labels = _labels(context, api, csv, suffix)
+        role_metadata = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
+        yield _role(role_metadata, {**rule, "resources": [api.plural]})
     if api.is_crd:
         rule = {
             "verbs": profile.api_clusterrole_verbs["crdview"],
-            "apiGroups": ["apiextensions.k8s.io"],
+            "apiGroups": [APIEXTENSIONS],
             "resources": ["customresourcedefinitions"],
             "resourceNames": [api.name],
         }
+        # Who may see the resources may see how they are defined, so this one aggregates to view as well (R-CR-2).
         view = profile.api_clusterrole_name["crdview"].format(**values)
-        yield _role({"name": view, "labels": _labels(world, api, csv, "view"), **metadata}, rule)
+        yield _role({"name": view, "labels": _labels(context, api, csv, "view"), **metadata}, rule)
 
 
-def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
+def _api_owner(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     """The ownerReferences of an API's roles, as part of metadata."""
     # OLM writes `customresourcedefinition` where the kind belongs, in lower case, and clusters keep it so (R-CR-2).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L430-L453
@@ -209,17 +215,17 @@ def _owned(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
     if not kind:
         return {}
     owner = (
-        owner_reference("apiextensions.k8s.io/v1", kind, api.name)
+        owner_reference(CRD_V1, kind, api.name)
         if api.is_crd
         else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
     )
     return {"ownerReferences": [owner]}
 
 
-def _labels(world: RenderContext, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
-    groups = world.cluster.groups_in(csv.namespace)
+def _labels(context: RenderContext, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
+    groups = context.cluster.groups_in(csv.namespace)
     return filled(
-        world.profile.api_clusterrole_labels,
+        context.profile.api_clusterrole_labels,
         suffix=suffix,
         apihash=gvk_hash(*api.key),
         og=groups[-1].name if groups else "",

@@ -6,9 +6,20 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.kube.restmapper import CRD_KIND, Crd
+from olmc.kube.restmapper import Crd
 from olmc.model.cluster import CsvState
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, mapping, spec_of, texts
+from olmc.model.objects import (
+    CRD_KIND,
+    KubernetesObject,
+    ObjectKey,
+    Rendered,
+    apiservice_key,
+    crd_key,
+    labels_of,
+    mapping,
+    spec_of,
+    texts,
+)
 from olmc.model.operators import CONVERSION, APIServiceDescription, OperatorGroup, WebhookDescription
 from olmc.model.options import Profile
 from olmc.olm.naming import deep_hash, managed_labels, owner_labels, random_suffix
@@ -30,10 +41,11 @@ _KINDS = {
     "MutatingAdmissionWebhook": "MutatingWebhookConfiguration",
 }
 _COPIED = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "sideEffects", "timeoutSeconds")
+# The API server cuts a generateName here, so that name and suffix have 63 characters at the most (R-WH-3).
 _GENERATED_NAME_BASE = 58
 
 
-def apiservices(world: RenderContext) -> Iterator[Rendered]:
+def apiservices(context: RenderContext) -> Iterator[Rendered]:
     """The API services that CSVs own (R-API-1).
 
     >>> beacon = {"name": "beacon.v1.0.0", "serves": ["Gauge"]}
@@ -41,24 +53,23 @@ def apiservices(world: RenderContext) -> Iterator[Rendered]:
     APIService/v1.beacon.example.com
       service: {namespace: ns, name: beacon-controller-service, port: 443}
     """
-    for member, _ in world.installed():
+    for member, _ in context.installed():
         # OLM writes API services after each Deployment, so a strategy without any never gets to them (R-API-2).
-        if not member.installation or not member.installation.deployments:
-            continue
-        for item in apiservice_descriptions(member.csv):
+        for item in apiservice_descriptions(member.csv) if member.progress.deployments else ():
             if item in member.csv.owned_apiservices:
-                yield rendered(_apiservice(world, member, item), "apiservices", "R-API-1", member.csv.source)
+                yield rendered(_apiservice(context, member, item), "apiservices", "R-API-1", member.csv.source)
 
 
-def _apiservice(world: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
+def _apiservice(context: RenderContext, member: CsvState, item: APIServiceDescription) -> KubernetesObject:
     csv, name = member.csv, item.service_name
-    existing = world.cluster.objects.get(ObjectKey("apiregistration.k8s.io", "APIService", "", name))
-    profile = world.profile
+    existing = context.cluster.objects.get(apiservice_key(name))
+    profile = context.profile
     labels = {**managed_labels(profile.csv_label_managed), **owner_labels(profile, csv.name, csv.namespace)}
     if existing is not None:
-        return _adopted(existing.object, labels, _apiservice_backend(world.profile, csv.namespace, item))
+        return _adopt(existing.object, labels, _apiservice_backend(context.profile, csv.namespace, item))
     metadata: dict[str, Any] = {"name": name, "labels": labels}
-    annotations = subscription_config(world.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
+    # Only on creation: what was there keeps its own annotations (R-API-1).
+    annotations = subscription_config(context.cluster, csv, replaced=member.phase == "Replacing").get("annotations")
     if annotations:
         metadata["annotations"] = dict(annotations)
     spec = {
@@ -78,13 +89,13 @@ def _apiservice_backend(profile: Profile, namespace: str, item: APIServiceDescri
     return {"namespace": namespace, "name": service, **port}
 
 
-def _adopted(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
+def _adopt(obj: KubernetesObject, labels: Mapping[str, str], backend: Mapping[str, Any]) -> KubernetesObject:
     """An API service that was there: it keeps its priorities and annotations."""
     metadata = {**obj["metadata"], "labels": {**labels_of(obj), **labels}}
     return {**obj, "metadata": metadata, "spec": {**spec_of(obj), "caBundle": "", "service": backend}}
 
 
-def webhooks(world: RenderContext) -> Iterator[Rendered]:
+def webhooks(context: RenderContext) -> Iterator[Rendered]:
     """The configurations of validating and mutating webhooks (R-WH-3).
 
     >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
@@ -94,13 +105,12 @@ def webhooks(world: RenderContext) -> Iterator[Rendered]:
       clientConfig: {service: {namespace: ns, name: beacon-controller-service, port: 443}, caBundle: ''}
       namespaceSelector: {matchLabels: {olm.operatorgroup.uid/cda27ab5-d9ab-5ab1-a5dd-afd9fdfd81cd: ''}}
     """
-    for member, _ in world.installed():
-        written = member.installation.webhooks if member.installation else 0
-        for index, item in enumerate(member.csv.webhooks[:written]):
+    for member, _ in context.installed():
+        for index, item in enumerate(member.csv.webhooks[: member.progress.webhooks]):
             # A conversion webhook is no object by itself: it becomes part of the CRD, see `crds` (R-WH-8).
             if item.type in _KINDS and member.group is not None:
-                obj = _configuration(world.profile, member, namespace_selector(world, member.group), item)
-                obj = _updated(obj, world.cluster.objects)
+                obj = _configuration(context.profile, member, namespace_selector(context, member.group), item)
+                obj = _keep_name(obj, context.cluster.objects)
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -126,15 +136,15 @@ def _configuration(
     return obj
 
 
-def _updated(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
+def _keep_name(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
     """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
     labels = obj["metadata"]["labels"]
-    mine = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
-    if len(mine) != len(_IDENTIFYING):
+    identifying = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
+    if len(identifying) != len(_IDENTIFYING):
         return obj
-    for identity, found in objects.items():
-        existing, known = found.object["metadata"], labels_of(found.object)
-        if identity.kind == obj["kind"] and identity.group == _ADMISSION_GROUP and mine <= known.items():
+    for identity, stored in objects.items():
+        existing, known = stored.object["metadata"], labels_of(stored.object)
+        if identity.kind == obj["kind"] and identity.group == _ADMISSION_GROUP and identifying <= known.items():
             return {**obj, "metadata": {**existing, "labels": dict(sorted({**known, **labels}.items()))}}
     return obj
 
@@ -148,6 +158,7 @@ def _entry(
         client["caBundle"] = ""
     entry: dict[str, Any] = {"name": item.name, "clientConfig": client}
     given = item.object
+    # What the CSV leaves open stays open: defaults are the API server's (R-WH-4, U-12).
     for key in _COPIED:
         if given.get(key) is not None:
             entry[key] = given[key]
@@ -161,7 +172,7 @@ def _entry(
 
 
 def _client_service(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
-    """Dots of the Deployment's name become dashes here, though its Service keeps them."""
+    """Dots of the Deployment's name become dashes here, though its Service keeps them (R-WH-4, Q-9)."""
     deployment = item.deployment.replace(".", "-")
     service: dict[str, Any] = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment)["service"]}
     if item.object.get("webhookPath"):
@@ -169,21 +180,22 @@ def _client_service(profile: Profile, member: CsvState, item: WebhookDescription
     return service if profile.webhook_admission == "no port" else {**service, "port": item.port}
 
 
-def namespace_selector(world: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
+def namespace_selector(context: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
     """Which namespaces a member's webhooks see (R-WH-1).
 
     Without OLM nobody labels the targets; they are selected by the label with its name that every namespace has.
     """
     targets = [name for name in group.targets if name]
-    if targets and world.options.purpose == "apply":
+    if targets and context.options.purpose == "apply":
         return {"matchExpressions": [{"key": NAME_LABEL, "operator": "In", "values": targets}]}
+    # By the label of the group and not by names, so that the configuration stays as it is when targets change (R-WH-1).
     if group.spec.get("targetNamespaces"):
-        return {"matchLabels": group_uid_label(world.profile, group)}
+        return {"matchLabels": group_uid_label(context.profile, group)}
     selector: dict[str, Any] | None = group.spec.get("selector")
     return selector
 
 
-def crds(world: RenderContext) -> Iterator[Rendered]:
+def crds(context: RenderContext) -> Iterator[Rendered]:
     """All CRDs, with the conversion that webhooks bring (R-WH-8).
 
     >>> webhook = {"type": "ConversionWebhook", "conversionCRDs": ["beacons.beacon.example.com"]}
@@ -192,30 +204,30 @@ def crds(world: RenderContext) -> Iterator[Rendered]:
     CustomResourceDefinition/beacons.beacon.example.com
       clientConfig: {service: {namespace: ns, name: beacon-controller-service, ..., path: /}, caBundle: ''}
     """
-    conversions = dict(_conversions(world))
-    for identity, found in world.cluster.objects.items():
+    conversions = dict(_conversions(context))
+    for identity, stored in context.cluster.objects.items():
         if identity.kind != CRD_KIND:
             continue
-        obj = {key: value for key, value in found.object.items() if key != "status"}
+        obj = {key: value for key, value in stored.object.items() if key != "status"}
         if identity in conversions:
             obj["spec"] = {**spec_of(obj), "conversion": conversions[identity]}
-        yield found._replace(object=obj)
+        yield stored._replace(object=obj)
 
 
-def _conversions(world: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
+def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
-    for member, _ in reversed(list(world.installed())):
-        written = member.installation.webhooks if member.installation else 0
-        for item in member.csv.webhooks[:written]:
-            if item.type != CONVERSION and world.profile.webhook_conversion != "conversionCRDs":
+    for member, _ in reversed(list(context.installed())):
+        for item in member.csv.webhooks[: member.progress.webhooks]:
+            # OLM 0.16.1 knew no webhooks for conversion alone: an admission webhook took over what the CRD had.
+            if item.type != CONVERSION and context.profile.webhook_conversion != "conversionCRDs":
                 continue
             for name in item.converted_crds:
-                key = ObjectKey("apiextensions.k8s.io", CRD_KIND, "", name)
+                key = crd_key(name)
                 if item.type == CONVERSION:
-                    yield key, _conversion(world.profile, member, item)
-                elif key in world.cluster.objects:
-                    yield from _redirected(world, member, item, key)
+                    yield key, _conversion(context.profile, member, item)
+                elif key in context.cluster.objects:
+                    yield from _redirect(context, member, item, key)
 
 
 def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
@@ -228,13 +240,14 @@ def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) ->
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def _redirected(
-    world: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
+def _redirect(
+    context: RenderContext, member: CsvState, item: WebhookDescription, key: ObjectKey
 ) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion that a CRD has, with the admission webhook's Service; nothing if it doesn't convert by webhook."""
-    crd = Crd(world.cluster.objects[key].object)
+    crd = Crd(context.cluster.objects[key].object)
     if crd.conversion.get("strategy") == "Webhook":
-        ours = {name: _client_service(world.profile, member, item)[name] for name in ("namespace", "name")}
+        # Only the Service is OLM's; path and port are as the CRD has them.
+        ours = {name: _client_service(context.profile, member, item)[name] for name in ("namespace", "name")}
         service = {**mapping(crd.client_config.get("service")), **ours}
         client = {**crd.client_config, "service": service, "caBundle": ""}
         yield key, {**crd.conversion, "webhook": {**mapping(crd.conversion.get("webhook")), "clientConfig": client}}

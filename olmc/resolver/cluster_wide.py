@@ -37,12 +37,12 @@ from olmc.resolver.predicates import (
     requirements,
 )
 from olmc.resolver.requests import UnreadablePropertiesError, present_of, question_of, wish_of
-from olmc.resolver.rounds import ResolutionRound, answered, planned, refreshed, resolve_namespace
+from olmc.resolver.rounds import ResolutionRound, answer_with_lock, make_plan, refresh_status, resolve_namespace
 from olmc.resolver.snapshot import EXISTING, Entry, item_of_candidate, item_of_present, visible_catalogs
 from olmc.resolver.steps import content_of
 
 CLUSTER = "cluster"
-"""What stands in a question in the place of the namespace."""
+"""What stands in a question in the place of the namespace; it is no namespace, and nobody gets to read it."""
 
 _ANYTHING = ("anything",)
 
@@ -59,16 +59,17 @@ def cluster_question(
     present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
         try:
-            present.setdefault(name.name, present_of(csv, cluster, subscriptions))
+            entry = present_of(csv, cluster, subscriptions)._replace(namespace=name.namespace)
+            present.setdefault(name.name, entry)
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(name.namespace, EXISTING), problem=str(error)))
-    shared = _shared(workspace, cluster, options)
+    shared = _shared_apis(workspace, cluster, options)
     return ResolveRequest(
         CLUSTER, tuple(catalogs), tuple(wishes), tuple(present.values()), shared=shared, whole_cluster=True
     )
 
 
-def _shared(workspace: Workspace, cluster: Cluster, options: Options) -> frozenset[tuple[str, str]]:
+def _shared_apis(workspace: Workspace, cluster: Cluster, options: Options) -> frozenset[tuple[str, str]]:
     """The group and kind of the APIs that may have several providers (R-DESCOPE-9).
 
     They are named by their plurals, which CSVs alone know: those of the cluster, of bundles, and inside of catalogs.
@@ -105,23 +106,25 @@ def components(question: ResolveRequest) -> tuple[ResolveRequest, ...]:
     """
     graph = _Graph()
     entries = [item_of_candidate(entry) for catalog in question.catalogs for entry in catalog.entries]
-    existing = [item_of_present(each, question.namespace) for each in question.present]
+    existing = [item_of_present(csv, question.namespace) for csv in question.present]
     needs: list[tuple[Entry, Hashable]] = []
     for item in (*entries, *existing):
-        offered = list(_offered(item))
+        offered = list(_offers(item))
         graph.join(item.identifier, *offered)
-        needs += [(item, key) for key in _needed(item.properties)]
+        needs += [(item, key) for key in _demands(item.properties)]
+    # Only CEL asks for anything; to know which bundles a rule accepts, each would have to be judged by it.
     if any(key == _ANYTHING for _, key in needs):
         graph.join(_ANYTHING, *(item.identifier for item in (*entries, *existing)))
+    # What nobody offers joins nothing: two bundles that lack the same API don't depend on each other.
     for item, key in needs:
         if key in graph:
             graph.join(item.identifier, key)
     for wish in question.wishes:
-        graph.join(_wanted(wish), *(item.identifier for item in existing if item.name == wish.installed))
-    found: dict[Hashable, list[SubscriptionRequest]] = defaultdict(list)
-    for wish in sorted(question.wishes, key=lambda each: each.name):
-        found[graph.root(_wanted(wish))].append(wish)
-    return tuple(_part(question, graph, root, wishes) for root, wishes in found.items())
+        graph.join(_package_key(wish), *(item.identifier for item in existing if item.name == wish.installed))
+    wishes_by_root: dict[Hashable, list[SubscriptionRequest]] = defaultdict(list)
+    for wish in sorted(question.wishes, key=lambda wish: wish.name):
+        wishes_by_root[graph.root(_package_key(wish))].append(wish)
+    return tuple(_part(question, graph, root, wishes) for root, wishes in wishes_by_root.items())
 
 
 def _part(
@@ -132,7 +135,7 @@ def _part(
         for catalog in question.catalogs
     )
     present = tuple(
-        each for each in question.present if graph.root(item_of_present(each, question.namespace).identifier) == root
+        csv for csv in question.present if graph.root(item_of_present(csv, question.namespace).identifier) == root
     )
     return question._replace(catalogs=catalogs, present=present, wishes=tuple(wishes))
 
@@ -141,11 +144,11 @@ def _identifier(entry: Candidate) -> str:
     return item_of_candidate(entry).identifier
 
 
-def _wanted(wish: SubscriptionRequest) -> Hashable:
+def _package_key(wish: SubscriptionRequest) -> Hashable:
     return ("package", wish.package)
 
 
-def _offered(item: Entry) -> Iterator[Hashable]:
+def _offers(item: Entry) -> Iterator[Hashable]:
     for package in (item.package, *(name for name, _ in item.packages)):
         if package:
             yield ("package", package)
@@ -153,12 +156,12 @@ def _offered(item: Entry) -> Iterator[Hashable]:
     yield from (("label", label) for label in item.labels)
 
 
-def _needed(properties: Iterable[Property]) -> Iterator[Hashable]:
+def _demands(properties: Iterable[Property]) -> Iterator[Hashable]:
     try:
-        wanted = requirements(properties)
+        predicates = requirements(properties)
     except ConstraintError:
         return  # the resolver reports it, if the bundle is looked at at all
-    for predicate in wanted:
+    for predicate in predicates:
         yield from _keys(predicate)
 
 
@@ -212,18 +215,18 @@ class _ComponentRound(NamedTuple):
 
 
 def resolver_for(options: Options) -> Resolver:
-    """The function that makes the rounds: namespace by namespace, or with descoped operators apart."""
-    return _resolve_apart if options.descoped else resolve_namespace
+    """The function that makes the rounds: namespace by namespace, or with descoped operators resolved for all."""
+    return _resolve_descoped if options.descoped else resolve_namespace
 
 
-def _resolve_apart(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
+def _resolve_descoped(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """As `resolve_namespace`, but descoped Subscriptions need no group and are resolved for the whole cluster.
 
     Each round makes the plan of one component; the next round makes that of the next.
     """
-    every = {name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items())}
-    descoped = {name: s for name, s in every.items() if _is_descoped(workspace, cluster, s)}
-    done = _apart(workspace, cluster, namespace, every, descoped, options)
+    refreshed_all = {name: refresh_status(s, cluster) for name, s in sorted(cluster.subscriptions.items())}
+    descoped = {name: s for name, s in refreshed_all.items() if _is_descoped(workspace, cluster, s)}
+    done = _apart(workspace, cluster, namespace, refreshed_all, descoped, options)
     return done._replace(descoped=frozenset(name for name in descoped if name.namespace == namespace))
 
 
@@ -231,25 +234,26 @@ def _apart(
     workspace: Workspace,
     cluster: Cluster,
     namespace: str,
-    every: Mapping[NamespacedName, Subscription],
+    refreshed_all: Mapping[NamespacedName, Subscription],
     descoped: Mapping[NamespacedName, Subscription],
     options: Options,
 ) -> ResolutionRound:
     """The round of a namespace, of whose Subscriptions, and all others, `descoped` need no group."""
-    mine = {name: s for name, s in every.items() if name.namespace == namespace}
+    subscriptions = {name: s for name, s in refreshed_all.items() if name.namespace == namespace}
     groups = cluster.groups_in(namespace)
-    if len(groups) > 1 or all(s.plan and s.state == "UpgradePending" for s in mine.values()):
-        return ResolutionRound(mine)
-    scoped = {name: s for name, s in mine.items() if name not in descoped}
+    if len(groups) > 1 or all(s.plan and s.state == "UpgradePending" for s in subscriptions.values()):
+        return ResolutionRound(subscriptions)
+    scoped = {name: s for name, s in subscriptions.items() if name not in descoped}
     results = [_in_namespace(workspace, cluster, namespace, scoped, options) if groups else _ComponentRound(scoped)]
     results += _in_cluster(workspace, cluster, namespace, descoped, options)
     after = dict(sorted((name, s) for result in results for name, s in result.subscriptions.items()))
     for result in results:
-        done = planned(workspace, cluster, namespace, after, result.picks, options)
-        if done.plan is not None or done.missing or done.unreadable:
-            return done._replace(question=result.question, answer=result.answer)
-    told = sorted((r for r in results if r.answer is not None), key=lambda r: not (r.answer and r.answer.message))
-    return ResolutionRound(after, question=told[0].question, answer=told[0].answer) if told else ResolutionRound(after)
+        resolution_round = make_plan(workspace, cluster, namespace, after, result.picks, options)
+        if resolution_round.plan is not None or resolution_round.missing or resolution_round.unreadable:
+            return resolution_round._replace(question=result.question, answer=result.answer)
+    # A round has one answer to explain: of several the first that fails, since successes explain themselves.
+    first = min(results, key=lambda r: (r.answer is None, not (r.answer and r.answer.message)))
+    return ResolutionRound(after, question=first.question, answer=first.answer)
 
 
 def _in_namespace(
@@ -258,7 +262,7 @@ def _in_namespace(
     if not scoped:
         return _ComponentRound({})
     question = question_of(cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options)
-    return _answered(answered(question, workspace, [namespace]), scoped, lambda _: True)
+    return _component_round(answer_with_lock(question, workspace, [namespace]), scoped, lambda _: True)
 
 
 def _in_cluster(
@@ -275,16 +279,16 @@ def _in_cluster(
     wishes = {_cluster_wish(s): s for s in descoped.values()}
     results = []
     for part in components(cluster_question(workspace, cluster, wishes, descoped, options)):
-        mine = {wishes[wish].name: wishes[wish] for wish in part.wishes if wishes[wish].name.namespace == namespace}
-        if mine:
-            asked = {wish.package: wishes[wish].name.namespace for wish in part.wishes}
-            home = wishes[part.wishes[0]].name.namespace
+        local = {wishes[wish].name: wishes[wish] for wish in part.wishes if wishes[wish].name.namespace == namespace}
+        if local:
+            homes = {wish.package: wishes[wish].name.namespace for wish in part.wishes}
+            first = wishes[part.wishes[0]].name.namespace
 
-            def is_mine(candidate: Candidate, asked: Mapping[str, str] = asked, home: str = home) -> bool:
-                return asked.get(candidate.package, home) == namespace
+            def is_local(candidate: Candidate, homes: Mapping[str, str] = homes, first: str = first) -> bool:
+                return homes.get(candidate.package, first) == namespace
 
             namespaces = sorted({wishes[wish].name.namespace for wish in part.wishes})
-            results.append(_answered(answered(part, workspace, namespaces), mine, is_mine))
+            results.append(_component_round(answer_with_lock(part, workspace, namespaces), local, is_local))
     return results
 
 
@@ -292,17 +296,19 @@ def _cluster_wish(subscription: Subscription) -> SubscriptionRequest:
     return wish_of(subscription)._replace(name=str(subscription.name))
 
 
-def _answered(
+def _component_round(
     done: tuple[ResolveRequest, Resolution],
-    mine: Mapping[NamespacedName, Subscription],
-    is_mine: Callable[[Candidate], bool],
+    subscriptions: Mapping[NamespacedName, Subscription],
+    is_local: Callable[[Candidate], bool],
 ) -> _ComponentRound:
-    question, found = done
-    if found.message:
-        failure = (found.reason, found.message)
-        return _ComponentRound({name: s._replace(failure=failure) for name, s in mine.items()}, (), question, found)
-    after = {name: s.resolved for name, s in mine.items()}
-    return _ComponentRound(after, tuple(pick for pick in found.picks if is_mine(pick.candidate)), question, found)
+    question, answer = done
+    if answer.message:
+        failure = (answer.reason, answer.message)
+        return _ComponentRound(
+            {name: s._replace(failure=failure) for name, s in subscriptions.items()}, (), question, answer
+        )
+    after = {name: s.resolved for name, s in subscriptions.items()}
+    return _ComponentRound(after, tuple(pick for pick in answer.picks if is_local(pick.candidate)), question, answer)
 
 
 def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscription) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.objects import CatalogKey
 from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 
@@ -22,8 +23,8 @@ def restrictions(question: ResolveRequest, locked: Sequence[LockedOperator]) -> 
     named; at last as it was asked."""
     names = {_identity(operator) for operator in locked}
     packages = {operator.package for operator in locked}
-    asked = {wish.package for wish in question.wishes}
-    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (asked - packages)
+    requested = {wish.package for wish in question.wishes}
+    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (requested - packages)
     for restricted in (strict, packages):
         yield question._replace(
             catalogs=tuple(
@@ -44,7 +45,7 @@ def _identity(operator: LockedOperator) -> tuple[str, ...]:
 
 
 def _identity_of(entry: Candidate) -> tuple[str, ...]:
-    return entry.name, entry.package, entry.channel, *entry.catalog
+    return entry.name, entry.package, entry.channel, entry.catalog.name, entry.catalog.namespace
 
 
 def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Selection]]) -> Lock:
@@ -57,22 +58,26 @@ def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, S
             chosen.setdefault(name.namespace, {})[_identity_of(entry)] = entry
     for namespace, pick in picks:
         # The last one of a package is the one that is to be at rest: what was picked again goes to the end.
-        mine = chosen.setdefault(namespace, {})
-        mine.pop(_identity_of(pick.candidate), None)
-        mine[_identity_of(pick.candidate)] = pick.candidate
+        entries = chosen.setdefault(namespace, {})
+        entries.pop(_identity_of(pick.candidate), None)
+        entries[_identity_of(pick.candidate)] = pick.candidate
     return Lock(
         {
             namespace: tuple(
-                _locked(workspace, cluster, entry) for entry in sorted(entries.values(), key=lambda each: each.package)
+                _lock_entry(workspace, cluster, entry)
+                for entry in sorted(entries.values(), key=lambda each: each.package)
             )
             for namespace, entries in sorted(chosen.items())
         }
     )
 
 
-def _locked(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
+def _lock_entry(workspace: Workspace, cluster: Cluster, entry: Candidate) -> LockedOperator:
     digest = digest_of(workspace, cluster, entry)
-    return LockedOperator(entry.package, entry.name, entry.version, entry.channel, *entry.catalog, digest)
+    catalog = entry.catalog
+    return LockedOperator(
+        entry.package, entry.name, entry.version, entry.channel, catalog.name, catalog.namespace, digest
+    )
 
 
 def _entry_of(cluster: Cluster, name: NamespacedName) -> Candidate | None:
@@ -100,16 +105,20 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
     """The digest of an entry and of its bundle's content, as `sha256:…`; where it stands doesn't count."""
     content = content_of(workspace, cluster, entry)
     manifests = [content.csv, *(manifest for _, manifest in content.others)] if content else []
+    fields = entry._replace(location=None, withheld=False)._asdict()
     what = {
-        # Without the place of the bundle at its end: the digests of locks that exist stay what they are.
-        "entry": entry._replace(location=None, withheld=False)[: Candidate._fields.index("bundle")],
+        # The digests of locks that exist stay what they are: fields in this order, without the place of the bundle.
+        "entry": [
+            [value.name, value.namespace] if isinstance(value, CatalogKey) else value
+            for value in list(fields.values())[: Candidate._fields.index("bundle")]
+        ],
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+def find_deviations(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """Where the present choice is not the locked one: namespace and what differs."""
     for namespace in sorted({*lock.namespaces, *present.namespaces}):
         locked, chosen = lock.namespaces.get(namespace, ()), present.namespaces.get(namespace, ())
@@ -133,7 +142,7 @@ def broken(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
                 yield namespace, f"{goal.name} is locked, the upgrades end at {end.name}"
 
 
-def moved(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
+def find_changed(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
     """The locked operators whose entry or content changed: namespace and name."""
     for namespace, locked in sorted(lock.namespaces.items()):
         now = {_identity(operator): operator.digest for operator in present.namespaces.get(namespace, ())}

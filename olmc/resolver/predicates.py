@@ -79,6 +79,7 @@ def compile_rule(rule: str) -> Rule:
         data = {"properties": [{"type": name, "value": _as_decoded(value)} for name, value in properties]}
         try:
             result = program.eval(data=data)
+        # Rules look into properties of any shape, so a missing key only means that this bundle is none (R-CAT-331).
         except RuntimeError:
             return False
         return result.type().name() == "BOOL" and bool(result.value())
@@ -110,6 +111,7 @@ def _message(error: str) -> str:
 def _as_decoded(value: object) -> object:
     """A JSON value as Go decodes it: every number is a double."""
     match value:
+        # Before the numbers, as Python counts it among them.
         case bool():
             return value
         case int() | float() | Decimal():
@@ -231,6 +233,7 @@ def wording(predicate: Predicate) -> str:
         case Or(members):
             return " or ".join(map(wording, members))
         case Not(members):
+            # Without a "not" in front: of a single member OLM's text says the opposite of what is meant (R-CAT-540).
             return " and not ".join(map(wording, members))
         case CelPredicate(rule, message):
             return f"with constraint: {quoted(rule)} and message: {quoted(message)}"
@@ -255,18 +258,19 @@ def matches(predicate: Predicate, item: Entry) -> bool:
             return predicate.holds([(each.type, each.value) for each in item.properties])
 
 
-def _in_package(wanted: PackagePredicate, item: Entry) -> bool:
-    if item.package != wanted.name and all(name != wanted.name for name, _ in item.packages):
+def _in_package(predicate: PackagePredicate, item: Entry) -> bool:
+    # The package that it was served in counts as well as those that its properties name (R-CAT-320).
+    if item.package != predicate.name and all(name != predicate.name for name, _ in item.packages):
         return False
-    if any(_declared_inside(version, wanted.range) for _, version in item.packages):
+    if any(_declared_inside(version, predicate.range) for _, version in item.packages):
         return True
     version = item.version
-    return version is not None and wanted.range.contains(version)
+    return version is not None and predicate.range.contains(version)
 
 
-def _declared_inside(text: str, wanted: Range) -> bool:
+def _declared_inside(text: str, allowed: Range) -> bool:
     try:
-        return wanted.contains(parse_strict(text))
+        return allowed.contains(parse_strict(text))
     except VersionError:
         return False
 
@@ -276,22 +280,22 @@ def requirements(properties: Iterable[Property]) -> tuple[Predicate, ...]:
 
     Raises ConstraintError for the first that can't be read, and cel.CelMissingError.
     """
-    found = (predicate_of(each) for each in properties)
-    return tuple(each for each in found if each is not None)
+    predicates = (predicate_of(predicate) for predicate in properties)
+    return tuple(predicate for predicate in predicates if predicate is not None)
 
 
-def predicate_of(each: Property) -> Predicate | None:
+def predicate_of(declared: Property) -> Predicate | None:
     """The requirement that a property states, None when it states none; raises as `requirements` does."""
     try:
-        match each.type:
+        match declared.type:
             case "olm.gvk.required":
-                return ProvidingAPIPredicate(GVK(**decode(each.type, each.value)))
+                return ProvidingAPIPredicate(GVK(**decode(declared.type, declared.value)))
             case "olm.package.required":
-                return _package_predicate(decode(each.type, each.value))
+                return _package_predicate(decode(declared.type, declared.value))
             case "olm.label.required":
-                return LabelPredicate(**decode(each.type, each.value))
+                return LabelPredicate(**decode(declared.type, declared.value))
             case "olm.constraint":
-                return _constraint(each.value)
+                return _constraint(declared.value)
             case _:
                 return None
     except (DecodeError, RangeError) as error:
@@ -308,25 +312,27 @@ def _constraint(value: object) -> Predicate:
     if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_SIZE:
         cause = f"olm.constraint value is greater than max constraint size {MAX_SIZE} bytes"
         raise ConstraintError(f"parse olm.constraint: {cause}")
+    # Strictly, unlike all other types of properties: an unknown field of a constraint stops the resolution (R-CAT-330).
     try:
         constraint = decode("olm.constraint", value, strict=True)
     except DecodeError as error:
         raise ConstraintError(f"parse olm.constraint: {error}") from None
     try:
-        return _converted(constraint)
+        return _convert(constraint)
     except (ConstraintError, RangeError, CelError) as error:
         raise ConstraintError(f"convert olm.constraint to resolver predicate: {error}") from None
 
 
-def _converted(constraint: Mapping[str, Any]) -> Predicate:
+def _convert(constraint: Mapping[str, Any]) -> Predicate:
     """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
+    # More than one kind is no error to OLM: the rest is ignored (R-CAT-330).
     if (api := constraint["gvk"]) is not None:
         return ProvidingAPIPredicate(GVK(**api))
     if (package := constraint["package"]) is not None:
         return _package_predicate(package)
     for name, combination in (("all", And), ("any", Or), ("not", Not)):
         if (compound := constraint[name]) is not None:
-            return combination(tuple(map(_converted, compound["constraints"] or ())))
+            return combination(tuple(map(_convert, compound["constraints"] or ())))
     if (cel := constraint["cel"]) is not None:
         return CelPredicate(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
     raise ConstraintError("constraint is empty")

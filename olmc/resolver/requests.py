@@ -45,20 +45,20 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
     """
     text = csv.annotations.get(PROPERTIES)
     if text is not None:
-        return _annotated(csv.name, text)
+        return _annotation_properties(csv.name, text)
     for item in (*csv.owned_crds, *csv.required_crds):
         if "." not in item.name:
             raise UnreadablePropertiesError(f"error parsing crd name: {item.name}")
-    found = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
-    found += [Property("olm.gvk.required", _gvk(api)) for api in csv.required_apis]
+    properties = [Property("olm.gvk", _gvk(api.key)) for api in csv.owned_apis]
+    properties += [Property("olm.gvk.required", _gvk(api)) for api in csv.required_apis]
     if len(packages) == 1:
         version = "" if csv.version == "0.0.0" else csv.version
         value = {"packageName": next(iter(packages)), "version": version}
-        found.append(Property("olm.package", value))
-    return tuple(found)
+        properties.append(Property("olm.package", value))
+    return tuple(properties)
 
 
-def _annotated(name: str, text: str) -> tuple[Property, ...]:
+def _annotation_properties(name: str, text: str) -> tuple[Property, ...]:
     problem = f'failed to retrieve properties of csv "{name}": failed to unmarshal properties annotation: '
     try:
         annotation = decode("projection.propertiesAnnotation", unmarshal(text))
@@ -74,7 +74,7 @@ def _gvk(api: GVK) -> dict[str, str]:
 def question_of(
     cluster: Cluster,
     namespace: str,
-    mine: Mapping[NamespacedName, Subscription],
+    subscriptions: Mapping[NamespacedName, Subscription],
     visible: Sequence[CatalogSource],
     options: Options,
 ) -> ResolveRequest:
@@ -83,10 +83,10 @@ def question_of(
     present = []
     for csv in cluster.csvs_in(namespace):
         try:
-            present.append(present_of(csv, cluster, mine))
+            present.append(present_of(csv, cluster, subscriptions))
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(namespace, EXISTING), problem=str(error)))
-    wishes = tuple(wish_of(s) for s in mine.values())
+    wishes = tuple(wish_of(s) for s in subscriptions.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = fails_forward(cluster, namespace)
     return ResolveRequest(
@@ -108,9 +108,9 @@ def wish_of(s: Subscription) -> SubscriptionRequest:
     )
 
 
-def present_of(csv: Csv, cluster: Cluster, mine: Mapping[NamespacedName, Subscription]) -> InstalledEntry:
+def present_of(csv: Csv, cluster: Cluster, subscriptions: Mapping[NamespacedName, Subscription]) -> InstalledEntry:
     """A CSV as the resolver sees it; `mine` may have it installed. Raises UnreadablePropertiesError."""
-    packages = {s.package for s in mine.values() if s.installed == csv.name}
+    packages = {s.package for s in subscriptions.values() if s.installed == csv.name}
     member = cluster.members.get(NamespacedName(csv.namespace, csv.name))
     return InstalledEntry(
         name=csv.name,

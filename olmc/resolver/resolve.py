@@ -9,11 +9,17 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
-from olmc.resolver.predicates import CelMissingError, LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate
+from olmc.resolver.predicates import (
+    CelMissingError,
+    LabelPredicate,
+    PackagePredicate,
+    Predicate,
+    ProvidingAPIPredicate,
+    wording,
+)
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
-    AppliedConstraint,
     ConstraintKind,
     ResolveError,
     VariableSet,
@@ -30,11 +36,11 @@ __all__ = [
     "absent_hint",
     "absent_place",
     "answer",
-    "drafted",
+    "collect_variables",
     "failure",
     "remarks",
-    "surviving",
     "unmet_hint",
+    "without_superseded",
 ]
 
 
@@ -43,15 +49,15 @@ _MOST = 5
 
 def absent_hint(view: Snapshot, wish: SubscriptionRequest) -> str:
     """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
-    return _absent(view, wish)[1]
+    return _find_absent(view, wish)[1]
 
 
 def absent_place(view: Snapshot, wish: SubscriptionRequest) -> Location | None:
     """For a Subscription whose selection is empty: the place of the field that is wrong."""
-    return wish.place_of(_absent(view, wish)[0])
+    return wish.place_of(_find_absent(view, wish)[0])
 
 
-def _absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
+def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
     """The field of a Subscription's spec that asks for what is not there, and what there is."""
     catalogs = [key for key in view.catalogs if key.name != EXISTING]
     items = view.catalogs.get(wish.catalog)
@@ -59,25 +65,28 @@ def _absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
         field = "sourceNamespace" if wish.catalog.name in names.values() else "source"
         problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
-        return field, _meant(problem, wish.catalog.name, names)
+        return field, _with_alternatives(problem, wish.catalog.name, names)
     if not items:
         return "source", f"the catalog {wish.catalog.name} is empty"
     packages = {item.package for item in items}
-    if wish.package not in packages:
+    # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
+    if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
         problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
-        return "name", _meant(problem, wish.package, packages)
-    entries = [item for item in items if item.package == wish.package]
+        return "name", _with_alternatives(problem, wish.package, packages)
+    entries = [item for item in items if item.package == wish.package or not wish.package]
     channels = {item.channel for item in entries}
     if wish.channel and wish.channel not in channels:
         problem = f"the package {wish.package} has no channel {wish.channel}"
-        return "channel", _meant(problem, wish.channel, channels)
+        return "channel", _with_alternatives(problem, wish.channel, channels)
     entries = [item for item in entries if wish.channel in ("", item.channel)]
-    where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
+    where = f"the catalog {wish.catalog.name}"
+    if wish.package:
+        where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
     names = {item.name: item.name for item in entries}
-    return "startingCSV", _meant(f"{where} has no entry {wish.starting}", wish.starting, names)
+    return "startingCSV", _with_alternatives(f"{where} has no entry {wish.starting}", wish.starting, names)
 
 
-def _meant(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
+def _with_alternatives(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
     shown = names if isinstance(names, dict) else {each: each for each in names}
     best = closest(name, shown.values(), POSSIBLE)
     if best:
@@ -123,9 +132,9 @@ def failure(
     blamed = ("", cause) if cause else _blamed(question, wishes, draft) or next(iter(placed), None)
     name, place = blamed or ("", None)
     related: tuple[tuple[str, Location], ...] = tuple(
-        (f"Subscription {each}", location) for each, location in placed if each != name
+        (f"{question.kind} {each}", location) for each, location in placed if each != name
     )
-    return rule.finding(place, related=related, namespace=question.namespace, message=given.message)
+    return rule.finding(place, related=related, scope=question.scope, message=given.message)
 
 
 def _blamed(
@@ -151,12 +160,11 @@ def remarks(question: ResolveRequest, draft: VariableSet, picked: tuple[Decision
         item = draft.items.get(each.identifier)
         if item is None or item.existing or each.because.kind is not ConstraintKind.DEPENDS:
             continue
-        wish = wishes.get(each.because.subject)
         others = [draft.items[other] for other in each.because.others]
-        if wish is None:
-            yield from _other_providers(draft, each.because, item, others)
+        if each.because.requirement is None:
+            yield from _other_channels(wishes[each.because.subject], item, others)
         else:
-            yield from _other_channels(wish, item, others)
+            yield from _other_providers(draft.items[each.because.subject], each.because.requirement, item, others)
 
 
 def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
@@ -179,15 +187,14 @@ def _other_channels(wish: SubscriptionRequest, item: Entry, others: list[Entry])
 
 
 def _other_providers(
-    draft: VariableSet, because: AppliedConstraint, item: Entry, others: list[Entry]
+    requiring: Entry, requirement: Predicate, item: Entry, others: list[Entry]
 ) -> Iterator[Diagnostic]:
     packages = sorted({other.package for other in others} - {item.package})
-    requiring = draft.items.get(because.subject)
-    if packages and requiring is not None:
+    if packages:
         yield rules.SEVERAL_PROVIDERS.finding(
             requiring.origin.location,
             bundle=requiring.name,
-            wanted=because.text.removeprefix(f"bundle {requiring.name} requires an operator "),
+            wanted=wording(requirement),
             chosen=item.name,
             others=", ".join(packages),
         )
@@ -209,31 +216,34 @@ def answer(question: ResolveRequest, report: Report | None = None) -> Resolution
     if not question.wishes:
         return Resolution()
     try:
-        draft, errors = drafted(question)
+        draft, errors = collect_variables(question)
     except CelMissingError as error:
         if report is not None:
-            report.add(rules.CEL_MISSING.finding(None, namespace=question.namespace, cause=error))
+            report.add(rules.CEL_MISSING.finding(None, scope=question.scope, cause=error))
         return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
     selection = Solution() if errors else select(problem_of(draft))
-    given = _refused(each.text for each in errors) if errors else _answered(draft, selection)
+    resolution = _prevented(each.text for each in errors) if errors else _resolution_of(draft, selection)
     if report is not None:
-        if given.message:
-            rule = rules.NOT_SATISFIABLE if given.reason == NOT_SATISFIABLE else rules.PREVENTED
-            report.add(failure(question, draft, errors, given, rule))
+        if resolution.message:
+            rule = rules.NOT_SATISFIABLE if resolution.reason == NOT_SATISFIABLE else rules.PREVENTED
+            report.add(failure(question, draft, errors, resolution, rule))
         for remark in remarks(question, draft, selection.picked):
             report.add(remark)
-    return given
+    return resolution
 
 
-def drafted(question: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
+def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
     """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
     R-CAT-514).
 
     Raises cel.CelMissingError.
     """
-    present, failure = surviving(question)
+    present, failure = without_superseded(question)
     draft = VariableSet(view_of(question, present), unheeded=question.unheeded)
-    wishes = sorted(question.wishes, key=lambda each: each.name)
+    if question.kind != "Subscription":
+        draft.asking = f"an {question.kind}"
+    # By name, since their order decides whose preference counts first; OLM's is that of a map, which is none (D20).
+    wishes = sorted(question.wishes, key=lambda wish: wish.name)
     # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that
     # can't be read stops the namespace even if no Subscription names it (R-CAT-511).
     errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
@@ -243,7 +253,7 @@ def drafted(question: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
     return draft, errors
 
 
-def surviving(question: ResolveRequest) -> tuple[tuple[InstalledEntry, ...], str]:
+def without_superseded(question: ResolveRequest) -> tuple[tuple[InstalledEntry, ...], str]:
     """The CSVs that count, and the error of R-CAT-504 or "".
 
     With fail-forward, a CSV that is being replaced by a chain of CSVs that ends in a failed one does not
@@ -283,13 +293,13 @@ def _catalog_errors(question: ResolveRequest, failure: str) -> list[ResolveError
     ]
 
 
-def _refused(errors: Iterable[str]) -> Resolution:
+def _prevented(errors: Iterable[str]) -> Resolution:
     """Several errors are one message, as Kubernetes aggregates them: each text once (R-CAT-512)."""
     texts = list(dict.fromkeys(errors))
     return Resolution(message=texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", reason=PREVENTED)
 
 
-def _answered(draft: VariableSet, selection: Solution) -> Resolution:
+def _resolution_of(draft: VariableSet, selection: Solution) -> Resolution:
     if selection.conflict:
         message = f"constraints not satisfiable: {', '.join(selection.conflict)}"
         return Resolution(message=message, reason=NOT_SATISFIABLE, conflict=selection.conflict)
@@ -304,4 +314,4 @@ def _answered(draft: VariableSet, selection: Solution) -> Resolution:
         if picked.identifier in draft.view.copies:
             errors.append(f"expected exactly one operator, got {draft.view.copies[picked.identifier]}")
         picks.append(Selection(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))
-    return _refused(errors) if errors else Resolution(tuple(picks))
+    return _prevented(errors) if errors else Resolution(tuple(picks))

@@ -47,28 +47,34 @@ class ResolutionRound(NamedTuple):
 
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
-    mine = {
-        name: refreshed(s, cluster) for name, s in sorted(cluster.subscriptions.items()) if name.namespace == namespace
+    subscriptions = {
+        name: refresh_status(s, cluster)
+        for name, s in sorted(cluster.subscriptions.items())
+        if name.namespace == namespace
     }
     groups = cluster.groups_in(namespace)
-    if not mine or len(groups) != 1 or any(unreadable_duration(groups[0])):
-        return ResolutionRound(mine)  # R-CAT-501: which no Subscription tells
+    if not subscriptions or len(groups) != 1 or any(unreadable_duration(groups[0])):
+        return ResolutionRound(subscriptions)  # R-CAT-501: which no Subscription tells
     # A plan that waits, or that failed, keeps the namespace from being resolved; but only until some Subscription of it
     # has no plan to wait for (R-CAT-506).
-    if all(s.plan and s.state == "UpgradePending" for s in mine.values()):
-        return ResolutionRound(mine)
+    if all(s.plan and s.state == "UpgradePending" for s in subscriptions.values()):
+        return ResolutionRound(subscriptions)
     visible = visible_catalogs(cluster, namespace, options)
-    question, found = answered(question_of(cluster, namespace, mine, visible, options), workspace, [namespace])
-    if found.message:
-        failure = (found.reason, found.message)
+    question, resolution = answer_with_lock(
+        question_of(cluster, namespace, subscriptions, visible, options), workspace, [namespace]
+    )
+    if resolution.message:
+        failure = (resolution.reason, resolution.message)
         return ResolutionRound(
-            {n: s._replace(failure=failure) for n, s in mine.items()}, question=question, answer=found
+            {n: s._replace(failure=failure) for n, s in subscriptions.items()}, question=question, answer=resolution
         )
-    mine = {name: s.resolved for name, s in mine.items()}
-    return planned(workspace, cluster, namespace, mine, found.picks, options)._replace(question=question, answer=found)
+    subscriptions = {name: s.resolved for name, s in subscriptions.items()}
+    return make_plan(workspace, cluster, namespace, subscriptions, resolution.picks, options)._replace(
+        question=question, answer=resolution
+    )
 
 
-def answered(
+def answer_with_lock(
     question: ResolveRequest, workspace: Workspace, namespaces: Iterable[str]
 ) -> tuple[ResolveRequest, Resolution]:
     """The answer, obeying what `olmc.lock` says about these namespaces, and the question that it answers."""
@@ -78,15 +84,17 @@ def answered(
         from olmc.resolver.lock import restrictions  # few workspaces have a lock
 
         for restricted in restrictions(question, locked):
-            found = answer(restricted)
-            if not found.message:
-                return restricted, found
+            resolution = answer(restricted)
+            if not resolution.message:
+                return restricted, resolution
     return question, answer(question)
 
 
-def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
+def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
+    # A generated Subscription has no status yet when it is created; an annotation names the plan that brought it
+    # (R-CAT-505, R-CAT-585).
     if not s.plan and s.generated_by:
         s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
@@ -103,7 +111,7 @@ def refreshed(subscription: Subscription, cluster: Cluster) -> Subscription:
 class _Intent(NamedTuple):
     """What the picks of a round mean: those to install, the Subscriptions that move on, and those to be generated."""
 
-    wanted: tuple[Selection, ...]
+    installs: tuple[Selection, ...]
     moved: Mapping[NamespacedName, Subscription]
     generated: Mapping[str, Step]
 
@@ -111,86 +119,92 @@ class _Intent(NamedTuple):
 UNPACK_FAILED = "BundleUnpackFailed"
 
 
-def planned(
+def make_plan(
     workspace: Workspace,
     cluster: Cluster,
     namespace: str,
-    mine: Mapping[NamespacedName, Subscription],
+    subscriptions: Mapping[NamespacedName, Subscription],
     picks: Sequence[Selection],
     options: Options,
 ) -> ResolutionRound:
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
-    intent = _intent(cluster, namespace, mine, picks, options)
+    intent = _intent(cluster, namespace, subscriptions, picks, options)
     # OLM makes a plan only when an existing Subscription moves: a dependency that a running operator lacks since has to
     # wait until one does (R-CAT-583).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/step_resolver.go
-    if not intent.moved or not intent.wanted:
-        return ResolutionRound(mine)
-    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.wanted}
-    missing = tuple(pick.candidate for pick in intent.wanted if contents[pick.candidate.name] is None)
+    if not intent.moved or not intent.installs:
+        return ResolutionRound(subscriptions)
+    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.installs}
+    missing = tuple(pick.candidate for pick in intent.installs if contents[pick.candidate.name] is None)
     try:
-        steps, lookups = _steps(intent.wanted, contents, intent.generated, namespace, cluster.profile)
+        steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
-        fatal = ("ErrorPreventedUnpacking", error.found.text) if error.found.fatal else None
-        return ResolutionRound(_waiting(mine, cluster, fatal), unreadable=(error.found,))
+        fatal = ("ErrorPreventedUnpacking", error.undecodable.text) if error.undecodable.fatal else None
+        return ResolutionRound(_waiting(subscriptions, cluster, fatal), unreadable=(error.undecodable,))
     if missing:
-        return ResolutionRound(_waiting(mine, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing)
-    plan = _next_plan(cluster, namespace, mine, intent.wanted, options)._replace(
+        return ResolutionRound(
+            _waiting(subscriptions, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing
+        )
+    plan = _next_plan(cluster, namespace, subscriptions, intent.installs, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
     )
-    return ResolutionRound({**mine, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan)
+    return ResolutionRound(
+        {**subscriptions, **{key: _pending(s, plan, cluster) for key, s in intent.moved.items()}}, plan
+    )
 
 
 def _intent(
     cluster: Cluster,
     namespace: str,
-    mine: Mapping[NamespacedName, Subscription],
+    subscriptions: Mapping[NamespacedName, Subscription],
     picks: Sequence[Selection],
     options: Options,
 ) -> _Intent:
     anywhere = upgrades_from_any_catalog(options, cluster.profile)
-    wanted: list[Selection] = []
+    installs: list[Selection] = []
     moved: dict[NamespacedName, Subscription] = {}
     generated: dict[str, Step] = {}
     for pick in picks:
         name = pick.candidate.name
-        matching = [key for key, s in mine.items() if _follows(s, pick, anywhere=anywhere)]
-        behind = [key for key in matching if mine[key].current != name]
+        matching = [key for key, s in subscriptions.items() if _follows(s, pick, anywhere=anywhere)]
+        behind = [key for key in matching if subscriptions[key].current != name]
+        # A pick that is there is no change. If its CSV has gone meanwhile, it is installed once more (R-CAT-580).
         if matching and not behind and NamespacedName(namespace, name) in cluster.csvs:
             continue
-        wanted.append(pick)
-        moved |= {key: mine[key]._replace(current=name) for key in behind}
+        installs.append(pick)
+        moved |= {key: subscriptions[key]._replace(current=name) for key in behind}
         if not matching:
             generated[name] = _generated_subscription(pick.candidate, namespace)
-    return _Intent(tuple(wanted), moved, generated)
+    return _Intent(tuple(installs), moved, generated)
 
 
 def _next_plan(
     cluster: Cluster,
     namespace: str,
-    mine: Mapping[NamespacedName, Subscription],
-    wanted: Sequence[Selection],
+    subscriptions: Mapping[NamespacedName, Subscription],
+    installs: Sequence[Selection],
     options: Options,
 ) -> InstallPlan:
     """The namespace's next InstallPlan, still without what it installs."""
+    # An approved plan of the workspace without steps is the plan to come: it gives its generation and name (R-CAT-607).
     there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
-    generation = 1 + max([s.generation for s in mine.values()] + there, default=0)
+    generation = 1 + max([s.generation for s in subscriptions.values()] + there, default=0)
     reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
     # The API server takes five characters by chance; ours follow from the generation, so that a name stays the same
     # (D3).
     suffix = random_suffix(f"{CSV_API}|InstallPlan|{namespace}|install-|{generation}")
     # One Subscription with Manual approval, and every plan of its namespace waits for somebody (R-CAT-602).
-    manual = any(s.approval == MANUAL for s in mine.values())
+    manual = any(s.approval == MANUAL for s in subscriptions.values())
     return InstallPlan(
         namespace=namespace,
         name=reused.name if reused else f"install-{suffix}",
         generation=generation,
         approval=MANUAL if manual else AUTOMATIC,
-        approved=not manual or _is_approved(namespace, wanted, options, cluster),
+        approved=not manual or _is_approved(namespace, installs, options, cluster),
         csvs=(),
         steps=(),
         lookups=(),
-        owners=tuple(n.name for n in mine),
+        owners=tuple(n.name for n in subscriptions),
         phase="RequiresApproval" if manual else "Installing",
         given=reused.given if reused else None,
         resumed=reused is not None,
@@ -204,14 +218,14 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
     next resolution that succeeds, and some namespaces never see another one.
     """
     unpacking = bool(plan.lookups)
-    told = cluster.subscriptions[s.name].told if unpacking else s.told
+    types = cluster.subscriptions[s.name].condition_types if unpacking else s.condition_types
     return s._replace(
-        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, told=told
+        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, condition_types=types
     )
 
 
 def _waiting(
-    mine: Mapping[NamespacedName, Subscription], cluster: Cluster, failure: tuple[str, str] | None
+    subscriptions: Mapping[NamespacedName, Subscription], cluster: Cluster, failure: tuple[str, str] | None
 ) -> dict[NamespacedName, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
@@ -220,8 +234,8 @@ def _waiting(
     unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions
     return {
-        name: s._replace(unpacking=unpacking, unpack_failure=failure, told=before[name].told)
-        for name, s in mine.items()
+        name: s._replace(unpacking=unpacking, unpack_failure=failure, condition_types=before[name].condition_types)
+        for name, s in subscriptions.items()
     }
 
 
@@ -230,9 +244,10 @@ def _not_available(candidate: Candidate) -> str:
     return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
 
 
-def _is_approved(namespace: str, wanted: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
+def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
     """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
-    names = {f"{namespace}/{pick.candidate.name}" for pick in wanted}
+    # A plan is approved as a whole, so whoever approves one of its CSVs approves all.
+    names = {f"{namespace}/{pick.candidate.name}" for pick in installs}
     given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
     return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
 
@@ -269,7 +284,7 @@ def _generated_subscription(candidate: Candidate, namespace: str) -> Step:
 
 
 def _steps(
-    wanted: Sequence[Selection],
+    installs: Sequence[Selection],
     contents: Mapping[str, Content | None],
     generated: Mapping[str, Step],
     namespace: str,
@@ -279,7 +294,7 @@ def _steps(
     ordered: list[Step] = []
     unpacked: list[Step] = []
     lookups: list[BundleLookup] = []
-    for pick in wanted:
+    for pick in installs:
         content, candidate = contents[pick.candidate.name], pick.candidate
         if content is None:
             continue

@@ -36,6 +36,7 @@ def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tupl
     groups = cluster.groups_in(namespace)
     annotations = groups[0].annotations if groups else {}
     namespaces = {namespace}
+    # OLM compares with this very text: "True" leaves nothing out (R-CAT-502).
     if annotations.get(EXCLUDE_GLOBAL) != "true":
         namespaces.add(options.global_catalog_namespace)
     return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)
@@ -104,6 +105,7 @@ class Entry:
     @property
     def version(self) -> Version | None:
         """The version for range checks (R-CAT-304); a CSV always has one, 0.0.0 at the least."""
+        # A bundle whose version nobody can read is still served and installed; it is just in no range (R-CAT-304).
         version = tolerant_or_none(self.origin.version)
         return _ZERO if version is None and self.existing else version
 
@@ -133,19 +135,20 @@ def item_of_candidate(candidate: Candidate) -> Entry:
 
 
 def item_of_present(present: InstalledEntry, namespace: str) -> Entry:
-    """The item for a CSV that exists in `namespace`."""
-    packages = [each["packageName"] for each in _decoded(present.properties, "olm.package")]
+    """The item for a CSV that exists in `namespace`, or in its own."""
+    # A later property overwrites an earlier one in OLM's reading of a CSV (R-CAT-310).
+    packages = [fields["packageName"] for fields in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
-    identifier = f"{EXISTING}/{namespace}//{present.name}"
+    identifier = f"{EXISTING}/{present.namespace or namespace}//{present.name}"
     return Entry(identifier, present.name, package, "", CatalogKey(namespace, EXISTING), present)
 
 
 def _decoded(properties: Iterable[Property], kind: str) -> Iterator[dict[str, str]]:
     """The fields of each property of a type; one that can't be decoded offers nothing, as in OLM."""
-    for each in properties:
-        if each.type == kind:
+    for declared in properties:
+        if declared.type == kind:
             try:
-                yield decode(kind, each.value)
+                yield decode(kind, declared.value)
             except DecodeError:
                 continue
 
@@ -199,6 +202,7 @@ class Snapshot:
     def order(self, own: CatalogKey) -> list[CatalogKey]:
         """The catalogs in the order in which a requirement of a bundle from `own` tries them (R-CAT-530)."""
 
+        # Existing CSVs, then the own catalog: spec.priority only orders what comes behind these (R-CAT-530).
         def rank(key: CatalogKey) -> tuple[bool, bool, int, bool, str, str]:
             return (
                 key.name != EXISTING,
@@ -219,11 +223,13 @@ def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snap
             item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name)
         )
     }
-    for catalog in sorted(question.catalogs, key=lambda each: each.key):
+    # What comes first is preferred where no rule decides; OLM leaves that to the order of maps and of what a registry
+    # sends, we to names (D2).
+    for catalog in sorted(question.catalogs, key=lambda catalog: catalog.key):
         if not catalog.problem:
-            entries = sorted(catalog.entries, key=lambda each: (each.package, each.channel, each.name))
+            entries = sorted(catalog.entries, key=lambda entry: (entry.package, entry.channel, entry.name))
             catalogs[catalog.key] = tuple(map(item_of_candidate, entries))
-    items = [item for each in catalogs.values() for item in each]
+    items = [item for entries in catalogs.values() for item in entries]
     times = Counter(item.identifier for item in items)
     return Snapshot(
         question.namespace,
@@ -236,7 +242,7 @@ def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snap
 
 
 def _index(pairs: Iterable[tuple[K, Entry]]) -> Mapping[K, tuple[Entry, ...]]:
-    found: dict[K, list[Entry]] = defaultdict(list)
+    index: dict[K, list[Entry]] = defaultdict(list)
     for key, item in pairs:
-        found[key].append(item)
-    return {key: tuple(items) for key, items in found.items()}
+        index[key].append(item)
+    return {key: tuple(items) for key, items in index.items()}

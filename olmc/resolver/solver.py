@@ -7,7 +7,7 @@ that was kept can always be completed, and nothing is ever taken back. Which sol
 solution" can't matter, because it only ever says yes or no.
 
 Most problems need no solver. First the walk is done with the cheapest test there is, one that refuses only
-what can never be chosen in any solution. If the set that comes out obeys every constraint, then it is itself
+what can never be chosen in any solution. If the set that comes out satisfies every constraint, then it is itself
 a solution that contains each of its prefixes, so the exact test would have said yes to each of its picks; and
 it would have said no to everything that was passed over. Otherwise the walk is repeated with the SAT solver
 as the test.
@@ -50,18 +50,19 @@ Acceptable = Callable[[Sequence[str], str], bool]
 
 def select(problem: ConstraintProblem) -> Solution:
     """The solution of `problem` that OLM prefers, or the conflict (D22)."""
-    dead = _dead(problem)
+    # Every solution holds all anchors: if one of them can be in none, the search need not begin.
+    dead = _impossible(problem)
     if not dead.isdisjoint(problem.anchors):
         return Solution(conflict=_conflict(problem))
-    picked = _walk(problem, lambda _, each: each not in dead)
-    if picked is None or not _obeys(problem, {each.identifier for each in picked}):
+    picked = _walk(problem, lambda _, name: name not in dead)
+    if picked is None or not _satisfies(problem, {name.identifier for name in picked}):
         # The solver costs more to import than all the rest of a small resolution.
         from olmc.resolver.unsat import Oracle
 
         oracle = Oracle(applied(problem))
         if not oracle.satisfiable(problem.anchors):
             return Solution(conflict=_conflict(problem))
-        picked = _walk(problem, lambda chosen, each: oracle.satisfiable((*problem.anchors, *chosen, each)))
+        picked = _walk(problem, lambda chosen, name: oracle.satisfiable((*problem.anchors, *chosen, name)))
     if picked is None:
         raise AssertionError("a choice without an acceptable candidate in a problem that has a solution")
     return Solution(tuple(picked))
@@ -75,16 +76,22 @@ def _conflict(problem: ConstraintProblem) -> tuple[str, ...]:
 
 def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] | None:
     """The picks of R-CAT-560, None when a choice is left without an acceptable candidate."""
-    anchored = [(anchor, one) for anchor in problem.anchors for one in problem.variables[anchor] if _anchors(one)]
-    queue: deque[tuple[tuple[str, ...], AppliedConstraint]] = deque(((anchor,), one) for anchor, one in anchored)
+    queue: deque[tuple[tuple[str, ...], AppliedConstraint]] = deque(
+        ((anchor,), constraint)
+        for anchor in problem.anchors
+        for constraint in problem.variables[anchor]
+        if constraint.kind is ConstraintKind.MANDATORY
+    )
     chosen: dict[str, Decision] = {}
     order: list[str] = []
     while queue:
         candidates, because = queue.popleft()
         # What an earlier pick happens to meet is met, even if something better could be had (R-CAT-564).
-        if any(each in chosen for each in candidates):
+        if any(candidate in chosen for candidate in candidates):
             continue
-        pick = next((each for each in candidates if acceptable(order, each)), None)
+        # Candidates are in the order of preference, and a worse one is taken rather than none: so OLM falls back to an
+        # older version when the channel head can't be installed (R-CAT-411, R-CAT-420).
+        pick = next((candidate for candidate in candidates if acceptable(order, candidate)), None)
         if pick is None:
             return None
         chosen[pick] = Decision(pick, because)
@@ -92,28 +99,28 @@ def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] 
         # Behind the anchors that still wait: what they prefer goes before what a dependency prefers (R-CAT-560).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/solver/search.go
         queue.extend(
-            (one.others, one) for one in problem.variables[pick] if one.kind is ConstraintKind.DEPENDS and one.others
+            (constraint.others, constraint)
+            for constraint in problem.variables[pick]
+            if constraint.kind is ConstraintKind.DEPENDS and constraint.others
         )
     return list(chosen.values())
 
 
-def _anchors(one: AppliedConstraint) -> bool:
-    return one.kind is ConstraintKind.MANDATORY
-
-
-def _dead(problem: ConstraintProblem) -> set[str]:
+def _impossible(problem: ConstraintProblem) -> set[str]:
     """The variables that no solution contains, because they are prohibited or need only such variables."""
+    # Of each variable the dependencies that it could meet, with the options that those have left: every loss is looked
+    # at once, so that a catalog of thousands of bundles costs no more than its edges.
     waiting: dict[str, list[tuple[str, set[str]]]] = {}
     dead: set[str] = set()
     fresh: list[str] = []
     for name, constraints in problem.variables.items():
-        for one in constraints:
-            if one.kind is ConstraintKind.PROHIBITED or (one.kind is ConstraintKind.DEPENDS and not one.others):
+        for constraint in constraints:
+            if constraint.rules_out_subject:
                 fresh.append(name)
-            elif one.kind is ConstraintKind.DEPENDS:
-                left = set(one.others)
-                for each in left:
-                    waiting.setdefault(each, []).append((name, left))
+            elif constraint.kind is ConstraintKind.DEPENDS:
+                left = set(constraint.others)
+                for candidate in left:
+                    waiting.setdefault(candidate, []).append((name, left))
     while fresh:
         name = fresh.pop()
         if name in dead:
@@ -126,20 +133,20 @@ def _dead(problem: ConstraintProblem) -> set[str]:
     return dead
 
 
-def _obeys(problem: ConstraintProblem, chosen: set[str]) -> bool:
-    """Whether the chosen variables, all others being false, obey every constraint."""
-    return all(_kept(one, chosen) for constraints in problem.variables.values() for one in constraints)
+def _satisfies(problem: ConstraintProblem, chosen: set[str]) -> bool:
+    """Whether the chosen variables, all others being false, satisfy every constraint."""
+    return all(_holds(constraint, chosen) for constraints in problem.variables.values() for constraint in constraints)
 
 
-def _kept(one: AppliedConstraint, chosen: set[str]) -> bool:
-    match one.kind:
+def _holds(constraint: AppliedConstraint, chosen: set[str]) -> bool:
+    match constraint.kind:
         case ConstraintKind.AT_MOST_ONE:
-            return sum(each in chosen for each in one.others) <= 1
+            return sum(each in chosen for each in constraint.others) <= 1
         case ConstraintKind.MANDATORY:
-            return one.subject in chosen
+            return constraint.subject in chosen
         case ConstraintKind.PROHIBITED:
-            return one.subject not in chosen
+            return constraint.subject not in chosen
         case ConstraintKind.DEPENDS:
-            return one.subject not in chosen or any(each in chosen for each in one.others)
+            return constraint.subject not in chosen or any(each in chosen for each in constraint.others)
         case ConstraintKind.CONFLICTS:
-            return one.subject not in chosen or not any(each in chosen for each in one.others)
+            return constraint.subject not in chosen or not any(each in chosen for each in constraint.others)

@@ -13,6 +13,7 @@ from olmc.model.catalog import Candidate, CatalogBundle
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.model.objects import (
+    CRD_KIND,
     RBAC,
     RBAC_V1,
     CatalogKey,
@@ -106,9 +107,9 @@ class UndecodableCSV(NamedTuple):
 class UndecodableCSVError(ValueError):
     """OLM never gets past unpacking the CSV of a bundle (R-CAT-620, R-CAT-631, R-CAT-654)."""
 
-    def __init__(self, found: UndecodableCSV) -> None:
-        super().__init__(found.text)
-        self.found = found
+    def __init__(self, undecodable: UndecodableCSV) -> None:
+        super().__init__(undecodable.text)
+        self.undecodable = undecodable
 
 
 def csv_object(content: Content, namespace: str, replaces: str, properties: str, profile: Profile) -> KubernetesObject:
@@ -167,7 +168,7 @@ def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, p
 
 def partitioned(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Steps of inline bundles in plan order: CSVs, then CRDs, then everything else (R-CAT-612)."""
-    ranks = {"ClusterServiceVersion": 0, "CustomResourceDefinition": 1}
+    ranks = {"ClusterServiceVersion": 0, CRD_KIND: 1}
     return tuple(sorted(steps, key=lambda step: ranks.get(step.kind, 2)))
 
 
@@ -229,12 +230,12 @@ def _pair(kind: str, name: str, csv: Csv, entry: StrategyPermissions, profile: P
     labels = owner_labels(profile, csv.name, csv.namespace)
     rules = entry.object.get("rules")  # absent ones and none at all have different hashes
     hashed = PERMISSIONS_HASH in profile.rbac_labels_extra
-    for made, its_name, digest, body in (
+    for object_kind, object_name, digest, body in (
         (kind, name, content_hash_rules(rules), {"rules": rules}),
         (f"{kind}Binding", bound, binding_hash(kind, name, subjects), _binding(kind, name, subjects)),
     ):
-        metadata = with_labels({"name": its_name}, {**labels, **({PERMISSIONS_HASH: digest} if hashed else {})})
-        yield {"apiVersion": RBAC_V1, "kind": made, "metadata": metadata, **body}
+        metadata = with_labels({"name": object_name}, {**labels, **({PERMISSIONS_HASH: digest} if hashed else {})})
+        yield {"apiVersion": RBAC_V1, "kind": object_kind, "metadata": metadata, **body}
 
 
 def _binding(kind: str, name: str, subjects: list[dict[str, str]]) -> dict[str, Any]:

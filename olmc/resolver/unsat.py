@@ -31,14 +31,14 @@ class Encoding:
         """A SAT variable that stands for no name."""
         return next(self._next)
 
-    def clauses(self, one: AppliedConstraint) -> Iterator[tuple[int, ...]]:
+    def clauses(self, constraint: AppliedConstraint) -> Iterator[tuple[int, ...]]:
         """The clauses of a constraint."""
-        others = [self._number(each) for each in one.others]
-        if one.kind is ConstraintKind.AT_MOST_ONE:
+        others = [self._number(each) for each in constraint.others]
+        if constraint.kind is ConstraintKind.AT_MOST_ONE:
             yield from self._at_most_one(others)
             return
-        subject = self._number(one.subject)
-        match one.kind:
+        subject = self._number(constraint.subject)
+        match constraint.kind:
             case ConstraintKind.MANDATORY:
                 yield (subject,)
             case ConstraintKind.PROHIBITED:
@@ -75,13 +75,14 @@ class Oracle:
 
     def __init__(self, constraints: Iterable[AppliedConstraint]) -> None:
         encoding = Encoding()
-        clauses = [clause for one in constraints for clause in encoding.clauses(one)]
+        clauses = [clause for constraint in constraints for clause in encoding.clauses(constraint)]
         self._numbers = encoding.numbers
         self._solver = Solver(name=_ENGINE, bootstrap_with=clauses)
         self._solution: frozenset[int] | None = None
 
     def satisfiable(self, names: Iterable[str]) -> bool:
         """Whether there is a solution in which all of `names` are true."""
+        # A variable without a clause is free: it can always be true.
         wanted = [self._numbers[name] for name in names if name in self._numbers]
         if self._solution is not None and self._solution.issuperset(wanted):
             return True
@@ -101,19 +102,21 @@ def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
     encoding = Encoding()
     switches: dict[str, int] = {}
     clauses = []
-    for one in constraints:
-        if one.text not in switches:
-            switches[one.text] = encoding.fresh()
-        clauses += [(*clause, -switches[one.text]) for clause in encoding.clauses(one)]
+    for constraint in constraints:
+        if constraint.text not in switches:
+            switches[constraint.text] = encoding.fresh()
+        clauses += [(*clause, -switches[constraint.text]) for clause in encoding.clauses(constraint)]
+    # A constraint applies only while its switch is assumed, so one solver answers for all subsets.
     kept = dict.fromkeys(sorted(switches))
     with Solver(name=_ENGINE, bootstrap_with=clauses) as solver:
         if solver.solve(assumptions=list(switches.values())):
             return ()
         core = frozenset(solver.get_core())
+        # From the last to the first: which of several minimal sets is left depends on the order, and D22 fixes it.
         for text in reversed(list(kept)):
-            rest = [switches[each] for each in kept if each != text]
+            others = [switches[each] for each in kept if each != text]
             if switches[text] in core:
-                if solver.solve(assumptions=rest):
+                if solver.solve(assumptions=others):
                     continue
                 core = frozenset(solver.get_core() or ())
             del kept[text]
@@ -122,23 +125,20 @@ def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
 
 def conflict(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
     """The texts of constraints that contradict each other, sorted; there must be no solution."""
-    everything = sorted(constraints, key=lambda one: one.text)
+    everything = sorted(constraints, key=lambda constraint: constraint.text)
     minimal = frozenset(indispensable(everything))
-    facts = [one for one in everything if _is_fact(one)]
-    core = [one for one in everything if one.text in minimal]
+    # OLM names the trace of its SAT solver, not a minimal set, so we follow the same propagation: from the facts, then
+    # from what is left by deletion, and only if that does not get there, from everything (D22).
+    facts = [one for one in everything if one.kind is ConstraintKind.MANDATORY or one.rules_out_subject]
+    core = [constraint for constraint in everything if constraint.text in minimal]
     for follow in (core, core + everything):
         trail = Trail()
         trail.propagate(facts)
         trail.propagate(follow)
         if trail.contradiction:
             return tuple(sorted(trail.contradiction))
+    # A contradiction that takes guesses has no trace: the minimal set, and why candidates in it were out before (D22).
     return tuple(sorted(_with_reasons(minimal, core, everything, trail)))
-
-
-def _is_fact(one: AppliedConstraint) -> bool:
-    return one.kind in (ConstraintKind.MANDATORY, ConstraintKind.PROHIBITED) or (
-        one.kind is ConstraintKind.DEPENDS and not one.others
-    )
 
 
 def _with_reasons(
@@ -148,16 +148,16 @@ def _with_reasons(
     while True:
         out = [
             name
-            for one in core
-            if one.kind is ConstraintKind.DEPENDS
-            for name in one.others
+            for constraint in core
+            if constraint.kind is ConstraintKind.DEPENDS
+            for name in constraint.others
             if trail.value(name) is False
         ]
         wider = named.union(*(trail.reasons(name) for name in out))
         if wider == named:
             return named
         named = wider
-        core = [one for one in everything if one.text in named]
+        core = [constraint for constraint in everything if constraint.text in named]
 
 
 @dataclass(slots=True)
@@ -182,15 +182,15 @@ class Trail:
         before = -1
         while before < len(self._known) and not self.contradiction:
             before = len(self._known)
-            for one in rounds:
-                self._conclude(one)
+            for constraint in rounds:
+                self._conclude(constraint)
                 if self.contradiction:
                     return
 
-    def _conclude(self, one: AppliedConstraint) -> None:
-        for clause in self._clauses(one):
+    def _conclude(self, constraint: AppliedConstraint) -> None:
+        for clause in self._clauses(constraint):
             open_literals = []
-            used = [frozenset((one.text,))]
+            used = [frozenset((constraint.text,))]
             for name, wanted in clause:
                 known = self._known.get(name)
                 if known is None:
@@ -207,18 +207,19 @@ class Trail:
                     name, wanted = open_literals[0]
                     self._known[name] = (wanted, frozenset().union(*used))
 
-    def _clauses(self, one: AppliedConstraint) -> Iterator[list[tuple[str, bool]]]:
-        match one.kind:
+    def _clauses(self, constraint: AppliedConstraint) -> Iterator[list[tuple[str, bool]]]:
+        match constraint.kind:
             case ConstraintKind.MANDATORY:
-                yield [(one.subject, True)]
+                yield [(constraint.subject, True)]
             case ConstraintKind.PROHIBITED:
-                yield [(one.subject, False)]
+                yield [(constraint.subject, False)]
             case ConstraintKind.DEPENDS:
-                yield [(one.subject, False), *((each, True) for each in one.others)]
+                yield [(constraint.subject, False), *((each, True) for each in constraint.others)]
             case ConstraintKind.CONFLICTS:
-                yield from ([(one.subject, False), (each, False)] for each in one.others)
+                yield from ([(constraint.subject, False), (each, False)] for each in constraint.others)
             case ConstraintKind.AT_MOST_ONE:
-                times = Counter(one.others)
+                # A bundle that gives a property twice is a rival of itself (R-CAT-545).
+                times = Counter(constraint.others)
                 yield from ([(each, False)] for each in times if times[each] > 1)
                 # Without a member that is known to be true, nothing follows for the others.
                 for member in [each for each in times if self.value(each)]:

@@ -120,6 +120,7 @@ def upgrade_path(chain: Sequence[UpgradeStep], installed: UpgradeStep) -> tuple[
     passed = [current.name]
     while True:
         following = next((entry for entry in chain if upgrades(entry, current)), None)
+        # An entry may be lower than what it upgrades, so a skipRange can lead back to where the walk came from.
         if following is None or following.name in passed:
             return tuple(passed)
         passed.append(following.name)
@@ -251,6 +252,8 @@ def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
     by_name = {item.name: item for item in items}
     skipped = {name for item in items for name in item.skips if name in by_name}
     replaced = skipped | {item.replaces for item in items if item.replaces in by_name}
+    # A skip is an edge when heads are looked for, but not one to walk: what is skipped is passed through by `replaces`
+    # and then left out, whatever it would be good for (R-CAT-402).
     heads = sorted((item for item in items if item.name not in replaced), key=lambda item: item.name)
     where = f"channel {quoted(items[0].channel)} of package {quoted(items[0].package)}"
     place = items[0].origin.location
@@ -293,6 +296,7 @@ def offer(
     Implements R-CAT-410, R-CAT-420, R-CAT-421, R-CAT-571, D19, and with `legacy_precedence` D17. Raises
     ChannelError.
     """
+    # startingCSV says where to begin, and is never looked at again (R-CAT-422).
     starting = "" if installed else wish.starting
     selected, absent = _selection(view, wish, starting)
     if absent:
@@ -300,12 +304,13 @@ def offer(
     fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
     best_first = dict.fromkeys(item.name for item in fitting)
-    found = {
+    candidates = {
         twin.identifier: twin for name in best_first for twin in selected if twin.name == name and not twin.withheld
     }
-    if installed and not found and legacy_precedence:
+    # OLM's documents have other catalogs step in for upgrades; its code never looks there (D17).
+    if installed and not candidates and legacy_precedence:
         return ChannelOffer(tuple(_elsewhere(view, wish, installed)))
-    return ChannelOffer(tuple(found.values()))
+    return ChannelOffer(tuple(candidates.values()))
 
 
 def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
@@ -313,15 +318,16 @@ def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tupl
     entries = _entries(view, wish.catalog)
     if not entries:
         source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
-        return [], f"no operators found from {source} referenced by subscription {wish.name}"
+        return [], f"no operators found from {source} referenced by {wish.in_texts}"
     entries = [item for item in entries if _of_package(item, wish.package)]
-    tail = f"in the catalog referenced by subscription {wish.name}"
+    tail = f"in the catalog referenced by {wish.in_texts}"
     if not entries:
         return [], f"no operators found in package {wish.package} {tail}"
     entries = [item for item in entries if wish.channel in ("", item.channel)]
     where = f"in channel {wish.channel} of package {wish.package} {tail}"
     if not entries:
         return [], f"no operators found {where}"
+    # This goes before the order of the channel: startingCSV may name an entry that another one skips (R-CAT-421).
     if starting:
         entries = [item for item in entries if item.name == starting]
         if not entries:
@@ -332,7 +338,8 @@ def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tupl
 def _entries(view: Snapshot, key: CatalogKey) -> Sequence[Entry]:
     if key != CatalogKey("", ""):
         return view.catalogs.get(key, ())
-    return [item for each in view.order(key) if each.name != EXISTING for item in view.catalogs[each]]
+    # A Subscription that names no catalog takes the package from any (R-CAT-571).
+    return [item for catalog in view.order(key) if catalog.name != EXISTING for item in view.catalogs[catalog]]
 
 
 def _of_package(item: Entry, package: str) -> bool:

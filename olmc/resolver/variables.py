@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import itemgetter
 from typing import NamedTuple
 
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
-from olmc.model.objects import CatalogKey
+from olmc.model.objects import GVK, CatalogKey
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -53,12 +54,23 @@ class ConstraintKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AppliedConstraint:
-    """A constraint on the variable `subject`, and OLM's text for it."""
+    """A constraint on the variable `subject`, and OLM's text for it, which is for people.
+
+    `requirement` is what a bundle asks for (DEPENDS), `api` what its others all provide (AT_MOST_ONE; None if what they
+    have in common is the package `subject`).
+    """
 
     kind: ConstraintKind
     subject: str
     others: tuple[str, ...]
     text: str
+    requirement: Predicate | None = None
+    api: GVK | None = None
+
+    @property
+    def rules_out_subject(self) -> bool:
+        """Whether the subject can't be true, whatever else is: it is prohibited, or lacks what it depends on."""
+        return self.kind is ConstraintKind.PROHIBITED or (self.kind is ConstraintKind.DEPENDS and not self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +85,25 @@ def applied(problem: ConstraintProblem) -> tuple[AppliedConstraint, ...]:
     """The constraints of all variables; of those of one variable that say the same the last one only
     (R-CAT-541).
     """
-    return tuple(one for constraints in problem.variables.values() for one in _distinct(constraints))
+    return tuple(constraint for constraints in problem.variables.values() for constraint in _distinct(constraints))
 
 
 def _distinct(constraints: Iterable[AppliedConstraint]) -> Iterable[AppliedConstraint]:
-    found: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
-    for one in constraints:
+    clauses: dict[tuple[ConstraintKind, tuple[str, ...]], AppliedConstraint] = {}
+    for constraint in constraints:
         # A dependency without candidates and a prohibition are the same clause.
-        kind = ConstraintKind.PROHIBITED if one.kind is ConstraintKind.DEPENDS and not one.others else one.kind
-        found[kind, one.others] = one
-    return found.values()
+        kind = ConstraintKind.PROHIBITED if constraint.rules_out_subject else constraint.kind
+        clauses[kind, constraint.others] = constraint
+    return clauses.values()
 
 
 class ResolveError(NamedTuple):
-    """An error that stops the resolution: OLM's text, the place of what is wrong, and what to tell in place of the text
-    where that does not say what it is about."""
+    """An error that stops the resolution: OLM's text, the place of what is wrong, and what explains it to people where
+    the text does not say what it is about."""
 
     text: str
     location: Location | None
-    told: str = ""
+    explanation: str = ""
 
 
 @dataclass(slots=True)
@@ -99,7 +111,7 @@ class VariableSet:
     """The variables of one resolution while they are collected.
 
     `items` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
-    (R-CAT-414).
+    (R-CAT-414); `asking` is the kind of those who ask, as texts have it.
     """
 
     view: Snapshot
@@ -108,6 +120,7 @@ class VariableSet:
     constraints: dict[str, list[AppliedConstraint]] = field(default_factory=dict)
     anchors: list[str] = field(default_factory=list)
     owned: frozenset[str] = frozenset()
+    asking: str = "a subscription"
     unheeded: frozenset[str] = frozenset()
     chains: dict[ChannelKey, tuple[Entry, ...]] = field(default_factory=dict)
     options: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = field(default_factory=dict)
@@ -138,6 +151,8 @@ def add_subscription(
         offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
     except ChannelError as error:
         return [ResolveError(str(error), error.location)]
+    # OLM gives up on a Subscription at the first candidate that can't be included, but still looks at the next
+    # Subscription: the message has the errors of all (R-CAT-514).
     for candidate in offered.candidates:
         errors = _include(draft, [candidate])
         if errors:
@@ -158,11 +173,11 @@ def add_subscription(
     identifiers = tuple(option.identifier for option in options)
     draft.anchors.append(subject)
     draft.constraints[subject] = [
-        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"subscription {wish.name} exists"),
+        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"{wish.in_texts} exists"),
         # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
         AppliedConstraint(ConstraintKind.PROHIBITED, subject, (), offered.absent)
         if offered.absent
-        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish.name, identifiers)),
+        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish, identifiers)),
     ]
     return []
 
@@ -172,14 +187,14 @@ def installed_item(view: Snapshot, wish: SubscriptionRequest) -> Entry | None:
     return next((item for item in view.existing if item.name == wish.installed), None)
 
 
-def _wish_text(name: str, identifiers: Sequence[str]) -> str:
+def _wish_text(wish: SubscriptionRequest, identifiers: Sequence[str]) -> str:
     match identifiers:
         case []:
-            return f"no operators found matching the criteria of subscription {name}"
+            return f"no operators found matching the criteria of {wish.in_texts}"
         case [one]:
-            return f"subscription {name} requires {one}"
+            return f"{wish.in_texts} requires {one}"
         case _:
-            return f"subscription {name} requires at least one of {_listed(identifiers, 'or')}"
+            return f"{wish.in_texts} requires at least one of {_listed(identifiers, 'or')}"
 
 
 def _listed(parts: Sequence[str], conjunction: str) -> str:
@@ -194,13 +209,13 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
         if item.identifier in draft.items:
             continue
         draft.items[item.identifier] = item
-        draft.constraints[item.identifier] = found = list(_own_constraints(draft, item))
+        draft.constraints[item.identifier] = constraints = list(_own_constraints(draft, item))
         try:
-            wanted = requirements(each for each in item.properties if each.type not in draft.unheeded)
+            predicates = requirements(declared for declared in item.properties if declared.type not in draft.unheeded)
         except ConstraintError as error:
             errors.append(_unreadable(item, str(error)))
             continue
-        for predicate in wanted:
+        for predicate in predicates:
             try:
                 options = _options(draft, predicate, item.catalog)
             except ChannelError as error:
@@ -211,24 +226,28 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
             stack += options
             text = f"bundle {item.name} requires an operator {wording(predicate)}"
             identifiers = tuple(option.identifier for option in options)
-            found.append(AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text))
+            constraints.append(
+                AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text, requirement=predicate)
+            )
     return errors
 
 
 def _unreadable(item: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = item.origin
-    place = origin.bundle if isinstance(origin, Candidate) else None
-    location = locate(place.source, (*place.keys, "properties")) if place is not None else origin.location
+    bundle = origin.bundle if isinstance(origin, Candidate) else None
+    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else origin.location
     return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 
 def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstraint]:
     identifier = item.identifier
+    # Its requirements still count, so a leftover CSV with an unmet one stops the whole namespace (R-CAT-543).
     if item.existing and item.name not in draft.owned:
-        text = f"clusterserviceversion {item.name} exists and is not referenced by a subscription"
+        text = f"clusterserviceversion {item.name} exists and is not referenced by {draft.asking}"
         yield AppliedConstraint(ConstraintKind.MANDATORY, identifier, (), text)
-    if any(each.type == "olm.deprecated" for each in item.properties):
+    # A deprecated bundle stays in its channel, and can be its head, but nothing gets it any more (R-CAT-431).
+    if any(declared.type == "olm.deprecated" for declared in item.properties):
         yield AppliedConstraint(ConstraintKind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
 
 
@@ -238,21 +257,23 @@ def _options(draft: VariableSet, predicate: Predicate, own: CatalogKey) -> tuple
     Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
     way.
     """
-    known = draft.options.get((predicate, own))
-    if known is not None:
-        return known
+    cached = draft.options.get((predicate, own))
+    if cached is not None:
+        return cached
+    # The matching bundles only say which channels to look at: a channel is then walked from its head, and what another
+    # entry skips is not on the way, however well it would match (R-CAT-540).
     by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for item in _matching(draft.view, predicate):
         by_catalog[item.catalog][ChannelKey(item.catalog, item.package, item.channel)].append(item)
-    found: list[Entry] = []
+    options: list[Entry] = []
     for key in draft.view.order(own):
-        shelves = by_catalog.get(key, {})
-        for shelf in sorted(shelves, key=lambda each: _rank(draft.view, each)):
+        channels = by_catalog.get(key, {})
+        for channel in sorted(channels, key=lambda each: _rank(draft.view, each)):
             # Existing CSVs count one by one; they have no channel to be ordered with.
-            matched = shelves[shelf]
-            chain = ordered(matched) if matched[0].existing else _chain(draft, shelf)
-            found += [item for item in chain if matches(predicate, item)]
-    draft.options[predicate, own] = tuple(found)
+            matched = channels[channel]
+            chain = ordered(matched) if matched[0].existing else _chain(draft, channel)
+            options += [item for item in chain if matches(predicate, item)]
+    draft.options[predicate, own] = tuple(options)
     return draft.options[predicate, own]
 
 
@@ -283,23 +304,27 @@ def _rank(view: Snapshot, shelf: ChannelKey) -> tuple[bool, str, str]:
 def problem_of(draft: VariableSet) -> ConstraintProblem:
     """The solver's problem: the draft, and "at most one" per API and per package (R-CAT-545)."""
     variables = dict(draft.constraints)
-    offering: dict[tuple[str, str], list[str]] = defaultdict(list)
+    providers: dict[GVK, list[str]] = defaultdict(list)
+    of_package: dict[str, list[str]] = defaultdict(list)
     for identifier, item in draft.items.items():
         # OLM looks the bundle up by name and channel and gives up on what isn't unique.
         if identifier not in draft.view.copies:
             for api in item.apis:
-                if (api.group, api.kind) in draft.view.shared:
-                    continue
-                offering[api.bracketed, f"provide {api.bracketed}"].append(identifier)
+                if (api.group, api.kind) not in draft.view.shared:
+                    providers[api].append(identifier)
             for package, _ in item.packages:
-                offering[package, f"originate from package {package}"].append(identifier)
+                of_package[package].append(identifier)
+    groups: list[tuple[str, str, GVK | None, list[str]]] = [
+        *((api.bracketed, "provide", api, members) for api, members in providers.items()),
+        *((package, "originate from package", None, members) for package, members in of_package.items()),
+    ]
     # A bundle that lists a property twice is here twice, excludes itself and is never installed, as in OLM (R-CAT-545,
     # D18).
-    for (name, verb), members in sorted(offering.items()):
+    for name, verb, provided, members in sorted(groups, key=itemgetter(0, 1)):
         if len(members) > 1:
-            text = f"{_listed(sorted(members), 'and')} {verb}"
+            text = f"{_listed(sorted(members), 'and')} {verb} {name}"
             variables.setdefault(name, []).append(
-                AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text)
+                AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text, api=provided)
             )
     return ConstraintProblem(
         {name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors)

@@ -21,21 +21,20 @@ from olmc.model.objects import KubernetesObject
 from olmc.output.messages import printable
 from olmc.proposed.installed.resources import RESOURCES, Resource
 from olmc.serve import discovery, openapi
-from olmc.serve import openapi as protobuf
 from olmc.serve.access_reviews import REVIEWS, review
 from olmc.serve.encoders import (
     JSON,
     Form,
     StatusError,
-    accepted,
-    encoded,
+    encode,
     form_of,
+    negotiate,
     no_such_path,
     not_allowed,
     not_watched,
-    one,
     status,
     too_many,
+    whole_item,
     whole_list,
 )
 from olmc.serve.handlers import icon_for, item_for, page_for, query_of
@@ -46,18 +45,19 @@ MAX_WATCHES = 1000
 Answer = Callable[[Request], Response]
 
 
-def application(feed: Store, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
+def application(store: Store, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
     """The server's ASGI application; `pause` is how often a quiet watch gets a bookmark, in seconds."""
     routes = [
         *_plain_routes(kube_version),
         _route("/healthz", lambda _: Response("ok", media_type="text/plain")),
         _route("/livez", lambda _: Response("ok", media_type="text/plain")),
-        _route("/readyz", lambda _: _readiness(feed)),
+        _route("/readyz", lambda _: _readiness(store)),
     ]
     routes += [_review_route(path, kind) for path, kind in REVIEWS.items()]
     for resource in discovery.SERVED:
-        routes += _resource_routes(feed, resource, pause)
-    app = Starlette(routes=routes, exception_handlers={StatusError: _failed, HTTPException: _refused})
+        routes += _resource_routes(store, resource, pause)
+    app = Starlette(routes=routes, exception_handlers={StatusError: _fail, HTTPException: _refuse})
+    # The API server knows no such path either, and clients don't follow redirects.
     app.router.redirect_slashes = False
     return app
 
@@ -86,7 +86,7 @@ def _review_route(path: str, kind: str) -> Route:
         if request.method != "POST":
             raise not_allowed()
         answered = review(kind, request.headers.get("content-type", ""), await request.body())
-        return Response(encoded(answered, JSON), 201, media_type=JSON)
+        return Response(encode(answered, JSON), 201, media_type=JSON)
 
     return _any_method(path, endpoint)
 
@@ -102,14 +102,16 @@ def _plain_routes(kube_version: str) -> list[Route]:
     documents |= {f"/apis/{version}": partial(discovery.resource_list, version) for version in discovery.API_VERSIONS}
     documents |= {f"/openapi/v3/apis/{each.api_version}": partial(openapi.document_v3, each) for each in RESOURCES}
     routes = [_route(path, _document(make)) for path, make in documents.items()]
-    routes += [_route("/api", _discovery(discovery.api_versions, groups=False))]
-    routes += [_route("/apis", _discovery(discovery.group_list, groups=True))]
-    routes += [_route("/openapi/v2", _openapi_v2)]
+    routes += [
+        _route("/api", _discovery(discovery.api_versions, groups=False)),
+        _route("/apis", _discovery(discovery.group_list, groups=True)),
+        _route("/openapi/v2", _openapi_v2),
+    ]
     return routes
 
 
 def _document(make: Callable[[], Any]) -> Answer:
-    return lambda request: _sent(request, make(), accepted(request.headers.get("accept", "")).media)
+    return lambda request: _respond(request, make(), negotiate(request.headers.get("accept", "")).media)
 
 
 def _discovery(make: Callable[[], Any], *, groups: bool) -> Answer:
@@ -118,98 +120,96 @@ def _discovery(make: Callable[[], Any], *, groups: bool) -> Answer:
         media = discovery.aggregated_media(header)
         headers = {"Vary": "Accept"}
         if media:
-            return Response(encoded(discovery.aggregated(media, groups), JSON), media_type=media, headers=headers)
-        return _sent(request, make(), accepted(header).media, headers)
+            return Response(encode(discovery.aggregated(media, groups), JSON), media_type=media, headers=headers)
+        return _respond(request, make(), negotiate(header).media, headers)
 
     return answer
 
 
 def _openapi_v2(request: Request) -> Response:
     header = request.headers.get("accept", "")
-    if any(media in header for media in protobuf.MEDIA_ASKED_FOR):
-        data = protobuf.encoded(openapi.document_v2())
-        return Response(data, media_type=protobuf.MEDIA, headers={"Vary": "Accept"})
-    return _sent(request, openapi.document_v2(), accepted(header).media, {"Vary": "Accept"})
+    if any(media in header for media in openapi.MEDIA_REQUESTED):
+        data = openapi.encode(openapi.document_v2())
+        return Response(data, media_type=openapi.MEDIA, headers={"Vary": "Accept"})
+    return _respond(request, openapi.document_v2(), negotiate(header).media, {"Vary": "Accept"})
 
 
-def _resource_routes(feed: Store, resource: Resource, pause: float) -> list[Route]:
+def _resource_routes(store: Store, resource: Resource, pause: float) -> list[Route]:
     base = f"/apis/{resource.api_version}"
     inside = (
         f"{base}/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"{base}/{resource.plural}"
     )
 
     def listed(request: Request) -> Response:
-        return _list(feed, resource, request, pause)
+        return _list(store, resource, request, pause)
 
     def named(request: Request) -> Response:
         form = _form(resource, request)
         place = request.path_params
-        item = item_for(feed, resource, NamespacedName(place.get("namespace", ""), place["name"]))
-        return _sent(request, one(form, item), form.accepted.media)
-
-    def icon(request: Request) -> Response:
-        return _icon(feed, request)
+        item = item_for(store, resource, NamespacedName(place.get("namespace", ""), place["name"]))
+        return _respond(request, whole_item(form, item), form.accepted.media)
 
     lists = dict.fromkeys((f"{base}/{resource.plural}", inside))
     routes = [*(_route(path, listed, resource) for path in lists), _route(f"{inside}/{{name}}", named, resource)]
-    return [*routes, *(_route(f"{inside}/{{name}}/{part}", icon, resource) for part in resource.parts)]
+    return [*routes, *(_route(f"{inside}/{{name}}/{part}", partial(_icon, store), resource) for part in resource.parts)]
 
 
 def _form(resource: Resource, request: Request) -> Form:
     header = request.headers.get("accept", "")
-    return form_of(resource, accepted(header), request.query_params.get("includeObject", ""))
+    return form_of(resource, negotiate(header), request.query_params.get("includeObject", ""))
 
 
-def _list(feed: Store, resource: Resource, request: Request, pause: float) -> Response:
+def _list(store: Store, resource: Resource, request: Request, pause: float) -> Response:
     """A list, or the stream of what happens to it."""
     query = query_of(resource, request.query_params)
     form = _form(resource, request)
     namespace = request.path_params.get("namespace")
     if not query.watch:
-        return _sent(request, whole_list(form, page_for(feed, resource, namespace, query)), form.accepted.media)
+        return _respond(request, whole_list(form, page_for(store, resource, namespace, query)), form.accepted.media)
     if "watch" not in resource.verbs:
         raise not_watched(resource)
-    if feed.watches >= MAX_WATCHES:
+    if store.watches >= MAX_WATCHES:
         raise too_many("too many watches, please try again later")
+    # A stream is JSON, a line each: YAML has no such form.
     form = form._replace(accepted=form.accepted._replace(media=JSON))
-    return StreamingResponse(_counted(feed, Watch(feed, form, namespace, query), pause), media_type=JSON)
+    return StreamingResponse(_count(store, Watch(store, form, namespace, query), pause), media_type=JSON)
 
 
-async def _counted(feed: Store, watch: Watch, pause: float) -> Any:
-    feed.watches += 1
+async def _count(store: Store, watch: Watch, pause: float) -> Any:
+    store.watches += 1
     try:
         async for line in watch.lines(pause):
             yield line
     finally:
-        feed.watches -= 1
+        store.watches -= 1
 
 
-def _icon(feed: Store, request: Request) -> Response:
-    data, headers = icon_for(feed, NamespacedName(request.path_params["namespace"], request.path_params["name"]))
+def _icon(store: Store, request: Request) -> Response:
+    data, headers = icon_for(store, NamespacedName(request.path_params["namespace"], request.path_params["name"]))
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=dict(headers))
     return Response(data, headers=dict(headers))
 
 
-def _readiness(feed: Store) -> Response:
-    if feed.closing.is_set():
+def _readiness(store: Store) -> Response:
+    if store.closing.is_set():
         return Response("shutting down", status_code=503, media_type="text/plain")
     return Response("ok", media_type="text/plain")
 
 
-def _sent(request: Request, obj: Any, media: str, headers: Mapping[str, str] | None = None) -> Response:
+def _respond(request: Request, obj: Any, media: str, headers: Mapping[str, str] | None = None) -> Response:
     pretty = request.query_params.get("pretty") in ("1", "true")
-    return Response(encoded(obj, media, pretty=pretty), media_type=media, headers=headers)
+    return Response(encode(obj, media, pretty=pretty), media_type=media, headers=headers)
 
 
-def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
+def _fail(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, StatusError)
-    return Response(encoded(error.status, JSON), error.code, error.headers, JSON)
+    return Response(encode(error.status, JSON), error.code, error.headers, JSON)
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _refuse(request: Request, error: Exception) -> Response:
     """What the router itself refuses is a path that there is not."""
-    return _failed(request, no_such_path() if not isinstance(error, StatusError) else error)
+    return _fail(request, error if isinstance(error, StatusError) else no_such_path())
 
 
 Say = Callable[[str], None]
@@ -229,7 +229,7 @@ class RequestLimits(NamedTuple):
     hosts: Collection[str] = ()
 
 
-def guarded(app: ASGIApp, feed: Store, limits: RequestLimits, say: Say) -> ASGIApp:
+def limited(app: ASGIApp, store: Store, limits: RequestLimits, say: Say) -> ASGIApp:
     """The application behind its limits; `say` hears of what goes wrong in it."""
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -237,11 +237,12 @@ def guarded(app: ASGIApp, feed: Store, limits: RequestLimits, say: Say) -> ASGIA
             await app(scope, receive, send)
             return
         answer = _Answer(send)
-        feed.requests += 1
+        store.requests += 1
         try:
-            _check(scope, feed, limits)
+            _check(scope, store, limits)
             async with asyncio.timeout(limits.seconds):
-                body = await _drained(scope, receive, limits)
+                body = await _drain(scope, receive, limits)
+            # A watch ends by its own time.
             async with asyncio.timeout(None if _is_watch(scope) else limits.seconds):
                 again = _again(body, receive) if scope["path"] in REVIEWS else receive
                 await app(scope, again, answer.send)
@@ -254,7 +255,7 @@ def guarded(app: ASGIApp, feed: Store, limits: RequestLimits, say: Say) -> ASGIA
             say(printable(f"olmc: internal error: {type(error).__name__}: {error} ({where})") + "\n")
             await answer.fail(status(500, "an error on the server prevented the request from succeeding"))
         finally:
-            feed.requests -= 1
+            store.requests -= 1
 
     return guard
 
@@ -275,20 +276,22 @@ class _Answer:
         """Send a Status; where the answer has begun already, the connection ends without its end."""
         if self.begun:
             raise ConnectionAbortedError(failure["message"])
-        body = encoded(failure, "application/json")
+        body = encode(failure, "application/json")
         shown = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
         raw = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in shown.items()]
         await self._send({"type": "http.response.start", "status": failure["code"], "headers": raw})
         await self._send({"type": "http.response.body", "body": body})
 
 
-def _check(scope: Scope, feed: Store, limits: RequestLimits) -> None:
-    if feed.requests - feed.watches > limits.requests:
+def _check(scope: Scope, store: Store, limits: RequestLimits) -> None:
+    # Watches have a limit of their own, since they stay.
+    if store.requests - store.watches > limits.requests:
         raise too_many("too many requests, please try again later")
     if len(scope["raw_path"]) + len(scope["query_string"]) > limits.address:
         raise StatusError(status(414, "the address of the request is too long"))
     if sum(len(name) + len(value) for name, value in scope["headers"]) > limits.headers:
         raise StatusError(status(431, "the headers of the request are too large"))
+    # Else a page in a browser could reach the server under a name of its own (DNS rebinding).
     if limits.hosts and _host(_header(scope, b"host")) not in limits.hosts:
         raise StatusError(status(403, "this server answers only to the names of the local machine"))
 
@@ -317,7 +320,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-async def _drained(scope: Scope, receive: Receive, limits: RequestLimits) -> bytes:
+async def _drain(scope: Scope, receive: Receive, limits: RequestLimits) -> bytes:
     """Read the body and forget it, but for the questions of `kubectl auth can-i`: nothing else here needs one."""
     kept = bytearray()
     too_large = StatusError(status(413, f"the body of the request is larger than {limits.body} bytes"))

@@ -41,7 +41,7 @@ class StatusError(Exception):
 
 def status(code: int, message: str, details: Mapping[str, Any] | None = None) -> KubernetesObject:
     """The Status of a failure; the reason is that of the HTTP code."""
-    made: KubernetesObject = {
+    obj: KubernetesObject = {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
@@ -49,10 +49,10 @@ def status(code: int, message: str, details: Mapping[str, Any] | None = None) ->
         "message": message,
     }
     if code in _REASONS:
-        made["reason"] = _REASONS[code]
+        obj["reason"] = _REASONS[code]
     if details:
-        made["details"] = dict(details)
-    return {**made, "code": code}
+        obj["details"] = dict(details)
+    return {**obj, "code": code}
 
 
 def bad_request(message: str) -> StatusError:
@@ -89,9 +89,9 @@ def expired(message: str) -> StatusError:
     return StatusError(status(410, message))
 
 
-def too_large_version(asked: str, current: str) -> StatusError:
+def too_large_version(requested: str, current: str) -> StatusError:
     """The client has seen a later state than the server; clients try again or start anew."""
-    text = f"Too large resource version: {asked}, current: {current}"
+    text = f"Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return StatusError(status(504, text, {"causes": [cause], "retryAfterSeconds": 1}), {"Retry-After": "1"})
 
@@ -132,12 +132,12 @@ class _Clause(NamedTuple):
     quality: float
 
 
-def accepted(header: str) -> Accepted:
+def negotiate(header: str) -> Accepted:
     """The best form that an Accept header names; StatusError (406) when there is none."""
     for clause in _clauses(header or "*/*"):
-        found = _form(clause)
-        if found is not None:
-            return found
+        form = _form(clause)
+        if form is not None:
+            return form
     raise not_acceptable((JSON, YAML))
 
 
@@ -166,12 +166,13 @@ def _form(clause: _Clause) -> Accepted | None:
 
 def _clauses(header: str) -> list[_Clause]:
     """The clauses of an Accept header, best first; those with a quality of 0 are left out."""
-    found = []
+    clauses = []
     for text in header.split(","):
         media, *rest = (part.strip() for part in text.split(";"))
         parameters = {key.strip(): value.strip() for key, _, value in (part.partition("=") for part in rest)}
-        found.append(_Clause(media.lower(), parameters, _quality(parameters.get("q", "1"))))
-    return sorted((clause for clause in found if clause.quality > 0), key=lambda clause: -clause.quality)
+        clauses.append(_Clause(media.lower(), parameters, _quality(parameters.get("q", "1"))))
+    # `sorted` is stable: of clauses with one quality the first stays first.
+    return sorted((clause for clause in clauses if clause.quality > 0), key=lambda clause: -clause.quality)
 
 
 def _quality(text: str) -> float:
@@ -221,7 +222,7 @@ def whole_list(form: Form, page: ListPage) -> KubernetesObject:
     return {**as_list(form.resource, (item.object for item in page.items), page.version), "metadata": metadata}
 
 
-def one(form: Form, item: Listed, *, with_columns: bool = True) -> KubernetesObject:
+def whole_item(form: Form, item: Listed, *, with_columns: bool = True) -> KubernetesObject:
     """An object in its form; events of a watch name the columns of a table only once."""
     if form.accepted.shape == "table":
         version = {"resourceVersion": item.object["metadata"].get("resourceVersion", "")}
@@ -269,7 +270,7 @@ def _included(form: Form, item: Listed) -> dict[str, Any]:
     return {"object": item.object if form.included == "Object" else _metadata(form, item.object)}
 
 
-def encoded(obj: Any, media: str, *, pretty: bool = False) -> bytes:
+def encode(obj: Any, media: str, *, pretty: bool = False) -> bytes:
     """An object as the bytes of a response."""
     if media == YAML:
         return dump_one(obj).encode(errors="replace")

@@ -132,6 +132,7 @@ def _check(query: Query) -> None:
         raise invalid('resourceVersionMatch: Unsupported value: supported values: "Exact", "NotOlderThan"')
     if query.initial is not None and not query.watch:
         raise invalid("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list")
+    # As ValidateListOptions of Kubernetes has it: the two parameters of a streaming list go together.
     if query.watch and (query.match != "") != (query.initial is not None):
         raise invalid("resourceVersionMatch: Forbidden: it goes with sendInitialEvents, and only with that, in a watch")
     if query.watch and query.match == "Exact":
@@ -192,7 +193,7 @@ NO_ICON = (
 )
 
 
-def page_for(feed: Store, resource: Resource, namespace: str | None, query: Query) -> ListPage:
+def page_for(store: Store, resource: Resource, namespace: str | None, query: Query) -> ListPage:
     """The part of a list that a query asks for.
 
     StatusError: 400 for a continue token or a version that can't be read, 410 for one that is too old, 504 for a
@@ -200,35 +201,37 @@ def page_for(feed: Store, resource: Resource, namespace: str | None, query: Quer
     """
     place = place_of(query.token) if query.token else None
     if resource is INSTALLED:
-        snapshot = _snapshot(feed, query, place.version if place else "")
+        snapshot = _snapshot(store, query, place.version if place else "")
         items: Sequence[Listed] = tuple(snapshot.in_namespace(namespace).values())
         version = snapshot.version
     else:
-        version = f"packages:{feed.packages.generation}"
+        version = f"packages:{store.packages.generation}"
+        # Packages have no history: a list that changed halfway has to begin anew.
         if place is not None and place.version != version:
             raise expired(_CONTINUE)
-        items = _items(feed.packages, resource, namespace)
-    chosen = [item for item in items if query.selection.selects(item)]
-    return page_of(chosen, version, place.offset if place else 0, query.limit)
+        items = _items(store.packages, resource, namespace)
+    selected = [item for item in items if query.selection.selects(item)]
+    return page_of(selected, version, place.offset if place else 0, query.limit)
 
 
-def _snapshot(feed: Store, query: Query, continued: str) -> InstalledSnapshot:
+def _snapshot(store: Store, query: Query, continued: str) -> InstalledSnapshot:
     if continued:
-        found = feed.at(continued)
-        if found is None:
+        snapshot = store.at(continued)
+        if snapshot is None:
             raise expired(_CONTINUE)
-        return found
-    asked = versions_of(query.version)
-    if asked is None:
-        return feed.current
-    if any(asked[name] > version for name, version in feed.current.versions.items()):
-        raise too_large_version(query.version, feed.current.version)
+        return snapshot
+    requested = versions_of(query.version)
+    if requested is None:
+        return store.current
+    if any(requested[name] > version for name, version in store.current.versions.items()):
+        raise too_large_version(query.version, store.current.version)
+    # Any other match, and none, asks for a state at least as new, and the present one is the newest.
     if query.match != "Exact":
-        return feed.current
-    found = feed.at(query.version)
-    if found is None:
+        return store.current
+    snapshot = store.at(query.version)
+    if snapshot is None:
         raise expired(_EXACT)
-    return found
+    return snapshot
 
 
 def packages_in(packages: Packages, namespace: str | None) -> tuple[PackageOffer, ...]:
@@ -250,20 +253,20 @@ def _items(packages: Packages, resource: Resource, namespace: str | None) -> Seq
     return [offer.listed for offer in packages_in(packages, namespace)]
 
 
-def item_for(feed: Store, resource: Resource, name: NamespacedName) -> Listed:
+def item_for(store: Store, resource: Resource, name: NamespacedName) -> Listed:
     """The object with a namespace and name; StatusError (404)."""
     if resource is INSTALLED:
-        found = feed.current.in_namespace(name.namespace).get(name)
+        item = store.current.in_namespace(name.namespace).get(name)
     else:
-        found = _item(feed.packages, resource, name)
-    if found is None:
+        item = _item(store.packages, resource, name)
+    if item is None:
         raise not_found(resource, name.name)
-    return found
+    return item
 
 
-def icon_for(feed: Store, name: NamespacedName) -> tuple[bytes, Mapping[str, str]]:
+def icon_for(store: Store, name: NamespacedName) -> tuple[bytes, Mapping[str, str]]:
     """The icon of a package and its headers, a drawing when it has none; StatusError (404) without the package."""
-    offer = first_called(packages_in(feed.packages, name.namespace), name.name)
+    offer = first_called(packages_in(store.packages, name.namespace), name.name)
     if offer is None:
         raise not_found(PACKAGE_MANIFESTS, name.name)
     icon, tag = icon_of(offer)

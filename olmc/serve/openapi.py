@@ -49,7 +49,7 @@ def document_v3(resource: Resource) -> dict[str, Any]:
         return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
 
     paths = {path: _operations(resource, path, name, answer, parameter) for path, name in _paths(resource)}
-    schemas = {f"{_PREFIX}{name}": found for name, found in _schemas(resource, prefix)}
+    schemas = {f"{_PREFIX}{name}": schema for name, schema in _schemas(resource, prefix)}
     return {"openapi": "3.0.0", "info": _info(), "paths": paths, "components": {"schemas": schemas}}
 
 
@@ -68,7 +68,8 @@ def document_v2() -> dict[str, Any]:
         for resource in RESOURCES
         for path, name in _paths(resource)
     }
-    definitions = {f"{_PREFIX}{name}": found for resource in RESOURCES for name, found in _schemas(resource, prefix)}
+    schemas = (named for resource in RESOURCES for named in _schemas(resource, prefix))
+    definitions = {f"{_PREFIX}{name}": schema for name, schema in schemas}
     return {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
 
 
@@ -87,7 +88,7 @@ def _paths(resource: Resource) -> Iterator[tuple[str, str]]:
 def _operations(resource: Resource, path: str, kind: str, answer: Any, parameter: Any) -> dict[str, Any]:
     """The one method of a path, with its action and kind as clients look for them."""
     in_path = [parameter("path", name, "string") for name in ("namespace", "name") if f"{{{name}}}" in path]
-    in_query = [] if kind == resource.kind else [parameter("query", *each) for each in _PARAMETERS.items()]
+    in_query = [] if kind == resource.kind else [parameter("query", *item) for item in _PARAMETERS.items()]
     scope = "Namespaced" if "{namespace}" in path else "ForAllNamespaces"
     action = "read" if kind == resource.kind else "list"
     version = resource.version.capitalize()
@@ -109,40 +110,42 @@ def _identity(resource: Resource, kind: str) -> dict[str, str]:
 def _schemas(resource: Resource, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The schemas that a resource and its list need, by name, with references that begin with `prefix`."""
     known = schema("packages")["$defs"]
+    # Schemas refer to each other; each is written once, when something that is written refers to it.
     waiting, done = [resource.list_kind, resource.kind], set()
     while waiting:
         name = waiting.pop()
         if name not in done:
             done.add(name)
-            found = _converted(known[name], prefix, waiting)
+            converted = _convert(known[name], prefix, waiting)
             if name in (resource.kind, resource.list_kind):
-                found["x-kubernetes-group-version-kind"] = [_identity(resource, name)]
-            yield name, found
+                converted["x-kubernetes-group-version-kind"] = [_identity(resource, name)]
+            yield name, converted
 
 
-def _converted(part: Any, prefix: str, used: list[str]) -> Any:
+def _convert(part: Any, prefix: str, used: list[str]) -> Any:
     """A JSON Schema as OpenAPI has it: other references, and no lists of types."""
     if isinstance(part, list):
-        return [_converted(each, prefix, used) for each in part]
+        return [_convert(item, prefix, used) for item in part]
     if not isinstance(part, dict):
         return part
-    made = {key: _converted(value, prefix, used) for key, value in part.items()}
+    converted = {key: _convert(value, prefix, used) for key, value in part.items()}
     if isinstance(part.get("$ref"), str):
         name = part["$ref"].removeprefix(_REFERENCE)
         used.append(name)
         reference = {"$ref": f"{prefix}{_PREFIX}{name}"}
         # OpenAPI 3 has nothing beside a reference; version 2 of Kubernetes has.
-        beside = {key: value for key, value in made.items() if key != "$ref"}
+        beside = {key: value for key, value in converted.items() if key != "$ref"}
         return {**beside, "allOf": [reference]} if beside and "components" in prefix else {**beside, **reference}
     if isinstance(part.get("type"), list):
-        made["type"] = part["type"][0]
-    if made.get("type") == "object" and not {"properties", "additionalProperties"} & made.keys():
-        made["x-kubernetes-preserve-unknown-fields"] = True
-    return made
+        # OpenAPI has one type, and in the schemas here the others are null.
+        converted["type"] = part["type"][0]
+    if converted.get("type") == "object" and not {"properties", "additionalProperties"} & converted.keys():
+        converted["x-kubernetes-preserve-unknown-fields"] = True
+    return converted
 
 
 MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-MEDIA_ASKED_FOR = (MEDIA, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+MEDIA_REQUESTED = (MEDIA, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
 
 _VARINT, _BYTES = 0, 2
 
@@ -202,7 +205,7 @@ _WRAPPED = {"SchemaItem": (1, "Schema"), "ResponseValue": (1, "Response")}
 _PARAMETER, _OTHER_THAN_BODY, _QUERY, _PATH = 1, 2, 3, 4
 
 
-def encoded(document: Mapping[str, Any]) -> bytes:
+def encode(document: Mapping[str, Any]) -> bytes:
     """The document as the bytes of a `openapi.v2.Document`; ValueError for what the encoding has no field for."""
     return _message("Document", document)
 
@@ -216,7 +219,7 @@ def _message(kind: str, value: Any) -> bytes:
     if kind == "Parameter":
         return _parameter(value)
     if kind == "Paths":
-        return b"".join(_field(2, _named(name, _message("PathItem", each))) for name, each in value.items())
+        return b"".join(_field(2, _named(name, _message("PathItem", item))) for name, item in value.items())
     return b"".join(_fields(kind, value))
 
 
@@ -230,9 +233,9 @@ def _fields(kind: str, value: Mapping[str, Any]) -> Iterator[bytes]:
         elif field.type == "flag":
             yield _varint(field.number << 3 | _VARINT) + _varint(int(content))
         elif field.form == "many":
-            yield b"".join(_field(field.number, _message(field.type, each)) for each in content)
+            yield b"".join(_field(field.number, _message(field.type, item)) for item in content)
         elif field.form == "map":
-            named = (_field(1, _named(key, _message(field.type, each))) for key, each in content.items())
+            named = (_field(1, _named(key, _message(field.type, item))) for key, item in content.items())
             yield _field(field.number, b"".join(named))
         elif field.form == "text":
             yield _field(field.number, _field(1, content.encode()))
@@ -256,8 +259,8 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    made = bytearray()
+    octets = bytearray()
     while number > 0x7F:
-        made.append(number & 0x7F | 0x80)
+        octets.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes((*made, number))
+    return bytes((*octets, number))

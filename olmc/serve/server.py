@@ -32,10 +32,10 @@ from olmc.model.options import Options
 from olmc.output.directory import put
 from olmc.output.messages import as_text
 from olmc.proposed.installed.view import viewing
-from olmc.serve.app import RequestLimits, Say, application, guarded
-from olmc.serve.encoders import encoded, status
-from olmc.serve.store import Store, feed_of
-from olmc.serve.workspace import compiled, follow, state_of
+from olmc.serve.app import RequestLimits, Say, application, limited
+from olmc.serve.encoders import encode, status
+from olmc.serve.store import Store, new_store
+from olmc.serve.workspace import compile_workspace, follow, state_of
 from olmc.yaml import dump_one
 
 DAYS = 365
@@ -75,7 +75,7 @@ def self_signed(host: str) -> KeyPair:
 
 
 def _names(host: str) -> list[x509.GeneralName]:
-    return [_name(each) for each in dict.fromkeys((*_LOCAL, host))]
+    return [_name(name) for name in dict.fromkeys((*_LOCAL, host))]
 
 
 def _name(host: str) -> x509.GeneralName:
@@ -149,7 +149,7 @@ class Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what can't be read as a request with a Status instead of a line of text."""
-        body = encoded(status(400, msg), "application/json")
+        body = encode(status(400, msg), "application/json")
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         for event in (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=body)):
             self.transport.write(self.conn.send(event) or b"")
@@ -182,7 +182,7 @@ class RefusedError(Exception):
 
 
 def serve(root: Path, place: ServeAddress, options: Options, say: Say, given: frozenset[str] = frozenset()) -> None:
-    """Serve the workspace at `root` until a signal ends it; `say` takes what there is to tell, in whole lines.
+    """Serve the workspace at `root` until a signal ends it; `say` takes messages, in whole lines.
 
     `given` are the fields of the options that the workspace may not set.
 
@@ -190,60 +190,63 @@ def serve(root: Path, place: ServeAddress, options: Options, say: Say, given: fr
     """
     pair = _key_pair(place) if place.tls else None
     _with_kubeconfig(place, check_kubeconfig)
+    # Looked at before compiling, so that a change in between is followed and not missed.
     seen = state_of(root)
-    first = compiled(root, options, given)
+    first = compile_workspace(root, options, given)
     say(as_text(first.diagnostics))
     if first.view is None:
         raise RefusedError([])
-    feed = feed_of(first.view)
+    store = new_store(first.view)
     gc.collect()
-    listening = _bound(place)
+    listening = _bind(place)
     address = _address(place, listening)
     text = kubeconfig(address, pair.certificate if pair else None)
     _with_kubeconfig(place, lambda path: write_kubeconfig(path, text))
+    # A server for others can't know by which names they reach it.
     hosts = (*LOOPBACK, place.host) if place.host in LOOPBACK else ()
-    app = guarded(application(feed, viewing(root, options, given).kube_version), feed, RequestLimits(hosts=hosts), say)
+    api = application(store, viewing(root, options, given).kube_version)
+    app = limited(api, store, RequestLimits(hosts=hosts), say)
     with _pem_files(pair) as (certificate, key):
         config = _config(app, certificate, key)
         config.load()  # reads the files, so that none is left behind however the server ends
     with _signals_survived():
         server = uvicorn.Server(config)
         say(_greeting(root, address, place))
-        asyncio.run(_until_the_end(server, listening, feed, follow(feed, root, options, seen, say, given)))
+        asyncio.run(_until_the_end(server, listening, store, follow(store, root, options, seen, say, given)))
     say("olmc: stopped\n")
 
 
 @contextmanager
 def _signals_survived() -> Iterator[None]:
     """uvicorn raises the signal that ended it once more; it should not end this process before all is tidied up."""
-    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _until_the_end(
-    server: uvicorn.Server, listening: socket.socket, feed: Store, following: Coroutine[Any, Any, None]
+    server: uvicorn.Server, listening: socket.socket, store: Store, following: Coroutine[Any, Any, None]
 ) -> None:
     """Serve and follow the files until a signal comes; then end the watches, which would not end by themselves."""
     follower = asyncio.create_task(following)
-    ender = asyncio.create_task(_end_watches(server, feed))
+    ender = asyncio.create_task(_end_watches(server, store))
     try:
         await server.serve([listening])
     finally:
-        feed.close()
+        store.close()
         for task in (follower, ender):
             task.cancel()
         await asyncio.gather(follower, ender, return_exceptions=True)
 
 
-async def _end_watches(server: uvicorn.Server, feed: Store) -> None:
+async def _end_watches(server: uvicorn.Server, store: Store) -> None:
     """uvicorn has no signal of its end but this flag, which it looks at as often itself."""
     while not server.should_exit:
         await asyncio.sleep(0.1)
-    feed.close()
+    store.close()
 
 
 def _config(app: ASGIApp, certificate: str | None, key: str | None) -> uvicorn.Config:
@@ -294,23 +297,23 @@ def _pem_files(pair: KeyPair | None) -> Iterator[tuple[str | None, str | None]]:
         yield names[0], names[1]
 
 
-def _bound(place: ServeAddress) -> socket.socket:
+def _bind(place: ServeAddress) -> socket.socket:
     """The socket of the address; RefusedError when it can't be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
+        listening = socket.socket(family, kind, protocol)
         try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen(_BACKLOG)  # who connects as soon as the address is told has to wait, but is not refused
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)  # who connects as soon as the address is printed has to wait, but is not refused
         except BaseException:
-            made.close()
+            listening.close()
             raise
     except (OSError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or error
         finding = rules.NO_ADDRESS.finding(None, host=place.host, port=place.port, cause=cause)
         raise RefusedError([finding]) from error
-    return made
+    return listening
 
 
 def _address(place: ServeAddress, listening: socket.socket) -> str:

@@ -55,8 +55,8 @@ class InstalledSnapshot(NamedTuple):
             return {name: item for name, item in self.items.items() if name.namespace == namespace}
         winners = winners_in(self.installations, namespace)
         return {
-            NamespacedName(namespace, name): _item(each, namespace, self.since)
-            for name, each in sorted(winners.items())
+            NamespacedName(namespace, name): _item(operator, namespace, self.since)
+            for name, operator in sorted(winners.items())
         }
 
 
@@ -70,7 +70,7 @@ class Packages(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What a watch tells: ADDED, MODIFIED or DELETED, and the object with its new version."""
+    """What a watch sends: ADDED, MODIFIED or DELETED, and the object with its new version."""
 
     type: str
     item: Listed
@@ -86,37 +86,39 @@ def next_snapshot(before: InstalledSnapshot, view: InstalledView) -> InstalledSn
 
     The version of a tracked list grows whenever what is shown of it changes, so that each state has its own.
     """
-    after = _shared(before.installations, view.installations)
-    grown = _grown(before.installations, after)
-    made = _snapshot(after._replace(versions=grown), before)
-    if made.items == before.items and made.since == before.since:
+    after = _share_operators(before.installations, view.installations)
+    versions = _grow(before.installations, after)
+    snapshot = _snapshot(after._replace(versions=versions), before)
+    if snapshot.items == before.items and snapshot.since == before.since:
         return before
-    if grown == before.versions:  # a namespace came or went: the copies of CSVs would
-        versions = {**grown, TRACKED[0]: grown[TRACKED[0]] + 1}
-        made = _snapshot(after._replace(versions=versions), before)
-    return made
+    # A namespace came or went, and no operator changed; in a cluster the copies of CSVs would.
+    if versions == before.versions:
+        versions = {**versions, TRACKED[0]: versions[TRACKED[0]] + 1}
+        snapshot = _snapshot(after._replace(versions=versions), before)
+    return snapshot
 
 
-def _shared(before: Installations, after: Installations) -> Installations:
+def _share_operators(before: Installations, after: Installations) -> Installations:
     """The later state with every operator that is as it was taken from the earlier one."""
-    known = {NamespacedName(each.home, each.name): each for each in before.operators}
-    operators = tuple(
-        earlier
-        if (earlier := known.get(NamespacedName(each.home, each.name))) == each and earlier is not None
-        else each
-        for each in after.operators
-    )
-    return after._replace(operators=operators)
+    known = _by_name(before)
+    operators = []
+    for operator in after.operators:
+        earlier = known.get(NamespacedName(operator.home, operator.name))
+        operators.append(earlier if earlier is not None and earlier == operator else operator)
+    return after._replace(operators=tuple(operators))
 
 
-def _grown(before: Installations, after: Installations) -> dict[str, int]:
+def _by_name(installations: Installations) -> dict[NamespacedName, InstalledOperator]:
+    return {NamespacedName(operator.home, operator.name): operator for operator in installations.operators}
+
+
+def _grow(before: Installations, after: Installations) -> dict[str, int]:
     """The versions after a change: those of the input, but higher than before where something is different."""
     parts: Mapping[str, Callable[[InstalledOperator], object]] = {
-        TRACKED[0]: lambda each: (each.csv, each.targets, each.cells),
-        TRACKED[1]: lambda each: each.subscription,
+        TRACKED[0]: lambda operator: (operator.csv, operator.targets, operator.cells),
+        TRACKED[1]: lambda operator: operator.subscription,
     }
-    old = {NamespacedName(each.home, each.name): each for each in before.operators}
-    new = {NamespacedName(each.home, each.name): each for each in after.operators}
+    old, new = _by_name(before), _by_name(after)
     grown = {}
     for tracked, part in parts.items():
         moved = any(
@@ -124,31 +126,31 @@ def _grown(before: Installations, after: Installations) -> dict[str, int]:
             and (part(old[name]) if name in old else None) != (part(new[name]) if name in new else None)
             for name in {*old, *new}
         )
+        # The input's own number counts where it is higher; where nothing changed none may, or clients would list again.
         grown[tracked] = max(before.versions[tracked] + moved, after.versions[tracked] if moved else 0)
     return grown
 
 
-def _snapshot(found: Installations, before: InstalledSnapshot | None) -> InstalledSnapshot:
+def _snapshot(state: Installations, before: InstalledSnapshot | None) -> InstalledSnapshot:
     """The snapshot of a state; objects that are as before are the same objects."""
-    version = aggregate(found.versions)
-    known = {NamespacedName(each.home, each.name): each for each in before.installations.operators} if before else {}
-    since = {}
-    for each in found.operators:
-        own = NamespacedName(each.home, each.name)
-        since[own] = before.since[own] if before is not None and known.get(own) is each else version
+    version = aggregate(state.versions)
+    known = _by_name(before.installations) if before else {}
+    since = {
+        name: before.since[name] if before is not None and known.get(name) is operator else version
+        for name, operator in _by_name(state).items()
+    }
     items: dict[NamespacedName, Listed] = {}
-    shown = {name: winners_in(found, name) for name in found.namespaces}
-    for namespace, winners in shown.items():
+    for namespace in state.namespaces:
         earlier = winners_in(before.installations, namespace) if before is not None else {}
-        for name, each in sorted(winners.items()):
+        for name, operator in sorted(winners_in(state, namespace).items()):
             key = NamespacedName(namespace, name)
-            kept = before.items.get(key) if before is not None and earlier.get(name) is each else None
-            items[key] = kept if kept is not None else _at(listed(each, namespace), version)
-    return InstalledSnapshot(found, since, items)
+            kept = before.items.get(key) if before is not None and earlier.get(name) is operator else None
+            items[key] = kept if kept is not None else _at(listed(operator, namespace), version)
+    return InstalledSnapshot(state, since, items)
 
 
-def _item(each: InstalledOperator, namespace: str, since: Mapping[NamespacedName, str]) -> Listed:
-    return _at(listed(each, namespace), since[NamespacedName(each.home, each.name)])
+def _item(operator: InstalledOperator, namespace: str, since: Mapping[NamespacedName, str]) -> Listed:
+    return _at(listed(operator, namespace), since[NamespacedName(operator.home, operator.name)])
 
 
 def _at(item: Listed, version: str) -> Listed:
@@ -166,6 +168,7 @@ def changes(
         was, now = old.get(name), new.get(name)
         if was is now or was == now:
             continue
+        # To a watch with a selector an object that is no longer selected is gone (Kubernetes' API conventions).
         had = was is not None and selects(was)
         has = now is not None and selects(now)
         if now is not None and has:
@@ -209,6 +212,7 @@ class Store:
     def publish(self, snapshot: InstalledSnapshot, packages: Packages) -> None:
         """Make a new state the present one, and wake all who wait."""
         self.packages = packages
+        # Packages have no watches, so a change of them alone makes no state.
         if snapshot is not self.current:
             self.history.append(snapshot)
         self._wake()
@@ -219,28 +223,29 @@ class Store:
         self._wake()
 
     def _wake(self) -> None:
+        # A new event before the old one is set: who waits again at once must wait for the next change.
         waiting, self.changed = self.changed, asyncio.Event()
         waiting.set()
 
     def at(self, version: str) -> InstalledSnapshot | None:
         """The state with a version, None when it is not kept any more or never was."""
-        return next((each for each in reversed(self.history) if each.version == version), None)
+        return next((snapshot for snapshot in reversed(self.history) if snapshot.version == version), None)
 
     def since(self, snapshot: InstalledSnapshot) -> list[InstalledSnapshot] | None:
         """The states after one, oldest first; None when they are not all kept any more."""
         states = list(self.history)
-        for index, each in enumerate(states):
-            if each is snapshot:
+        for index, state in enumerate(states):
+            if state is snapshot:
                 return states[index + 1 :]
         return None
 
 
-def feed_of(view: InstalledView) -> Store:
-    """A feed that begins with a view."""
+def new_store(view: InstalledView) -> Store:
+    """A store that begins with a view."""
     return Store(deque([first_snapshot(view)], HISTORY), Packages(view.offers, view.global_namespace, 1, view.stored))
 
 
-def updated(snapshot: InstalledSnapshot, packages: Packages, view: InstalledView) -> tuple[InstalledSnapshot, Packages]:
+def update(snapshot: InstalledSnapshot, packages: Packages, view: InstalledView) -> tuple[InstalledSnapshot, Packages]:
     """The state that follows another one when the workspace shows a view; what is the same stays the same."""
     shown = (view.offers, view.global_namespace, view.stored)
     if (packages.offers, packages.global_namespace, packages.stored) != shown:

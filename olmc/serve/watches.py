@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from olmc.serve.encoders import Form, bookmark, encoded, expired, one, status
+from olmc.serve.encoders import Form, bookmark, encode, expired, status, whole_item
 from olmc.serve.handlers import Query, versions_of
 from olmc.serve.store import Event, InstalledSnapshot, Store, as_bookmark, changes
 
@@ -15,15 +15,15 @@ _TOO_OLD = "The resourceVersion for the provided watch is too old."
 
 
 class Watch:
-    """A watch under way: what is asked for, and the state up to which everything has been told."""
+    """A watch under way: what is watched, and the state up to which everything has been sent."""
 
-    __slots__ = ("_columns_told", "feed", "form", "namespace", "query", "snapshot")
+    __slots__ = ("_columns_sent", "form", "namespace", "query", "snapshot", "store")
 
-    def __init__(self, feed: Store, form: Form, namespace: str | None, query: Query) -> None:
+    def __init__(self, store: Store, form: Form, namespace: str | None, query: Query) -> None:
         """Begin a watch; StatusError (400, 410) when it can't begin with the version that is asked for."""
-        self.feed, self.form, self.namespace, self.query = feed, form, namespace, query
-        self.snapshot = beginning(feed, query) or feed.current
-        self._columns_told = False
+        self.store, self.form, self.namespace, self.query = store, form, namespace, query
+        self.snapshot = beginning(store, query) or store.current
+        self._columns_sent = False
 
     async def lines(self, pause: float = BOOKMARK_SECONDS) -> AsyncIterator[bytes]:
         """The events until time is up, the server stops, or the client has fallen too far behind.
@@ -34,9 +34,11 @@ class Watch:
         end = loop.time() + self.query.seconds
         for line in self._initial():
             yield line
-        while not self.feed.closing.is_set() and loop.time() < end:
-            changed = self.feed.changed
-            later = self.feed.since(self.snapshot)
+        while not self.store.closing.is_set() and loop.time() < end:
+            # Taken before the states are read: what changes meanwhile sets this very event.
+            changed = self.store.changed
+            later = self.store.since(self.snapshot)
+            # The client has been too slow for the history; with 410 it lists again.
             if later is None:
                 yield self._line("ERROR", status(410, _TOO_OLD))
                 return
@@ -44,8 +46,8 @@ class Watch:
                 yield line
             if changed.is_set():
                 continue
-            told = await _wait(changed, min(pause, end - loop.time()))
-            if not told and self.query.bookmarks:
+            has_changed = await _wait(changed, min(pause, end - loop.time()))
+            if not has_changed and self.query.bookmarks:
                 yield self._line("BOOKMARK", self._bookmark())
         if self.query.bookmarks:
             yield self._line("BOOKMARK", self._bookmark())
@@ -67,17 +69,17 @@ class Watch:
             self.snapshot = snapshot
 
     def _event(self, event: Event) -> bytes:
-        obj = one(self.form, event.item, with_columns=not self._columns_told)
-        self._columns_told = True
+        obj = whole_item(self.form, event.item, with_columns=not self._columns_sent)
+        self._columns_sent = True
         return self._line(event.type, obj)
 
     def _bookmark(self, *, initial_end: bool = False) -> Any:
         resource = self.form.resource
-        made = as_bookmark(self.snapshot, resource.api_version, resource.kind, initial_end=initial_end)
-        return bookmark(self.form, made)
+        obj = as_bookmark(self.snapshot, resource.api_version, resource.kind, initial_end=initial_end)
+        return bookmark(self.form, obj)
 
     def _line(self, kind: str, obj: Any) -> bytes:
-        return encoded({"type": kind, "object": obj}, "application/json")
+        return encode({"type": kind, "object": obj}, "application/json")
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> bool:
@@ -95,14 +97,14 @@ def _begins_with_everything(query: Query) -> bool:
     return versions_of(query.version) is None
 
 
-def beginning(feed: Store, query: Query) -> InstalledSnapshot | None:
+def beginning(store: Store, query: Query) -> InstalledSnapshot | None:
     """The state that a watch goes on from, None for the present one.
 
     StatusError: 400 for a version that can't be read, 410 for one that is not kept, or that is of another server.
     """
     if versions_of(query.version) is None or query.initial is not None:
         return None
-    found = feed.at(query.version)
-    if found is None:
+    snapshot = store.at(query.version)
+    if snapshot is None:
         raise expired(_TOO_OLD)
-    return found
+    return snapshot

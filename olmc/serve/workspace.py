@@ -19,10 +19,10 @@ from olmc.model.options import Options
 from olmc.output.messages import as_text, printable
 from olmc.proposed.installed.view import InstalledView, view_of, viewing
 from olmc.serve.app import Say
-from olmc.serve.store import InstalledSnapshot, Store, changes, updated
+from olmc.serve.store import InstalledSnapshot, Store, changes, update
 
 LOOK_AGAIN_SECONDS = 5
-"""How often files are looked at although the operating system tells of no change; not every file system does."""
+"""How often files are looked at although the operating system reports no change; not every file system does."""
 _CALM_MILLISECONDS = 200
 
 State = tuple[tuple[str, int, int, int], ...]
@@ -36,7 +36,7 @@ class ServedWorkspace(NamedTuple):
     diagnostics: Sequence[Diagnostic]
 
 
-def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> ServedWorkspace:
+def compile_workspace(root: Path, base: Options, given: frozenset[str] = frozenset()) -> ServedWorkspace:
     """Compile the workspace at `root`, with the options that it has itself, except for the fields in `given`."""
     options = viewing(root, base, given)
     done = compile(root, options, given=frozenset(Options._fields))
@@ -47,57 +47,59 @@ def compiled(root: Path, base: Options, given: frozenset[str] = frozenset()) -> 
 
 
 def state_of(root: Path) -> State:
-    """What tells whether a file has changed: path, time of change, size and number of each."""
+    """By what a change of a file is seen: path, time of change, size and number of each."""
     if not root.is_dir():
         return _GONE
-    found = []
+    files = []
     try:
         for path in scan(root, Report()).walk():
             facts = (root / path).stat()
-            found.append((path, facts.st_mtime_ns, facts.st_size, facts.st_ino))
+            files.append((path, facts.st_mtime_ns, facts.st_size, facts.st_ino))
     except OSError:  # a file went away meanwhile: that is a change, and the next look finds what came of it
-        return (*_GONE, *found)
-    return tuple(found)
+        return (*_GONE, *files)
+    return tuple(files)
 
 
 async def follow(
-    feed: Store, root: Path, base: Options, seen: State, say: Say, given: frozenset[str] = frozenset()
+    store: Store, root: Path, base: Options, seen: State, say: Say, given: frozenset[str] = frozenset()
 ) -> None:
-    """Keep a feed up to date with the files below `root`, until the feed closes.
+    """Keep a store up to date with the files below `root`, until the store closes.
 
-    `seen` is the state of the files that the feed shows, `given` as for `compiled`. A workspace that can't be
-    compiled leaves the feed as it is; `say` hears of it, and of every change.
+    `seen` is the state of the files that the store shows, `given` as for `compile_workspace`. A workspace that can't be
+    compiled leaves the store as it is; `say` hears of it, and of every change.
     """
-    async for _ in _looks(root, feed):
+    async for _ in _looks(root, store):
         now = await asyncio.to_thread(state_of, root)
         if now == seen:
             continue
+        # Before compiling: what changes meanwhile is seen at the next look.
         seen = now
         try:
-            found = await asyncio.to_thread(_recompiled, root, base, given)
+            served = await asyncio.to_thread(_recompile, root, base, given)
         except Exception as error:  # a bug, or files that go away while they are read: the next look may fare better
             seen = ()
             say(printable(f"olmc: internal error: {type(error).__name__}: {error}") + "\n")
             continue
-        if found.view is None:
-            say(as_text(found.diagnostics) + as_text([rules.NOT_SERVED.finding(None, path=root)]))
+        if served.view is None:
+            say(as_text(served.diagnostics) + as_text([rules.NOT_SERVED.finding(None, path=root)]))
             continue
-        before = feed.current
-        feed.publish(*await asyncio.to_thread(updated, before, feed.packages, found.view))
-        if feed.current is not before:
-            say(_told(before, feed.current))
+        # Made in a thread, published in this one: the store belongs to the event loop.
+        before = store.current
+        store.publish(*await asyncio.to_thread(update, before, store.packages, served.view))
+        if store.current is not before:
+            say(_summary(before, store.current))
 
 
-async def _looks(root: Path, feed: Store) -> AsyncIterator[object]:
+async def _looks(root: Path, store: Store) -> AsyncIterator[object]:
     """Something now and then: whenever a file has changed, and every few seconds in any case."""
     polling = False
-    while not feed.closing.is_set():
+    while not store.closing.is_set():
         try:
             async for changes in awatch(
                 root,
                 watch_filter=lambda _, path: is_of_interest(root.resolve(), Path(path)),
                 debounce=_CALM_MILLISECONDS,
-                stop_event=feed.closing,
+                stop_event=store.closing,
                 rust_timeout=LOOK_AGAIN_SECONDS * 1000,
                 yield_on_timeout=True,
                 force_polling=polling or None,
@@ -115,15 +117,15 @@ def is_of_interest(root: Path, path: Path) -> bool:
     return not any(part.startswith(".") for part in inside.parts[:-1])
 
 
-def _recompiled(root: Path, base: Options, given: frozenset[str]) -> ServedWorkspace:
+def _recompile(root: Path, base: Options, given: frozenset[str]) -> ServedWorkspace:
     """A new compilation; what the one before left behind is collected, as a server lives long."""
     try:
-        return compiled(root, base, given)
+        return compile_workspace(root, base, given)
     finally:
         gc.collect()
 
 
-def _told(before: InstalledSnapshot, after: InstalledSnapshot) -> str:
+def _summary(before: InstalledSnapshot, after: InstalledSnapshot) -> str:
     """What a change did to all namespaces, for the log."""
     counts = Counter(event.type.lower() for event in changes(before, after, None, lambda _: True))
     shown = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))

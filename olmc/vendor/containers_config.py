@@ -1,4 +1,4 @@
-"""What podman and docker are told about registries: credentials (containers-auth.json(5)) and mirrors (containers-
+"""What podman and docker are configured with: credentials (containers-auth.json(5)) and mirrors (containers-
 registries.conf(5))."""
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from olmc.model.objects import mapping
 from olmc.vendor.sources import Reference, VendorError, parse
 
 HELPER_SECONDS = 30
+# Docker keeps what it knows of Docker Hub under the address of that one's first API.
 _DOCKER_HUB = "https://index.docker.io/v1/"
+# A helper's name becomes part of a program's name, and must not turn it into a path.
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -61,8 +63,8 @@ def _read(path: Path) -> AuthFile:
     except (OSError, ValueError) as error:
         cause = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise VendorError(rules.BAD_AUTH_FILE, host="registries", path=path, cause=cause) from error
-    auths = {_key(key): each for key, each in mapping(value.get("auths")).items() if isinstance(each, dict)}
-    helpers = {key: each for key, each in mapping(value.get("credHelpers")).items() if isinstance(each, str)}
+    auths = {_key(key): entry for key, entry in mapping(value.get("auths")).items() if isinstance(entry, dict)}
+    helpers = {key: entry for key, entry in mapping(value.get("credHelpers")).items() if isinstance(entry, str)}
     store = value.get("credsStore")
     return AuthFile(path, auths, helpers, store if isinstance(store, str) else "")
 
@@ -82,18 +84,19 @@ def credential_for(files: Sequence[AuthFile], registry: str, repository: str) ->
     Raises VendorError if there is one that can't be read.
     """
     for file in files:
+        # From what is said of this registry alone to what is said of all of them.
         helper = file.helpers.get(registry)
         if helper:
-            found = _from_helper(file, helper, registry)
-            if found is not None:
-                return found
+            credential = _from_helper(file, helper, registry)
+            if credential is not None:
+                return credential
         for key in _keys(registry, repository):
-            found = _from_entry(file, key) if key in file.auths else None
-            if found is not None:
-                return found
-        found = _from_helper(file, file.store, registry) if file.store else None
-        if found is not None:
-            return found
+            credential = _from_entry(file, key) if key in file.auths else None
+            if credential is not None:
+                return credential
+        credential = _from_helper(file, file.store, registry) if file.store else None
+        if credential is not None:
+            return credential
     return None
 
 
@@ -128,24 +131,26 @@ def _from_helper(file: AuthFile, helper: str, registry: str) -> Credential | Non
     program = f"docker-credential-{helper}"
     server = _DOCKER_HUB if registry == "docker.io" else registry
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "get"], input=server, capture_output=True, text=True, timeout=HELPER_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         cause = "it does not answer" if isinstance(error, subprocess.TimeoutExpired) else error
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=program, cause=cause) from error
-    if done.returncode:
-        text = (done.stdout + done.stderr).strip()
+    if process.returncode:
+        text = (process.stdout + process.stderr).strip()
+        # Helpers fail for a registry that they know nothing of; only the text tells that from a real failure.
         if "not found" in text.lower():
             return None
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=program, cause=text or "it failed")
     try:
-        value = unmarshal(done.stdout)
+        value = unmarshal(process.stdout)
         user, secret = str(value["Username"]), str(value["Secret"])
     except (ValueError, TypeError, KeyError) as error:
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=program, cause="its answer is no JSON") from error
     if not secret:
         return None
+    # So helpers mark an identity token, which is no password.
     return Credential("" if user == "<token>" else user, secret)
 
 
@@ -183,30 +188,30 @@ def usual_registries_files(env: Mapping[str, str], home: Path) -> tuple[Path, ..
     if env.get("CONTAINERS_REGISTRIES_CONF"):
         return (Path(env["CONTAINERS_REGISTRIES_CONF"]),)
     config = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder in (Path("/etc/containers"), config / "containers"):
-        found += [folder / "registries.conf", *sorted((folder / "registries.conf.d").glob("*.conf"))]
-    return tuple(path for path in found if path.is_file())
+        paths += [folder / "registries.conf", *sorted((folder / "registries.conf.d").glob("*.conf"))]
+    return tuple(path for path in paths if path.is_file())
 
 
 def read_rewrites(paths: Sequence[Path]) -> tuple[Rewrite, ...]:
     """What registries.conf files say; of two tables with one prefix the later one counts. Raises VendorError."""
-    found: dict[str, Rewrite] = {}
+    by_prefix: dict[str, Rewrite] = {}
     for path in paths:
         try:
             value = tomllib.loads(path.read_text(encoding="utf-8"))
-            found |= {each.prefix: each for each in (_rewrite(table, path) for table in _tables(value))}
+            by_prefix |= {rewrite.prefix: rewrite for rewrite in (_rewrite(table, path) for table in _tables(value))}
         except (OSError, ValueError) as error:
             cause = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise VendorError(rules.BAD_MIRRORS, path=path, cause=cause) from error
-    return tuple(found.values())
+    return tuple(by_prefix.values())
 
 
 def _tables(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if "registries" in value:
         raise ValueError("it is of version 1, which podman no longer reads either")
     tables = value.get("registry", [])
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise ValueError("registry is no list of tables")
     return tables
 
@@ -217,9 +222,9 @@ def _rewrite(table: Mapping[str, Any], path: Path) -> Rewrite:
     if not prefix:
         raise ValueError("a registry has neither prefix nor location")
     mirrors = []
-    for each in table.get("mirror", []):
-        pulls = _text(each, "pull-from-mirror") or ("digest-only" if table.get("mirror-by-digest-only") else "all")
-        mirrors.append(Mirror(_text(each, "location"), bool(each.get("insecure")), pulls))
+    for mirror in table.get("mirror", []):
+        pulls = _text(mirror, "pull-from-mirror") or ("digest-only" if table.get("mirror-by-digest-only") else "all")
+        mirrors.append(Mirror(_text(mirror, "location"), bool(mirror.get("insecure")), pulls))
     return Rewrite(prefix, tuple(mirrors), location, bool(table.get("insecure")), bool(table.get("blocked")), str(path))
 
 
@@ -231,7 +236,7 @@ def _text(table: Mapping[str, Any], key: str) -> str:
 
 
 def from_config(items: Sequence[Mapping[str, Any]]) -> tuple[Rewrite, ...]:
-    """The mirrors that olmc.yaml names. They never count as insecure: the file may be a stranger's."""
+    """The mirrors that olmc.yaml names. They never count as insecure: the file may be untrusted input."""
     return tuple(
         Rewrite(item["prefix"], tuple(Mirror(each) for each in item["mirrors"]), path="olmc.yaml") for item in items
     )
@@ -243,24 +248,28 @@ def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = (
     Of each, what the longest prefix that fits says counts. Raises VendorError if the image is no reference, or blocked.
     """
     reference = parse(image)
-    found: list[MirrorLocation] = []
+    mirrored: list[MirrorLocation] = []
     home = MirrorLocation(reference)
     for rewrites in (own, machine):
-        fitting = [(each, rest) for each in rewrites if (rest := _rest(reference, each.prefix)) is not None]
+        fitting = [
+            (rewrite, suffix) for rewrite in rewrites if (suffix := _suffix(reference, rewrite.prefix)) is not None
+        ]
         if not fitting:
             continue
-        rule, rest = max(fitting, key=lambda pair: len(pair[0].prefix))
+        rule, suffix = max(fitting, key=lambda pair: len(pair[0].prefix))
         if rule.blocked:
             raise VendorError(rules.BLOCKED, image=image, path=rule.path, prefix=rule.prefix)
         kind = "digest-only" if reference.digest else "tag-only"
         mirrors = [mirror for mirror in rule.mirrors if mirror.pulls in ("all", kind)]
-        found += [MirrorLocation(_moved(reference, mirror.location + rest), mirror.insecure) for mirror in mirrors]
+        mirrored += [
+            MirrorLocation(_relocate(reference, mirror.location + suffix), mirror.insecure) for mirror in mirrors
+        ]
         moves = rule.location and not rule.prefix.startswith("*.")
-        home = MirrorLocation(_moved(reference, rule.location + rest) if moves else reference, rule.insecure)
-    return (*found, home)
+        home = MirrorLocation(_relocate(reference, rule.location + suffix) if moves else reference, rule.insecure)
+    return (*mirrored, home)
 
 
-def _rest(reference: Reference, prefix: str) -> str | None:
+def _suffix(reference: Reference, prefix: str) -> str | None:
     """What of a name comes after a prefix, which ends where a part of it does; None if it does not begin so."""
     if prefix.startswith("*."):
         return f"/{reference.repository}" if reference.registry.endswith(prefix[1:]) else None
@@ -270,6 +279,6 @@ def _rest(reference: Reference, prefix: str) -> str | None:
     return None
 
 
-def _moved(reference: Reference, name: str) -> Reference:
+def _relocate(reference: Reference, name: str) -> Reference:
     tag = f":{reference.tag}" if reference.tag else ""
     return parse(f"{name}{tag}{f'@{reference.digest}' if reference.digest else ''}")

@@ -28,10 +28,10 @@ from olmc.vendor.sources import (
     SourceError,
     StoppedError,
     VendorError,
-    checked_blob,
-    checked_manifest,
-    chosen,
-    decoded,
+    choose,
+    decode_manifest,
+    fetch_blob,
+    fetch_manifest,
     parse,
 )
 from olmc.vendor.store import write_tree
@@ -67,7 +67,7 @@ class Fetched(NamedTuple):
     """An image: what the lock says of it, and the folder with its content, None if that is vendored already."""
 
     image: LockedImage
-    made: Path | None
+    folder: Path | None
 
 
 class _ResolvedImage(NamedTuple):
@@ -88,23 +88,27 @@ def fetch(needs: Sequence[NeededImage], plan: Plan, stage: Path, progress: Progr
     progress.expect(images=len(needs))
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
-            found = _all(pool, needs, needs, lambda need: _located(need, plan, blobs))
-            wanted: dict[str, tuple[_ResolvedImage, Descriptor]] = {}
-            for each in found:
-                if isinstance(each, _ResolvedImage):
-                    layers = [layer for layer in each.manifest.layers if not (blobs / _file(layer)).exists()]
-                    wanted = {layer.digest: (each, layer) for layer in layers} | wanted
-            progress.expect(size=sum(layer.size for _, layer in wanted.values()))
-            owners = [each.need for each, _ in wanted.values()]
-            _all(pool, owners, list(wanted.values()), lambda pair: _layer(*pair, blobs, progress))
-            return tuple(_all(pool, needs, found, lambda each: _taken(each, plan, stage, progress)))
+            resolved = _all_or_fail(pool, needs, needs, lambda need: _locate(need, plan, blobs))
+            # Images of one vendor share layers, and each of these is fetched once.
+            pending: dict[str, tuple[_ResolvedImage, Descriptor]] = {}
+            for image in resolved:
+                if isinstance(image, _ResolvedImage):
+                    layers = [layer for layer in image.manifest.layers if not (blobs / _file(layer)).exists()]
+                    pending = {layer.digest: (image, layer) for layer in layers} | pending
+            progress.expect(size=sum(layer.size for _, layer in pending.values()))
+            owners = [image.need for image, _ in pending.values()]
+            _all_or_fail(pool, owners, list(pending.values()), lambda pair: _fetch_layer(*pair, blobs, progress))
+            return tuple(_all_or_fail(pool, needs, resolved, lambda image: _extract(image, plan, stage, progress)))
         except BaseException:
+            # Nobody can interrupt a thread: each of them sees at its next piece of data that it is to stop.
             progress.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
-def _all(pool: ThreadPoolExecutor, needs: Sequence[NeededImage], items: Sequence[S], work: Callable[[S], T]) -> list[T]:
+def _all_or_fail(
+    pool: ThreadPoolExecutor, needs: Sequence[NeededImage], items: Sequence[S], work: Callable[[S], T]
+) -> list[T]:
     """The outcome of `work` for each item; FetchError with everything that went wrong, in order of the needs."""
     futures: list[Future[T]] = [pool.submit(work, item) for item in items]
     failed: list[Diagnostic] = []
@@ -119,7 +123,7 @@ def _all(pool: ThreadPoolExecutor, needs: Sequence[NeededImage], items: Sequence
     return [future.result() for future in futures]
 
 
-def _located(need: NeededImage, plan: Plan, blobs: Path) -> _ResolvedImage | Fetched:
+def _locate(need: NeededImage, plan: Plan, blobs: Path) -> _ResolvedImage | Fetched:
     """The manifest of an image, from the first source that has it."""
     digest = parse(need.image).digest or plan.pins.get(need.image, "")
     sources = tuple(plan.sources(need.image))
@@ -129,57 +133,59 @@ def _located(need: NeededImage, plan: Plan, blobs: Path) -> _ResolvedImage | Fet
     for number, source in enumerate(sources):
         try:
             others = (source, *sources[:number], *sources[number + 1 :])
-            return _at(source, others, need, digest, plan, blobs)
+            return _resolve_at(source, others, need, digest, plan, blobs)
         except SourceError as error:
             failures.append(error)
-    raise _gravest(failures, plan.pins.get(need.image, ""))
+    raise _gravest_failure(failures, plan.pins.get(need.image, ""))
 
 
-def _gravest(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
+def _gravest_failure(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
     """The failure that says most, with those of the other sources, and what to do if the lock asks for what is gone."""
     causes = list(SourceFault)
-    main = min(failures, key=lambda each: causes.index(each.cause) if each.cause in causes else len(causes))
-    hints = [main.diagnostic.hint, *(each.diagnostic.message for each in failures if each is not main)]
+    main = min(failures, key=lambda failure: causes.index(failure.cause) if failure.cause in causes else len(causes))
+    hints = [main.diagnostic.hint, *(failure.diagnostic.message for failure in failures if failure is not main)]
     if pinned and main.cause is SourceFault.NOT_FOUND:
         hints.insert(0, f"olmc.lock has it as {pinned}; `olmc vendor --update` asks anew what the tag stands for.")
     main.diagnostic = main.diagnostic._replace(hint="\n".join(hints))
     return main
 
 
-def _at(
+def _resolve_at(
     source: ImageSource, sources: tuple[ImageSource, ...], need: NeededImage, digest: str, plan: Plan, blobs: Path
 ) -> _ResolvedImage | Fetched:
-    data, media_type, top = checked_manifest(source, need.image, digest)
-    here = _decoded(data, media_type, need, source)
+    data, media_type, top = fetch_manifest(source, need.image, digest)
+    here = _decode(data, media_type, need, source)
     platform = plan.platform if isinstance(here, Index) else ""
+    # What is locked is the digest of the index: it is what the tag stands for, whatever platform was taken from it.
     present = plan.present.get(need.image)
     if present is not None and (present.digest, present.platform) == (top, platform):
         return Fetched(present, None)
     for _ in range(MAX_INDEXES):
         if isinstance(here, ImageManifest):
             break
-        entry = chosen(here, plan.platform)
+        entry = choose(here, plan.platform)
         if entry is None:
             known = ", ".join(each.platform or "one without a platform" for each in here.entries) or "none"
             raise VendorError(rules.NO_PLATFORM, image=need.image, platform=plan.platform, found=known)
-        data, media_type, _ = checked_manifest(source, need.image, entry.descriptor.digest)
-        here = _decoded(data, media_type, need, source)
+        data, media_type, _ = fetch_manifest(source, need.image, entry.descriptor.digest)
+        here = _decode(data, media_type, need, source)
     if isinstance(here, Index):
         raise _unusable(need, source, "indexes name indexes without end")
+    # By what the manifest says, before anything is fetched; a blob that turns out larger is cut off on its way.
     packed = plan.limits.packed_bytes
     for size, most in ((here.config.size, MAX_CONFIG_BYTES), *((layer.size, packed) for layer in here.layers)):
         if size > most:
             what, limit = f"a blob of {size:,} bytes", f"{most:,} bytes"
             raise VendorError(rules.TOO_MUCH, image=need.image, what=what, limit=limit)
     path = blobs / f"config-{_name_of(need)}"
-    checked_blob(source, need.image, here.config, path, lambda _: None, "the configuration")
+    fetch_blob(source, need.image, here.config, path, lambda _: None, "the configuration")
     folders = content_folders(path.read_bytes(), need.kind, need.image)
     return _ResolvedImage(need, sources, top, platform, here, folders)
 
 
-def _decoded(data: bytes, media_type: str, need: NeededImage, source: ImageSource) -> ImageManifest | Index:
+def _decode(data: bytes, media_type: str, need: NeededImage, source: ImageSource) -> ImageManifest | Index:
     try:
-        return decoded(data, media_type)
+        return decode_manifest(data, media_type)
     except ValueError as error:
         raise _unusable(need, source, error) from error
 
@@ -197,35 +203,35 @@ def _name_of(need: NeededImage) -> str:
     return hashlib.sha256(need.image.encode()).hexdigest()
 
 
-def _layer(found: _ResolvedImage, layer: Descriptor, blobs: Path, progress: Progress) -> None:
+def _fetch_layer(image: _ResolvedImage, layer: Descriptor, blobs: Path, progress: Progress) -> None:
     failures: list[SourceError] = []
-    for source in found.sources:
+    for source in image.sources:
         try:
             path = blobs / _file(layer)
-            return checked_blob(source, found.need.image, layer, path, progress.tick, f"layer {layer.digest}")
+            return fetch_blob(source, image.need.image, layer, path, progress.tick, f"layer {layer.digest}")
         except SourceError as error:
             failures.append(error)
-    raise _gravest(failures)
+    raise _gravest_failure(failures)
 
 
-def _taken(each: _ResolvedImage | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
+def _extract(resolved: _ResolvedImage | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
     """The content of an image, taken out of its layers."""
-    if isinstance(each, Fetched):
+    if isinstance(resolved, Fetched):
         progress.image_done()
-        return each
-    need = each.need
+        return resolved
+    need = resolved.need
     spool, target = stage / f"{_name_of(need)}-files", stage / _name_of(need)
     spool.mkdir()
     target.mkdir()
-    tree = Tree(need.image, tuple(each.folders), spool, plan.limits)
-    for layer in each.manifest.layers:
+    tree = Tree(need.image, tuple(resolved.folders), spool, plan.limits)
+    for layer in resolved.manifest.layers:
         progress.tick(0)
         add_layer(tree, stage / BLOBS / _file(layer), layer.digest)
-    paths = write_tree(tree, each.folders, target)
-    _check_complete(need, each.folders, paths)
+    paths = write_tree(tree, resolved.folders, target)
+    _check_complete(need, resolved.folders, paths)
     progress.image_done()
     content = content_digest((path, target / path) for path in paths)
-    image = LockedImage(need.image, need.kind, each.digest, each.platform, content)
+    image = LockedImage(need.image, need.kind, resolved.digest, resolved.platform, content)
     return Fetched(image, target)
 
 
@@ -282,14 +288,17 @@ def source_finder(
     own, machine = mirrors.from_config(config.get("mirrors") or ()), mirrors.read_rewrites(conf)
 
     def sources(image: str) -> Sequence[ImageSource]:
-        found = list(layout_sources(layouts, image))
-        return found or [registry_source(network, image, place) for place in mirrors.locations(image, own, machine)]
+        in_layouts = list(layout_sources(layouts, image))
+        return in_layouts or [
+            registry_source(network, image, place) for place in mirrors.locations(image, own, machine)
+        ]
 
     return sources
 
 
-def _layout(given: str) -> tuple[str, Path]:
-    image, equals, path = given.partition("=")
-    if equals and not Path(given).exists() and not pull_spec_problem(image):
+def _layout(argument: str) -> tuple[str, Path]:
+    # A path may hold an equals sign: what is there as it stands is a path.
+    image, equals, path = argument.partition("=")
+    if equals and not Path(argument).exists() and not pull_spec_problem(image):
         return image, Path(path)
-    return "", Path(given)
+    return "", Path(argument)

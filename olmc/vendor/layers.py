@@ -33,6 +33,7 @@ def content_folders(config: bytes, kind: ImageKind, image: str) -> dict[str, str
     """
     labels = _labels(config)
     if kind == "catalog":
+        # Such a catalog is an SQLite database, the format before file-based ones; opm can migrate it.
         if DATABASE in labels and CONFIGS not in labels:
             raise VendorError(rules.SQLITE, image=image, path=labels[DATABASE])
         if CONFIGS not in labels and MANIFESTS in labels:
@@ -118,11 +119,11 @@ class Tree:
 
     def wants(self, name: str) -> bool:
         """Whether a path is one of the wanted folders, or inside of one."""
-        return any(not each or name == each or name.startswith(f"{each}/") for each in self.wanted)
+        return any(not folder or name == folder or name.startswith(f"{folder}/") for folder in self.wanted)
 
     def leads_to_wanted(self, name: str) -> bool:
         """Whether a wanted folder is inside of what stands at a path, or is it."""
-        return any(each == name or each.startswith(f"{name}/") for each in self.wanted)
+        return any(folder == name or folder.startswith(f"{name}/") for folder in self.wanted)
 
     def unsafe(self, name: str, cause: str) -> VendorError:
         """The error for a member that is not safe."""
@@ -173,7 +174,7 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
     emptied: list[str] = []
     added: dict[str, Held] = {}
     try:
-        with blob.open("rb") as packed, _unpacked(packed) as stream:
+        with blob.open("rb") as packed, _decompress(packed) as stream:
             for name, member, content in _members(_Unpacked(stream, tree), tree):
                 parent, _, base = name.rpartition("/")
                 if base == OPAQUE:
@@ -182,12 +183,12 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
                     removed.append(f"{parent}/{base[len(WHITEOUT) :]}" if parent else base[len(WHITEOUT) :])
                 elif not base.startswith(RESERVED):
                     _add(tree, added, name, member, content)
-    except _broken() as error:
+    except _layer_errors() as error:
         raise VendorError(rules.BAD_LAYER, layer=layer, image=tree.image, cause=_cause(error)) from error
     _apply(tree.held, removed, emptied, added)
 
 
-def _broken() -> tuple[type[Exception], ...]:
+def _layer_errors() -> tuple[type[Exception], ...]:
     """What is raised for a broken layer; zstandard is asked only if a layer has needed it."""
     zstandard = sys.modules.get("zstandard")
     also = (zstandard.ZstdError,) if zstandard is not None else ()
@@ -200,7 +201,8 @@ def _cause(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _unpacked(packed: IO[bytes]) -> Any:
+def _decompress(packed: IO[bytes]) -> Any:
+    # By its first bytes, since the media type of a layer need not be true.
     magic = packed.read(4)
     packed.seek(0)
     if magic.startswith(_GZIP_MAGIC):
@@ -227,6 +229,7 @@ def _members(stream: _Unpacked, tree: Tree) -> Iterator[tuple[str, tarfile.TarIn
             name = _name(tree, member.name)
             if name:
                 yield name, member, archive.extractfile(member) if member.isreg() and tree.wants(name) else None
+    # tarfile takes a header that it can't read for the end, but an archive ends in zeros.
     if stream.last.strip(b"\0"):
         raise tarfile.ReadError("a header in it is broken")
 
@@ -243,6 +246,7 @@ def _name(tree: Tree, raw: str) -> str:
 
 
 def _add(tree: Tree, added: dict[str, Held], name: str, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+    # A link on the way to the content would decide where all of it is read from.
     if tree.leads_to_wanted(name) and not member.isdir():
         raise tree.unsafe(name, "the folder with the content is a link" if _is_link(member) else "it is no folder")
     if not tree.wants(name):
@@ -253,15 +257,15 @@ def _add(tree: Tree, added: dict[str, Held], name: str, member: tarfile.TarInfo,
     if member.isdir():
         added[name] = FOLDER
     elif content is not None:
-        added[name] = Held(_spooled(tree, name, member.size, content))
+        added[name] = Held(_spool(tree, name, member.size, content))
     elif member.issym():
         added[name] = Held(link=member.linkname)
     elif member.islnk():
         target = _name(tree, member.linkname)
-        found = added.get(target) or tree.held.get(target)
-        if found is None or found is FOLDER:
+        linked = added.get(target) or tree.held.get(target)
+        if linked is None or linked is FOLDER:
             raise tree.unsafe(name, f"a hard link to {member.linkname}, which is not part of the content")
-        added[name] = found
+        added[name] = linked
     else:
         raise tree.unsafe(name, "a device, a pipe or a socket")
 
@@ -275,13 +279,14 @@ def _check_name(tree: Tree, name: str) -> None:
         encoded = name.encode()
     except UnicodeEncodeError as error:
         raise tree.unsafe(ascii(name), "the name is not UTF-8") from error
+    # These names end up in repositories, terminals and on other people's file systems.
     if "\\" in name or not name.isprintable():
         raise tree.unsafe(ascii(name), "the name has characters that names of files should not have")
     if max(len(part) for part in encoded.split(b"/")) > 255:
         raise tree.unsafe(f"{name[:60]}…", "the name is longer than file systems allow")
 
 
-def _spooled(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
+def _spool(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
     limits = tree.limits
     if size > limits.file_bytes:
         raise tree.too_much(name, f"{limits.file_bytes:,} bytes")
@@ -301,10 +306,10 @@ def _spooled(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
 def _apply(held: dict[str, Held], removed: Sequence[str], emptied: Sequence[str], added: dict[str, Held]) -> None:
     """Whiteouts act on the layers below only, whatever their place in the archive; a file covers a folder below it."""
     gone = {*removed}
-    hidden = {*removed, *emptied, *(path for path, what in added.items() if what is not FOLDER)}
+    hidden = {*removed, *emptied, *(path for path, entry in added.items() if entry is not FOLDER)}
     covered = {above for path in added for above in _above(path)}
-    for path, what in list(held.items()):
-        is_covered = what is not FOLDER and path in covered
+    for path, entry in list(held.items()):
+        is_covered = entry is not FOLDER and path in covered
         if path in gone or is_covered or not hidden.isdisjoint(_above(path)):
             del held[path]
     held.update(added)

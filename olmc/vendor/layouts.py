@@ -19,7 +19,7 @@ from olmc.vendor.sources import (
     VendorError,
     descriptor,
     parse,
-    written,
+    write_chunks,
 )
 
 _NAMES = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
@@ -140,12 +140,12 @@ def _digest_in(layout: Layout, image: str) -> str:
             return ""
         with stream:
             return reference.digest
-    named = [each for each in layout.images if any(_same(name, image) for name in each.names)]
+    named = [candidate for candidate in layout.images if any(_same(name, image) for name in candidate.names)]
     if not named and layout.image:
-        tagged = [each for each in layout.images if reference.tag in each.names]
+        tagged = [candidate for candidate in layout.images if reference.tag in candidate.names]
         named = tagged or list(layout.images if len(layout.images) == 1 else ())
         if not named:
-            names = ", ".join(name for each in layout.images for name in each.names) or "none"
+            names = ", ".join(name for candidate in layout.images for name in candidate.names) or "none"
             cause = f"it has {len(layout.images)} images, and none of them is called {image}; their names: {names}"
             raise VendorError(rules.BAD_LAYOUT, path=layout.path, cause=cause)
     return named[0].digest if named else ""
@@ -178,6 +178,6 @@ def _source(layout: Layout, image: str, top: str) -> ImageSource:
 
     def blob(wanted: Descriptor, path: Path, tick: Tick) -> str:
         with opened(wanted.digest) as stream:
-            return written(iter(lambda: stream.read(CHUNK), b""), wanted, path, tick)[0]
+            return write_chunks(iter(lambda: stream.read(CHUNK), b""), wanted, path, tick)[0]
 
     return ImageSource(place, manifest, blob)

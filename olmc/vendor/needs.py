@@ -38,15 +38,15 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
 
     With v2alpha1, also what is used once every Install is approved: whoever approves one finds what it brings.
     """
-    found: dict[str, NeededImage] = {}
+    needs: dict[str, NeededImage] = {}
     for need in (
         *_catalogs(workspace, needed_catalogs(settled.cluster, options), options),
         *_templates(workspace),
         *_bundles(workspace, settled),
         *(_proposed(workspace, options) if options.v2alpha1 else ()),
     ):
-        found.setdefault(need.image, need)
-    return tuple(found.values())
+        needs.setdefault(need.image, need)
+    return tuple(needs.values())
 
 
 def _catalogs(workspace: Workspace, catalogs: Iterable[CatalogSource], options: Options) -> Iterator[NeededImage]:
@@ -67,21 +67,23 @@ def _templates(workspace: Workspace) -> Iterator[NeededImage]:
 
 def _proposed(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """What Operators and Installs of v2alpha1 name, and what Operators pick from catalogs (R-OPERATOR-8)."""
-    yield from _named(workspace, options)
+    yield from _names(workspace, options)
     approving = options._replace(approve_installs=True, user="", user_groups=())
-    begun, settled = settled_with_installs(workspace, approving, Report())
+    initial, settled = settled_with_installs(workspace, approving, Report())
     if settled is None:
         return
     yield from _bundles(workspace, settled)
-    outcomes = [each for each in followed(begun, settled.cluster, approving).outcomes if each.operator.catalog]
+    outcomes = [
+        outcome for outcome in followed(initial, settled.cluster, approving).outcomes if outcome.operator.catalog
+    ]
     if outcomes:
         yield from _catalogs(workspace, needed_catalogs(settled.cluster, approving, clusterwide=True), approving)
     listed = {entry.image for source in settled.cluster.catalogs.values() for entry in source.entries}
     for outcome in outcomes:
-        yield from _picked(workspace, outcome, listed, approving)
+        yield from _picks(workspace, outcome, listed, approving)
 
 
-def _picked(workspace: Workspace, outcome: OperatorResult, listed: Set[str], options: Options) -> Iterator[NeededImage]:
+def _picks(workspace: Workspace, outcome: OperatorResult, listed: Set[str], options: Options) -> Iterator[NeededImage]:
     """The images of the bundles that an Operator installs, and of the one that it can't; all are `listed` somewhere."""
     images = [item.image for judged in outcome.installs for item in judged.install.content]
     if outcome.missing in listed:
@@ -93,7 +95,7 @@ def _picked(workspace: Workspace, outcome: OperatorResult, listed: Set[str], opt
             yield NeededImage(image, "bundle", place)
 
 
-def _named(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
+def _names(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """The images that Operators and Installs name themselves."""
     proposed = read_v2alpha1(workspace, Report())
     named = [
@@ -113,12 +115,12 @@ def _bundles(workspace: Workspace, settled: SettledCluster) -> Iterator[NeededIm
     for done in (*settled.history, *settled.rounds.values()):
         yield from (_need(candidate) for candidate in done.missing if candidate.image)
         for lookup in done.plan.lookups if done.plan is not None else ():
-            yield from _unpacked(workspace, settled.cluster, lookup.catalog, lookup.csv)
+            yield from _unvendored(workspace, settled.cluster, lookup.catalog, lookup.csv)
     for _, subscription in sorted(settled.beginning.subscriptions.items()):
-        yield from _unpacked(workspace, settled.beginning, subscription.catalog, subscription.installed)
+        yield from _unvendored(workspace, settled.beginning, subscription.catalog, subscription.installed)
 
 
-def _unpacked(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[NeededImage]:
+def _unvendored(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[NeededImage]:
     """The image of a bundle whose content is neither in the workspace nor inline in the catalog."""
     source = cluster.catalogs.get(key)
     entry = next((entry for entry in (source.entries if source else ()) if entry.name == csv), None)

@@ -23,7 +23,7 @@ from olmc.vendor.sources import (
     ImageSource,
     SourceError,
     Tick,
-    written,
+    write_chunks,
 )
 from olmc.vendor.transport import (
     FinalError,
@@ -42,6 +42,7 @@ from olmc.vendor.transport import (
 T = TypeVar("T")
 
 MAX_ANSWER_BYTES = 1024 * 1024
+# Docker Hub is named after one host and served by another.
 _API_HOSTS = {"docker.io": "registry-1.docker.io"}
 _TOKEN = re.compile(r"[!-~]+")
 
@@ -56,15 +57,15 @@ def registry_source(network: Network, image: str, location: MirrorLocation) -> I
             media_type = str(response.headers.get("Content-Type") or "")
             return read_body(network, response, MAX_MANIFEST_BYTES), media_type
 
-        return _tried(network, image, location, attempt)
+        return _attempt(network, image, location, attempt)
 
     def blob(wanted: Descriptor, path: Path, tick: Tick) -> str:
-        return _tried(network, image, location, lambda: _blob(network, image, location, wanted, path, tick))
+        return _attempt(network, image, location, lambda: _blob(network, image, location, wanted, path, tick))
 
     return ImageSource(location.reference.registry, manifest, blob)
 
 
-def _tried(network: Network, image: str, location: MirrorLocation, attempt: Callable[[], T]) -> T:
+def _attempt(network: Network, image: str, location: MirrorLocation, attempt: Callable[[], T]) -> T:
     place = location.reference.registry
     try:
         return with_retries(network, place, attempt)
@@ -82,7 +83,7 @@ def _blob(network: Network, image: str, location: MirrorLocation, wanted: Descri
         tick(number)
 
     try:
-        digest, size = written(response.stream(CHUNK, decode_content=False), wanted, path, counted)
+        digest, size = write_chunks(response.stream(CHUNK, decode_content=False), wanted, path, counted)
         if size < wanted.size:
             raise TransientError(f"it stops after {size:,} of {wanted.size:,} bytes")
     except TransientError:
@@ -101,20 +102,21 @@ def _get(network: Network, image: str, location: MirrorLocation, path: str, head
     reference = location.reference
     insecure = _is_insecure(network, location)
     base = f"{_scheme(network, location)}://{_host(reference.registry)}/v2/{reference.repository}"
-    known = network.authorizations.get(reference.name)
-    given = {**headers, **({"Authorization": known} if known else {})}
-    response = exchange(network, "GET", f"{base}/{path}", given, insecure=insecure)
+    authorization = network.authorizations.get(reference.name)
+    sent = {**headers, **({"Authorization": authorization} if authorization else {})}
+    response = exchange(network, "GET", f"{base}/{path}", sent, insecure=insecure)
     if response.status == 401:
-        asked = response.headers.getlist("WWW-Authenticate")
+        # Also in the middle of a run, for tokens expire: each refusal gets one new authorization, and no more.
+        challenges = response.headers.getlist("WWW-Authenticate")
         done_with(response)
-        fresh = _authorization(network, image, location, asked)
-        network.authorizations[reference.name] = fresh
-        response = exchange(network, "GET", f"{base}/{path}", {**headers, "Authorization": fresh}, insecure=insecure)
+        renewed = _authorization(network, image, location, challenges)
+        network.authorizations[reference.name] = renewed
+        response = exchange(network, "GET", f"{base}/{path}", {**headers, "Authorization": renewed}, insecure=insecure)
     raise_if_passing(response)
     if response.status == 200:
         return response
     status = f"{response.status} {response.reason or ''}".rstrip()
-    cause = f"it answers {status}{_told(network, response)}"
+    cause = f"it answers {status}{_refusal_reason(network, response)}"
     if response.status == 404:
         raise SourceError(rules.NOT_FOUND, image=image, place=reference.registry, cause=cause)
     if response.status in (401, 403):
@@ -122,7 +124,7 @@ def _get(network: Network, image: str, location: MirrorLocation, path: str, head
     raise FinalError(cause)
 
 
-def _told(network: Network, response: Response) -> str:
+def _refusal_reason(network: Network, response: Response) -> str:
     """The reason in the body of a refusal, "" if it gives none."""
     try:
         value = unmarshal(read_body(network, response, MAX_ANSWER_BYTES))
@@ -160,6 +162,7 @@ def _scheme(network: Network, location: MirrorLocation) -> str:
         try:
             done_with(exchange(network, "GET", f"https://{_host(registry)}/v2/", {}, insecure=True))
             network.schemes[registry] = "https"
+        # What does not speak TLS answers with garbage or hangs up; what does not answer at all may be up again soon.
         except FinalError:
             network.schemes[registry] = "http"
         except TransientError as error:
@@ -169,13 +172,13 @@ def _scheme(network: Network, location: MirrorLocation) -> str:
     return network.schemes[registry]
 
 
-def _authorization(network: Network, image: str, location: MirrorLocation, asked: list[str]) -> str:
+def _authorization(network: Network, image: str, location: MirrorLocation, headers: list[str]) -> str:
     """The header that a registry asks for; raises SourceError when there is nothing to answer with."""
     reference = location.reference
     challenges = {}
-    for text in asked:
-        scheme, _, rest = text.partition(" ")
-        pairs = [pair for pair in parse_http_list(rest) if "=" in pair]
+    for text in headers:
+        scheme, _, parameters = text.partition(" ")
+        pairs = [pair for pair in parse_http_list(parameters) if "=" in pair]
         challenges[scheme.lower()] = parse_keqv_list(pairs)
     credential = credential_for(network.auth_files, reference.registry, reference.repository)
     if "bearer" in challenges:
@@ -193,6 +196,7 @@ def _token(
     network: Network, image: str, location: MirrorLocation, challenge: Mapping[str, str], credential: Credential | None
 ) -> str:
     """A token for pulling, from the service that the registry names."""
+    # The registry may name any host here, and is about to be believed with a password: never without TLS.
     realm = challenge.get("realm") or ""
     insecure = _is_insecure(network, location)
     if urlsplit(realm).scheme not in (("https", "http") if insecure else ("https",)):
@@ -210,8 +214,8 @@ def _token(
         response = exchange(network, "GET", joined, headers, insecure=insecure)
     raise_if_passing(response)
     if response.status != 200:
-        told = _told(network, response)
-        raise _denied(network, image, location, f"its token service answers {response.status}{told}")
+        reason = _refusal_reason(network, response)
+        raise _denied(network, image, location, f"its token service answers {response.status}{reason}")
     try:
         value = unmarshal(read_body(network, response, MAX_ANSWER_BYTES))
         token = value.get("token") or value.get("access_token")

@@ -108,8 +108,8 @@ def parse(image: str) -> Reference:
     cause = pull_spec_problem(image)
     if cause:
         raise VendorError(rules.BAD_REFERENCE, image=image, cause=cause)
-    registry, rest = split_domain(image)
-    named, _, digest = rest.partition("@")
+    registry, path = split_domain(image)
+    named, _, digest = path.partition("@")
     repository, _, tag = named.partition(":")
     return Reference(registry, repository, tag, digest)
 
@@ -135,7 +135,7 @@ class Descriptor(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """An image of an index: `platform` as os/architecture[/variant], "" where none is told."""
+    """An image of an index: `platform` as os/architecture[/variant], "" where it has none."""
 
     descriptor: Descriptor
     platform: str
@@ -160,7 +160,7 @@ def digest_of(data: bytes, like: str = "sha256:") -> str:
     return f"{algorithm}:{hashlib.new(algorithm, data).hexdigest()}"
 
 
-def decoded(data: bytes, media_type: str = "") -> ImageManifest | Index:
+def decode_manifest(data: bytes, media_type: str = "") -> ImageManifest | Index:
     """What a manifest says; ValueError with the reason why it can't be used.
 
     `media_type` is what it was served as, which counts where it does not say itself what it is.
@@ -197,6 +197,7 @@ def _entries(items: list[Any]) -> list[IndexEntry]:
         named = descriptor(item)
         annotations = item.get("annotations")
         platform = _platform(item.get("platform"))
+        # BuildKit lists attestations among the images, for a platform that is none.
         attests = isinstance(annotations, dict) and "vnd.docker.reference.type" in annotations
         if not attests and not platform.startswith("unknown/"):
             entries.append(IndexEntry(named, platform))
@@ -222,11 +223,12 @@ def descriptor(value: Any) -> Descriptor:
     return Descriptor(str(value.get("mediaType") or ""), digest, size)
 
 
-def chosen(index: Index, platform: str) -> IndexEntry | None:
+def choose(index: Index, platform: str) -> IndexEntry | None:
     """The entry for a platform: the exact one, one whose variant is not asked for, or the only one there is."""
     for entry in index.entries:
         if entry.platform == platform:
             return entry
+    # linux/arm64 also means linux/arm64/v8, as long as nobody asks for a variant.
     for entry in index.entries:
         if entry.platform.startswith(f"{platform}/"):
             return entry
@@ -237,7 +239,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 CHUNK = 64 * 1024
 
 Tick = Callable[[int], None]
-"""Is told the number of bytes that have arrived, a negative one when they have to come once more."""
+"""Gets the number of bytes that have arrived, a negative one when they have to come once more."""
 
 
 class ImageSource(NamedTuple):
@@ -253,30 +255,30 @@ class ImageSource(NamedTuple):
     blob: Callable[[Descriptor, Path, Tick], str]
 
 
-def checked_manifest(source: ImageSource, image: str, digest: str) -> tuple[bytes, str, str]:
+def fetch_manifest(source: ImageSource, image: str, digest: str) -> tuple[bytes, str, str]:
     """A manifest, its media type and its digest, which is `digest` unless that is ""; raises SourceError."""
     data, media_type = source.manifest(digest)
-    found = digest_of(data, digest or "sha256:")
-    if digest and found != digest:
+    actual = digest_of(data, digest or "sha256:")
+    if digest and actual != digest:
         raise SourceError(
-            rules.WRONG_DIGEST, what="the manifest", image=image, place=source.place, expected=digest, found=found
+            rules.WRONG_DIGEST, what="the manifest", image=image, place=source.place, expected=digest, found=actual
         )
-    return data, media_type, found
+    return data, media_type, actual
 
 
-def checked_blob(source: ImageSource, image: str, wanted: Descriptor, path: Path, tick: Tick, what: str) -> None:
+def fetch_blob(source: ImageSource, image: str, wanted: Descriptor, path: Path, tick: Tick, what: str) -> None:
     """Write a blob to `path`; raises SourceError if it can't be had or has another digest, and then leaves no file."""
     try:
-        found = source.blob(wanted, path, tick)
-        if found != wanted.digest:
+        actual = source.blob(wanted, path, tick)
+        if actual != wanted.digest:
             values = {"what": what, "image": image, "place": source.place}
-            raise SourceError(rules.WRONG_DIGEST, **values, expected=wanted.digest, found=found)
+            raise SourceError(rules.WRONG_DIGEST, **values, expected=wanted.digest, found=actual)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
-def written(chunks: Iterable[bytes], wanted: Descriptor, path: Path, tick: Tick) -> tuple[str, int]:
+def write_chunks(chunks: Iterable[bytes], wanted: Descriptor, path: Path, tick: Tick) -> tuple[str, int]:
     """Write chunks to a file, stopping at the first that is too much; the digest and the size of what came."""
     digest, size = hashlib.new(wanted.digest.partition(":")[0]), 0
     with path.open("wb") as stream:

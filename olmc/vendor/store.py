@@ -13,7 +13,7 @@ from pathlib import Path
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.load.config import LOCK_FILE, lock_text
-from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.model.diagnostics import Report
 from olmc.model.workspace import Lock, LockedImage
 from olmc.output.directory import PARTIAL, put, sync_folder
@@ -43,6 +43,7 @@ def check_folder(root: Path) -> None:
 def stage(root: Path) -> Iterator[Path]:
     """A folder to work in, on the file system of the workspace; it is gone in the end, and so is what runs that were
     killed have left."""
+    # In the workspace itself, as nothing can be renamed from one file system to another.
     for left in root.glob(f"{PARTIAL}vendor-*"):
         shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{PARTIAL}vendor-", dir=root))
@@ -65,6 +66,7 @@ def write_tree(tree: Tree, folders: Mapping[str, str], target: Path) -> tuple[st
         place = target / path
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(data, place)
+        # Before the folder is renamed: after a crash a complete name must not stand for empty files.
         _sync(place)
     return tuple(sorted(files))
 
@@ -89,24 +91,24 @@ def _data(tree: Tree, name: str, what: Held) -> Path:
         if what.data is not None:
             return what.data
         place = posixpath.normpath(posixpath.join("/", posixpath.dirname(place), what.link)).strip("/")
-        found = tree.held.get(place)
-        if found is None:
+        linked = tree.held.get(place)
+        if linked is None:
             cause = "leads nowhere" if tree.wants(place) else "leaves the content"
             raise tree.unsafe(name, f"a link to {what.link}, which {cause}")
-        if found is FOLDER:
+        if linked is FOLDER:
             raise tree.unsafe(name, f"a link to the folder {what.link}")
-        what = found
+        what = linked
     raise tree.unsafe(name, "a link that leads to itself, or through too many others")
 
 
 def _check_clashes(tree: Tree, files: Mapping[str, Path]) -> None:
-    known: dict[str, tuple[str, bool]] = {}
+    spellings: dict[str, tuple[str, bool]] = {}
     for path in sorted(files):
         parts = path.split("/")
         for length in range(1, len(parts) + 1):
             name, is_file = "/".join(parts[:length]), length == len(parts)
             folded = unicodedata.normalize("NFC", name).casefold()
-            other, was_file = known.setdefault(folded, (name, is_file))
+            other, was_file = spellings.setdefault(folded, (name, is_file))
             if other != name:
                 raise tree.unsafe(name, f"it is the same as {other} on file systems that don't tell case")
             if is_file != was_file:
@@ -118,18 +120,19 @@ def _sync(path: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def place(root: Path, image: LockedImage, made: Path) -> bool:
+def place(root: Path, image: LockedImage, folder: Path) -> bool:
     """Rename the folder `made` to where the content of an image belongs; False if it is there already."""
     target = root / path_of(image)
-    if intact(root, image, Report()) is not None:
+    if intact_folder(root, image, Report()) is not None:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
     mark = root / VENDOR_FOLDER / MARK_FILE
     if not mark.is_file() or mark.read_bytes() != GIT_ATTRIBUTES.encode():
         put(mark, GIT_ATTRIBUTES, synced=True)
+    # What was there before goes to the stage, not away: until the new folder stands in its place, nothing is lost.
     if os.path.lexists(target):
-        target.rename(made.with_name(f"{made.name}-before"))
-    made.rename(target)
+        target.rename(folder.with_name(f"{folder.name}-before"))
+    folder.rename(target)
     sync_folder(target.parent)
     return True
 
@@ -163,5 +166,5 @@ def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
 def others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
     """The paths in vendor/ that no image of `images` accounts for."""
     kept = {path_of(image) for image in images}
-    found = [path for folder in FOLDERS.values() for path in (root / VENDOR_FOLDER / folder).glob("*")]
-    return tuple(sorted(name for path in found if (name := path.relative_to(root).as_posix()) not in kept))
+    paths = [path for folder in FOLDERS.values() for path in (root / VENDOR_FOLDER / folder).glob("*")]
+    return tuple(sorted(name for path in paths if (name := path.relative_to(root).as_posix()) not in kept))

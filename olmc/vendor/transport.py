@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -166,23 +167,21 @@ def is_loopback(registry: str) -> bool:
 
 def _pool(network: Network, url: str, insecure: bool) -> urllib3.PoolManager:
     parts = urlsplit(url)
+    # A proxy would look for the registry on its own machine.
     direct = is_loopback(parts.netloc) or proxy_bypass(parts.netloc)
     proxy = "" if direct else getproxies().get(parts.scheme, "")
-    known = network.pools.get((proxy, insecure))
-    if known is not None:
-        return known
+    pool = network.pools.get((proxy, insecure))
+    if pool is not None:
+        return pool
     if insecure:
         urllib3.disable_warnings(InsecureRequestWarning)  # that is what the user asked for
     context = ssl.create_default_context()
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    made = (
-        urllib3.ProxyManager(proxy, maxsize=16, ssl_context=context)
-        if proxy
-        else urllib3.PoolManager(maxsize=16, ssl_context=context)
-    )
-    return network.pools.setdefault((proxy, insecure), made)
+    manager = partial(urllib3.ProxyManager, proxy) if proxy else urllib3.PoolManager
+    # Two threads may come here at once; both then use the pool of the first.
+    return network.pools.setdefault((proxy, insecure), manager(maxsize=16, ssl_context=context))
 
 
 def raise_if_passing(response: Response) -> None:

@@ -13,7 +13,7 @@ from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
 from olmc.load.config import indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
-from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact, path_of
+from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.load.workspace import load
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
@@ -72,7 +72,7 @@ def vendor(root: Path, request: VendorRequest, report: Report, progress: Progres
         if report.failed:
             return None
         options = options_from(config, request.options, request.given)
-        return _vendored(_VendorRun(root, request, options, config, lock), report, progress)
+        return _vendor(_VendorRun(root, request, options, config, lock), report, progress)
     except VendorError as error:
         report.add(error.diagnostic)
     except FetchError as error:
@@ -101,72 +101,75 @@ class _VendorRun(NamedTuple):
         return self.request.platform or (self.config.get("vendor") or {}).get("platform") or PLATFORM
 
 
-def _vendored(work: _VendorRun, report: Report, progress: Progress) -> VendorResult | None:
+def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResult | None:
     root, update = work.root, work.request.update
     present = {
         image.image: image
         for image in work.lock.images
-        if image.platform in ("", work.platform) and intact(root, image, Report()) is not None
+        if image.platform in ("", work.platform) and intact_folder(root, image, Report()) is not None
     }
+    # An update asks anew what tags stand for, and takes what is vendored only where that has not changed.
     have = {} if update else dict(present)
     if work.request.check:
-        return _checked(work, have, report)
+        return _check(work, have, report)
     sources = work.request.sources(work.config.get("vendor") or {})
     pins = {} if update else {image.image: image.digest for image in work.lock.images}
     plan = Plan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
     fetched: list[str] = []
-    with stage(root) as folder, _undone_on_failure(root) as placed:
+    with stage(root) as folder, _undo_on_failure(root) as placed:
+        # Only the content of catalogs says which bundles are picked, and that of a bundle what else it takes.
         workspace: Workspace | None = None
         while True:
-            workspace = workspace or _loaded(work, have, report)
+            workspace = workspace or _load(work, have, report)
             if workspace is None:
                 return None
-            settled = _settled(workspace, work.options, report)
+            settled = _settle(workspace, work.options, report)
             if settled is None:
                 return None
             needs = needs_of(workspace, settled, work.options)
             missing = [need for need in needs if not _is_there(need, have)]
             if not missing:
                 break
-            for each in fetch(missing, plan, folder, progress):
-                have[each.image.image] = each.image
-                if each.made is not None:
-                    fetched.append(each.image.image)
-                    placed += [root / path_of(each.image)] if place(root, each.image, each.made) else []
+            for result in fetch(missing, plan, folder, progress):
+                have[result.image.image] = result.image
+                if result.folder is not None:
+                    fetched.append(result.image.image)
+                    placed += [root / path_of(result.image)] if place(root, result.image, result.folder) else []
             workspace = _with_bundles(root, workspace, have, missing)
-        _tell_unresolved(settled, report)
+        _report_unresolved(settled, report)
         images = tuple(sorted(have[need.image] for need in needs))
         operators = work.lock.operators
         if update and operators is not None:
             operators = lock_of(workspace, settled.cluster, selections(settled))
         changed = write_lock(root, operators, images)
+        # The lock names them now, so they stay, whatever goes wrong from here on.
         placed.clear()
     return VendorResult(images, tuple(fetched), remove_others(root, images), changed)
 
 
-def _checked(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
-    """What would be done, as far as it can be told without fetching anything."""
-    workspace = _loaded(work, have, report)
+def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
+    """What would be done, as far as that is known without fetching anything."""
+    workspace = _load(work, have, report)
     if workspace is None:
         return None
-    settled = _settled(workspace, work.options, report)
+    settled = _settle(workspace, work.options, report)
     if settled is None:
         return None
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in needs if not _is_there(need, have))
     if not missing:
-        _tell_unresolved(settled, report)
+        _report_unresolved(settled, report)
     return VendorResult(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
 
 
-def _settled(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
+def _settle(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
     """The settled cluster, with what Installs of v2alpha1 bring; None, and errors, if they can't be read."""
     if not options.v2alpha1:
         return reconcile(workspace, options, Report())
-    said = Report()
-    _, settled = settled_with_installs(workspace, options, said)
-    for diagnostic in said if settled is None else ():
+    findings = Report()
+    _, settled = settled_with_installs(workspace, options, findings)
+    for diagnostic in findings if settled is None else ():
         report.add(diagnostic)
     return settled
 
@@ -175,15 +178,15 @@ def _is_there(need: NeededImage, have: Mapping[str, LockedImage]) -> bool:
     return need.image in have and have[need.image].kind == need.kind
 
 
-def _loaded(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
+def _load(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
     """The workspace with the images so far; None, and its errors in `report`, if it can't be read."""
-    said = Report()
+    findings = Report()
     workspace = load(
-        work.root, said, ignored=tuple(work.config.get("ignore") or ()),
+        work.root, findings, ignored=tuple(work.config.get("ignore") or ()),
         indexing=indexing_from(work.config), kube_version=work.options.kube_version,
         lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
     )  # fmt: skip
-    errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
+    errors = [diagnostic for diagnostic in findings if diagnostic.severity is Severity.ERROR]
     for diagnostic in errors:
         report.add(diagnostic)
     return None if errors else workspace
@@ -194,11 +197,12 @@ def _with_bundles(
 ) -> Workspace | None:
     """The workspace with more vendored bundles; None if it has to be read anew, as catalogs change."""
     templated = {image for catalog in workspace.catalogs.values() for image in catalog.images}
+    # A new catalog, or a bundle that a template names, changes what there is to choose from.
     if any(need.kind == "catalog" or need.image in templated for need in added):
         return None
     bundles = dict(workspace.vendored)
     for need in added:
-        folder = intact(root, have[need.image], Report())
+        folder = intact_folder(root, have[need.image], Report())
         bundle = read_bundle(root, folder, Report()) if folder is not None else None
         if bundle is None:
             return None
@@ -206,14 +210,14 @@ def _with_bundles(
     return workspace._replace(vendored=bundles, images=tuple(have.values()))
 
 
-def _tell_unresolved(settled: SettledCluster, report: Report) -> None:
+def _report_unresolved(settled: SettledCluster, report: Report) -> None:
     for namespace, done in sorted(settled.rounds.items()):
         if done.answer is not None and done.answer.message:
             report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))
 
 
 @contextmanager
-def _undone_on_failure(root: Path) -> Iterator[list[Path]]:
+def _undo_on_failure(root: Path) -> Iterator[list[Path]]:
     """A list of folders that are new; those that are still in it in the end are removed, and vendor/ if it is new."""
     folder = root / VENDOR_FOLDER
     was_there = folder.exists()

@@ -147,16 +147,17 @@ class _ConstructStep:
 
 def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
     """The value of every document; None when a finding of severity ERROR went to `report`."""
-    found = Report()
+    findings = Report()
     values = []
     try:
         for root in roots:
-            values.append(_value(root, _ConstructStep(path, found)))
+            values.append(_value(root, _ConstructStep(path, findings)))
     except _StopError:
         pass
-    for diagnostic in dict.fromkeys(found.found):
+    # An alias is constructed each time that it occurs, and its faults are reported once.
+    for diagnostic in dict.fromkeys(findings.found):
         report.add(diagnostic)
-    return None if found.failed else values
+    return None if findings.failed else values
 
 
 def _value(node: Node, work: _ConstructStep, into: dict[str, Any] | None = None) -> Any:
@@ -222,6 +223,7 @@ def _fill(node: Node, work: _ConstructStep, into: dict[str, Any]) -> None:
             _merge(value_node, work, into)
             continue
         key = _key(key_node, work)
+        # Also below a key that is refused: one run reports all that is wrong.
         value = _value(value_node, work)
         if key is None:
             continue
@@ -235,6 +237,7 @@ def _fill(node: Node, work: _ConstructStep, into: dict[str, Any]) -> None:
 
 def _merge(node: Node, work: _ConstructStep, into: dict[str, Any]) -> None:
     """Merges a mapping, or each of a list of them, into another; of a list, the earlier ones win."""
+    # Backwards, so that what counts more is written over what counts less.
     sources = list(reversed(node.children)) if node.kind is NodeKind.SEQUENCE else [node]
     for source in sources:
         target = source.target if source.kind is NodeKind.ALIAS else source

@@ -1,4 +1,4 @@
-"""What the readers give, and the bounds that they hold a stranger's file to."""
+"""What the readers give, and the bounds that they set to untrusted input."""
 
 from __future__ import annotations
 

@@ -35,22 +35,22 @@ def set_text(source: Source, keys: Sequence[str], value: str) -> Source:
     An existing scalar of one line is replaced, a missing key is added as the first of its mapping. Nothing else in the
     file changes its meaning. Raises EditError.
     """
-    expected = _values(source)
+    expected = _values(source.path, source.text)
     parent = _below(expected, source, keys[:-1])
     if not isinstance(parent, dict):
         raise EditError(f"there is no mapping {'.'.join(keys[:-1])}", keys)
     if keys[-1] not in parent:
-        edits = _inserted(source, keys, value)
+        edits = _insert(source, keys, value)
     elif parent[keys[-1]] is None:
-        edits = _filled(source, keys, value)
+        edits = _fill(source, keys, value)
     else:
-        edits = _replaced(source, keys, value)
+        edits = _replace(source, keys, value)
     parent[keys[-1]] = value
     for text in edits:
-        changed = source._replace(text=text)
-        if _values(changed) == expected:
-            return changed
-    raise EditError(_hindrance(source, keys), keys)
+        # Whatever the patterns have taken for the value: the text is read again, and counts if it says what it should.
+        if _values(source.path, text) == expected:
+            return source._replace(text=text)
+    raise EditError(_explain_hindrance(source, keys), keys)
 
 
 _HINDRANCES = {
@@ -61,7 +61,7 @@ _HINDRANCES = {
 }
 
 
-def _hindrance(source: Source, keys: Sequence[str]) -> str:
+def _explain_hindrance(source: Source, keys: Sequence[str]) -> str:
     """Why a value that is there can't be changed by itself."""
     place = locate(source, keys)
     line = source.text.splitlines()[place.line - 1] if place.line else ""
@@ -69,9 +69,10 @@ def _hindrance(source: Source, keys: Sequence[str]) -> str:
     return _HINDRANCES.get(line[place.column - 1 : place.column], general)
 
 
-def _values(source: Source) -> list[Any]:
+def _values(path: str, text: str) -> list[Any]:
     """The values of all documents, nothing in them shared."""
-    return [copy.deepcopy(document.value) for document in read(source.path, source.text, Report())]
+    # Of an alias and its anchor an edit changes one, which must not look as if it had changed both.
+    return [copy.deepcopy(document.value) for document in read(path, text, Report())]
 
 
 def _below(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
@@ -85,45 +86,45 @@ def _below(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
     return value
 
 
-def _filled(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _fill(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
     """A value behind a key that has none."""
     key = locate(source, keys, of_key=True)
-    lines = source.text.splitlines(keepends=True)
+    lines = _lines(source)
     line = lines[key.line - 1]
     colon = line.find(":", key.column - 1)
     if colon < 0:
         raise EditError("the key's colon is on another line", keys)
     rest = line[colon + 1 :]
-    written = _NULL.match(rest)
-    rest = rest[written.end() :] if written else rest
-    lines[key.line - 1] = f"{line[: colon + 1]} {_written(source, value)}{rest}"
+    null = _NULL.match(rest)
+    rest = rest[null.end() :] if null else rest
+    lines[key.line - 1] = f"{line[: colon + 1]} {_quote(source, value)}{rest}"
     yield "".join(lines)
 
 
-def _replaced(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _replace(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
     """Another value behind a key, in a block or between brackets."""
     place = locate(source, keys)
-    lines = source.text.splitlines(keepends=True)
+    lines = _lines(source)
     line, column = lines[place.line - 1], place.column - 1
     patterns = (_QUOTED,) if line[column : column + 1] in ("'", '"') else (_PLAIN, _PLAIN_IN_BRACKETS)
-    found = [match for pattern in patterns if (match := pattern.match(line, column))]
-    if not found:
+    matches = [match for pattern in patterns if (match := pattern.match(line, column))]
+    if not matches:
         raise EditError("the value goes over several lines", keys)
-    for match in found:
-        lines[place.line - 1] = line[:column] + _written(source, value) + line[match.end() :]
+    for match in matches:
+        lines[place.line - 1] = line[:column] + _quote(source, value) + line[match.end() :]
         yield "".join(lines)
 
 
-def _inserted(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _insert(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
     """A new first entry of a mapping: behind its brace, or as a line indented like the entry that was first."""
     parent = locate(source, keys[:-1])
-    lines = source.text.splitlines(keepends=True)
+    lines = _lines(source)
     first = lines[parent.line - 1]
     before = first[: parent.column - 1]
     if first[parent.column - 1 : parent.column] == "{":
         offset = sum(map(len, lines[: parent.line - 1])) + len(before)
         key = json.dumps(keys[-1]) if looks_like_json(source.path, source.text) else keys[-1]
-        yield _behind_brace(source.text, offset, f"{key}: {_written(source, value)}")
+        yield _behind_brace(source.text, offset, f"{key}: {_quote(source, value)}")
         return
     if before.strip():
         raise EditError("the mapping does not begin on a line of its own", keys[:-1])
@@ -141,7 +142,7 @@ def _behind_brace(text: str, offset: int, entry: str) -> str:
     return f"{text[: offset + 1]}{blanks}{entry},{blanks if chr(10) in blanks else ' '}{rest}"
 
 
-def _written(source: Source, value: str) -> str:
+def _quote(source: Source, value: str) -> str:
     return json.dumps(value, ensure_ascii=False) if looks_like_json(source.path, source.text) else one_line(value)
 
 
@@ -169,21 +170,21 @@ def without_document(source: Source) -> str:
 
     Raises EditError.
     """
-    values = _block_values(source.path, source.text)
+    values = _values(source.path, source.text)
     kept, start, end = _extent(source)
     text = "".join((*kept[:start], *kept[end:]))
-    if not _block_values(source.path, text):
+    if not _values(source.path, text):
         text = ""
     del values[source.document]
-    return _checked(source, text, values)
+    return _check_text(source, text, values)
 
 
-def with_document(source: Source, body: str, value: Any) -> str:
-    """The text of the file with a document's content replaced by `body`, which stands for `value`.
+def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
+    """The text of the file with a document's content replaced by `body`, which holds documents of these values.
 
     Comments before the document's first key stay. Raises EditError.
     """
-    values = _block_values(source.path, source.text)
+    expected = _values(source.path, source.text)
     lines, start, end = _extent(source)
     first = start
     while first < end and (_COMMENT.match(lines[first]) or _MARK.match(lines[first])):
@@ -194,13 +195,13 @@ def with_document(source: Source, body: str, value: Any) -> str:
     if "\r\n" in source.text:
         body = body.replace("\n", "\r\n")
     text = "".join((*lines[:first], body, *lines[tail:]))
-    values[source.document] = value
-    return _checked(source, text, values)
+    expected[source.document : source.document + 1] = values
+    return _check_text(source, text, expected)
 
 
 def value_of(source: Source) -> Any:
     """The value of a document as its file has it."""
-    value: Any = _block_values(source.path, source.text)[source.document]
+    value: Any = _values(source.path, source.text)[source.document]
     for key in source.prefix:
         value = value[key]
     return value
@@ -241,22 +242,18 @@ def with_block(source: Source, keys: Sequence[str], lines: Sequence[str], meanin
     `meaning` are the keys and values that the lines stand for ({}: the key goes). Raises EditError.
     """
     block = block_of(source, keys)
-    values = _block_values(source.path, source.text)
+    values = _values(source.path, source.text)
     parent = _parent(values, source, keys)
     del parent[keys[-1]]
     parent.update(meaning)
     ending = "\r\n" if block.lines[block.start].endswith("\r\n") else "\n"
     written = [f"{' ' * block.indent}{line}{ending}" for line in lines]
     text = "".join((*block.lines[: block.start], *written, *block.lines[block.end :]))
-    return source._replace(text=_checked(source, text, values))
+    return source._replace(text=_check_text(source, text, values))
 
 
 def _lines(source: Source) -> list[str]:
     return source.text.splitlines(keepends=True)
-
-
-def _block_values(path: str, text: str) -> list[Any]:
-    return [copy.deepcopy(document.value) for document in read(path, text, Report())]
 
 
 def _parent(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
@@ -266,11 +263,9 @@ def _parent(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
     return value
 
 
-def _checked(source: Source, text: str, expected: list[Any]) -> str:
+def _check_text(source: Source, text: str, expected: list[Any]) -> str:
     """The text, if it says what it should; "" stands for a file that says nothing."""
-    if (_block_values(source.path, text) if text else []) != (
-        expected if text else [v for v in expected if v is not None]
-    ):
+    if (_values(source.path, text) if text else []) != (expected if text else [v for v in expected if v is not None]):
         raise EditError(f"{source.path}: the document can't be changed without changing something else")
     return text
 

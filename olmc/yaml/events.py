@@ -43,6 +43,7 @@ def parse(text: str, use: Callable[[Iterator[Any]], Result], *, pure: bool = Fal
 
 def _events(text: str, pure: bool) -> Iterator[Any]:
     yaml = YAML(typ="safe", pure=pure)
+    # The C reader knows YAML 1.1 only, as go-yaml v2 does; the one in Python would read 1.2.
     if yaml.Parser is Parser:
         yaml.version = (1, 1)
         yaml.Scanner = _Scanner
@@ -74,7 +75,7 @@ class _Scanner(Scanner):
         while spaces and self.reader.peek() == "\t" and self.reader.column >= indent:
             self._skip_blanks()
             if self.reader.peek() in _BREAKS:
-                spaces = _joined(spaces, super().scan_plain_spaces(indent, start_mark))
+                spaces = _join_folded(spaces, super().scan_plain_spaces(indent, start_mark))
         return spaces
 
     def _blanks(self) -> str:
@@ -87,7 +88,7 @@ class _Scanner(Scanner):
         self.reader.forward(len(self._blanks()))
 
 
-def _joined(*folded: list[str] | None) -> list[str] | None:
+def _join_folded(*folded: list[str] | None) -> list[str] | None:
     """What the line breaks of several runs fold to; None where a run meets the end of the document."""
     breaks = 0
     for run in folded:
@@ -132,15 +133,15 @@ def head_of(document: str) -> Head | None:
 
     No key at its top or in its metadata stands there twice, so that what comes later says nothing else.
     """
-    found = _HEAD.match(document)
-    if found is None or plain_keys(document) is None:
+    match = _HEAD.match(document)
+    if match is None or plain_keys(document) is None:
         return None
-    end = _AFTER_METADATA.search(document, found.end())
-    keys = _IN_METADATA.findall(document, found.start("metadata"), end.start() + 1 if end else len(document))
-    named = {"name", "namespace"} if found["namespace"] else {"name"}
-    if len(set(keys)) < len(keys) or not named.issuperset({"name", "namespace"}.intersection(keys)):
+    end = _AFTER_METADATA.search(document, match.end())
+    keys = _IN_METADATA.findall(document, match.start("metadata"), end.start() + 1 if end else len(document))
+    expected = {"name", "namespace"} if match["namespace"] else {"name"}
+    if len(set(keys)) < len(keys) or not expected.issuperset({"name", "namespace"}.intersection(keys)):
         return None
-    return Head(found["api_version"], found["kind"], found["name"], found["namespace"])
+    return Head(match["api_version"], match["kind"], match["name"], match["namespace"])
 
 
 def plain_keys(document: str) -> tuple[str, ...] | None:
@@ -154,6 +155,6 @@ def plain_keys(document: str) -> tuple[str, ...] | None:
     if is_odd or _START.match(document) is None:
         return None
     lines = _AT_MARGIN.findall(f"\n{document}")
-    found = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
-    keys = tuple(match[1] for match in found if match is not None)
-    return keys if keys and len(keys) == len(found) == len(set(keys)) else None
+    matches = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
+    keys = tuple(match[1] for match in matches if match is not None)
+    return keys if keys and len(keys) == len(matches) == len(set(keys)) else None

@@ -95,8 +95,8 @@ def read_json(path: str, text: str, report: Report) -> list[Document]:
         return json_documents(path, text, report)
     except JSONSyntaxError as error:
         problem, offset = error.args
-        found = rules.JSON_SYNTAX.finding(Location(path, *place(text, offset)), problem=problem)
-        report.add(found.caused_by(DecodeFailure(found.message)))
+        diagnostic = rules.JSON_SYNTAX.finding(Location(path, *place(text, offset)), problem=problem)
+        report.add(diagnostic.caused_by(DecodeFailure(diagnostic.message)))
         return []
 
 
@@ -110,6 +110,7 @@ def json_documents(path: str, text: str, report: Report) -> list[Document]:
     if values is None or _depth(values) > MAX_DEPTH:
         report.add(rules.TOO_DEEP.finding(_too_deep(path, text), limit=MAX_DEPTH))
         return []
+    # Where they stand takes a second reading, which only the few files pay for that have any.
     if repeated:
         _report_duplicates(path, text, report)
     if _HALF_OF_A_PAIR.search(text):

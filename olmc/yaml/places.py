@@ -35,10 +35,10 @@ def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> 
         return Location(source.path)
     node, key_node = root, root
     for key in keys:
-        found = _step(_target(node), key)
-        if found is None:
+        step = _step(_target(node), key)
+        if step is None:
             break
-        key_node, node = found
+        key_node, node = step
     return (key_node if of_key else node).location(source.path)
 
 
@@ -57,25 +57,25 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
         return None
     if node.kind is not NodeKind.MAPPING:
         return None
-    found = alike = None
+    exact = folded = None
     for key_node, value in node.pairs():
         if is_merge(key_node):
-            found = _merged(value, key) or found
+            exact = _step_into_merge(value, key) or exact
             continue
-        written = _key(_target(key_node))
-        if written == key:
-            found = key_node, value
-        elif written is not None and written.casefold() == key.casefold():
-            alike = key_node, value
-    return found or alike
+        text = _key(_target(key_node))
+        if text == key:
+            exact = key_node, value
+        elif text is not None and text.casefold() == key.casefold():
+            folded = key_node, value
+    return exact or folded
 
 
-def _merged(node: Node, key: str) -> tuple[Node, Node] | None:
+def _step_into_merge(node: Node, key: str) -> tuple[Node, Node] | None:
     """A key in a mapping, or in the first of a list of mappings, that a merge key brings in."""
     for source in node.children if node.kind is NodeKind.SEQUENCE else [node]:
-        found = _step(_target(source), key)
-        if found:
-            return found
+        step = _step(_target(source), key)
+        if step:
+            return step
     return None
 
 
@@ -150,6 +150,7 @@ def _chunk(text: str, number: int) -> tuple[str, int]:
         return text, number
     offset, line = starts[number]
     end = starts[number + 1][0] if number + 1 < len(starts) else len(text)
+    # With as many empty lines before it, so that the parser counts the lines of the file.
     return "\n" * line + text[offset:end], 0
 
 
@@ -157,7 +158,7 @@ def _chunk(text: str, number: int) -> tuple[str, int]:
 def _yaml_starts(text: str) -> tuple[tuple[int, int], ...]:
     """The offset and the line, from 0, of each document of a stream."""
     if text.startswith(("...", "%")) or any(sign in text for sign in _HARD_TO_SPLIT):
-        return _parsed_starts(text)
+        return _parse_starts(text)
     markers = [match.start() for match in _MARKER.finditer(text)]
     first = _CONTENT.search(text)
     if first and (not markers or first.start() < markers[0]):
@@ -166,7 +167,7 @@ def _yaml_starts(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(zip(markers, lines, strict=True))
 
 
-def _parsed_starts(text: str) -> tuple[tuple[int, int], ...]:
+def _parse_starts(text: str) -> tuple[tuple[int, int], ...]:
     """As _yaml_starts, where it takes a parser to tell; only those before what can't be read."""
     starts: list[tuple[int, int]] = []
 

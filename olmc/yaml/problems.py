@@ -85,7 +85,7 @@ _QUOTE_HINT = "Put the whole value in single quotes, and write each single quote
 _INDENT_HINT = "Give the lines that belong together the same indentation, and what belongs below them a deeper one."
 
 
-class _Finding(NamedTuple):
+class _Explanation(NamedTuple):
     """What to say, and the line and column, from 0, if it is another place than where the parser gave up."""
 
     problem: str
@@ -93,7 +93,7 @@ class _Finding(NamedTuple):
     place: tuple[int, int] | None = None
 
 
-class _Trouble(NamedTuple):
+class _ParserError(NamedTuple):
     """What the parser says, where it gave up, and where the thing began that it was reading; all from 0."""
 
     problem: str
@@ -121,11 +121,11 @@ def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) 
     if mark is None:
         return _refused_character(path, text)
     context: Any = getattr(error, "context_mark", None) or mark
-    said = str(getattr(error, "problem", "") or "")
+    problem = str(getattr(error, "problem", "") or "")
     while_reading = str(getattr(error, "context", "") or "")
-    began = (context.line, context.column)
+    begin = (context.line, context.column)
     still_open = unclosed(text, lines, pure=pure)
-    finding = _explain(_Trouble(said, while_reading, lines, mark.line, mark.column, began, still_open))
+    finding = _explain(_ParserError(problem, while_reading, lines, mark.line, mark.column, begin, still_open))
     line, column = finding.place or _within(lines, mark.line, mark.column)
     return YAML_SYNTAX.finding(Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint)
 
@@ -150,119 +150,122 @@ def _refused_character(path: str, text: str) -> Diagnostic:
     )
 
 
-def _explain(trouble: _Trouble) -> _Finding:
+def _explain(error: _ParserError) -> _Explanation:
+    # The parser's own words come last: they are about the place where it gave up, and most mistakes lie before that.
     for explanation in (_from_the_lines, _from_what_is_open, _from_the_scanner, _from_the_parser):
-        finding = explanation(trouble)
+        finding = explanation(error)
         if finding:
             return finding
-    return _Finding(f"{trouble.context}: {trouble.problem}".removeprefix(": "), "Check this line and the one before.")
+    return _Explanation(f"{error.context}: {error.problem}".removeprefix(": "), "Check this line and the one before.")
 
 
-def _from_the_lines(trouble: _Trouble) -> _Finding | None:
+def _from_the_lines(error: _ParserError) -> _Explanation | None:
     """Mistakes that are seen in the lines themselves, whatever the parser stumbled over."""
-    here = trouble.text(trouble.line)
-    suspects = (trouble.began[0], trouble.line - 1)
-    for line in (*suspects, trouble.line):
-        if _CONFLICT.match(trouble.text(line)):
+    here = error.text(error.line)
+    suspects = (error.began[0], error.line - 1)
+    for line in (*suspects, error.line):
+        if _CONFLICT.match(error.text(line)):
             hint = "Resolve the conflict and delete the markers."
-            return _Finding("a marker of a merge conflict", hint, (line, 0))
+            return _Explanation("a marker of a merge conflict", hint, (line, 0))
     tab = _TAB_INDENT.match(here)
-    if tab and trouble.column < tab.end():
-        return _Finding("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
-    if "expected ':'" in trouble.problem or "mapping values" in trouble.problem:
+    if tab and error.column < tab.end():
+        return _Explanation("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+    if "expected ':'" in error.problem or "mapping values" in error.problem:
         for line in suspects:
-            match = _NO_SPACE.match(trouble.text(line))
+            match = _NO_SPACE.match(error.text(line))
             if match:
                 hint = "Write a space after the colon: `key: value`."
-                return _Finding("no space after the colon of a key", hint, (line, match.end() - 1))
+                return _Explanation("no space after the colon of a key", hint, (line, match.end() - 1))
     return None
 
 
-def _from_what_is_open(trouble: _Trouble) -> _Finding | None:
+def _from_what_is_open(error: _ParserError) -> _Explanation | None:
     """A bracket or a quote that nobody closes: the place to look at is the one where it opens."""
-    if "found unexpected end of stream" in trouble.problem or "found unexpected document" in trouble.problem:
-        return _Finding("the quote that opens here is never closed", "Close the quote.", trouble.began)
-    bracket, quoted = trouble.unclosed
-    in_brackets = _EXPECTED_IN_BRACKETS.search(trouble.problem) or "node content" in trouble.problem
-    if bracket and in_brackets and trouble.at_the_end():
-        return _Finding(
+    if "found unexpected end of stream" in error.problem or "found unexpected document" in error.problem:
+        return _Explanation("the quote that opens here is never closed", "Close the quote.", error.began)
+    bracket, quoted = error.unclosed
+    in_brackets = _EXPECTED_IN_BRACKETS.search(error.problem) or "node content" in error.problem
+    if bracket and in_brackets and error.at_the_end():
+        return _Explanation(
             "the bracket that opens here is never closed",
             f"Close the bracket with {bracket.closing}, or put the whole value in quotes if it is a text.",
             bracket.place,
         )
-    if quoted and quoted.begin[0] < quoted.end[0] == trouble.line:
-        between = trouble.text(trouble.line)[quoted.end[1] : trouble.column]
-        if quoted.end[1] <= trouble.column and not between.strip():
-            return _Finding(
-                f"the quote that opens here is not closed before line {trouble.line + 1}, and text follows there",
+    if quoted and quoted.begin[0] < quoted.end[0] == error.line:
+        between = error.text(error.line)[quoted.end[1] : error.column]
+        if quoted.end[1] <= error.column and not between.strip():
+            return _Explanation(
+                f"the quote that opens here is not closed before line {error.line + 1}, and text follows there",
                 "Close the quote where the value ends.",
                 quoted.begin,
             )
     return None
 
 
-def _from_the_scanner(trouble: _Trouble) -> _Finding | None:
-    problem, here = trouble.problem, trouble.text(trouble.line)
+def _from_the_scanner(error: _ParserError) -> _Explanation | None:
+    problem, here = error.problem, error.text(error.line)
     if "mapping values are not allowed" in problem:
-        if ": " in here[: trouble.column] or here.startswith("--- "):
-            return _Finding("a second colon followed by a space in one line", _QUOTE_HINT)
-        if trouble.column > _LONGEST_KEY:
-            return _Finding("a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`.")
-        return _Finding("a key indented below a line that already has a value", _INDENT_HINT)
+        if ": " in here[: error.column] or here.startswith("--- "):
+            return _Explanation("a second colon followed by a space in one line", _QUOTE_HINT)
+        if error.column > _LONGEST_KEY:
+            return _Explanation(
+                "a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`."
+            )
+        return _Explanation("a key indented below a line that already has a value", _INDENT_HINT)
     if "expected ':'" in problem:
         hint = "Write `key: value` or `- item`, or indent the line so that it belongs to the text above."
-        return _Finding("neither a key nor an item of a list", hint, trouble.began)
+        return _Explanation("neither a key nor an item of a list", hint, error.began)
     if "cannot start any token" in problem:
-        char = here[trouble.column : trouble.column + 1]
+        char = here[error.column : error.column + 1]
         if char == "\t":
-            return _Finding("a tab where only spaces are allowed", "Write a space instead of the tab.")
-        return _Finding(f"a plain value can't begin with {char}", _QUOTE_HINT)
+            return _Explanation("a tab where only spaces are allowed", "Write a space instead of the tab.")
+        return _Explanation(f"a plain value can't begin with {char}", _QUOTE_HINT)
     if "tab character" in problem:
-        return _Finding("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+        return _Explanation("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
     if "unknown escape character" in problem:
         hint = "Write a backslash twice (\\\\) inside of double quotes, or use single quotes."
-        return _Finding("an unknown escape sequence in double quotes", hint)
+        return _Explanation("an unknown escape sequence in double quotes", hint)
     if "alphabetic or numeric" in problem:
-        what = "alias (*)" if "alias" in trouble.context else "anchor (&)"
-        return _Finding(f"an {what} without a name", _QUOTE_HINT)
+        what = "alias (*)" if "alias" in error.context else "anchor (&)"
+        return _Explanation(f"an {what} without a name", _QUOTE_HINT)
     return None
 
 
-def _from_the_parser(trouble: _Trouble) -> _Finding | None:
-    problem, began = trouble.problem, trouble.began[0] + 1
+def _from_the_parser(error: _ParserError) -> _Explanation | None:
+    problem, began = error.problem, error.began[0] + 1
     in_brackets = _EXPECTED_IN_BRACKETS.search(problem)
     if in_brackets:
         bracket = in_brackets[1]
         hint = f"Close the bracket with {bracket}, or write the comma that is missing."
-        return _Finding(f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint)
+        return _Explanation(f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint)
     if "<document start>" in problem:
         hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
-        return _Finding("text after the end of the document", hint)
-    if "block mapping" in trouble.context or "block collection" in trouble.context:
-        before = trouble.text(trouble.line)[: trouble.column]
+        return _Explanation("text after the end of the document", hint)
+    if "block mapping" in error.context or "block collection" in error.context:
+        before = error.text(error.line)[: error.column]
         if before.rstrip().endswith("}"):
             hint = "Put the whole value in quotes: a plain value can't begin with a brace."
-            return _Finding("text after a closing brace", hint)
+            return _Explanation("text after a closing brace", hint)
         if _QUOTED_VALUE.match(before):
-            return _Finding("text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}")
-        kind = "mapping" if "mapping" in trouble.context else "list"
-        return _Finding(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
-    return _instead_of_a_value(trouble) if "node content" in problem else None
+            return _Explanation("text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}")
+        kind = "mapping" if "mapping" in error.context else "list"
+        return _Explanation(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
+    return _instead_of_a_value(error) if "node content" in problem else None
 
 
-def _instead_of_a_value(trouble: _Trouble) -> _Finding | None:
-    char = trouble.text(trouble.line)[trouble.column : trouble.column + 1]
-    if char == "," and trouble.unclosed.bracket:
-        return _Finding("a comma without a value before it", "Delete the comma, or write the value.")
+def _instead_of_a_value(error: _ParserError) -> _Explanation | None:
+    char = error.text(error.line)[error.column : error.column + 1]
+    if char == "," and error.unclosed.bracket:
+        return _Explanation("a comma without a value before it", "Delete the comma, or write the value.")
     if char == ",":
-        return _Finding("a plain value can't begin with ,", _QUOTE_HINT)
-    if char in ("]", "}") and trouble.unclosed.bracket:
-        closing = trouble.unclosed.bracket.closing
-        line = trouble.unclosed.bracket.place[0] + 1
-        return _Finding(
+        return _Explanation("a plain value can't begin with ,", _QUOTE_HINT)
+    if char in ("]", "}") and error.unclosed.bracket:
+        closing = error.unclosed.bracket.closing
+        line = error.unclosed.bracket.place[0] + 1
+        return _Explanation(
             f"a bracket {char} where the one that opens in line {line} is still open",
             f"Close that one with {closing} first, or delete this one.",
         )
     if char in ("]", "}"):
-        return _Finding("a closing bracket without an opening one", _QUOTE_HINT)
+        return _Explanation("a closing bracket without an opening one", _QUOTE_HINT)
     return None

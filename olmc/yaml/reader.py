@@ -44,6 +44,7 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
         return json_documents(path, text, report)
     except JSONSyntaxError:
         pass
+    # What begins with a brace and is no JSON can still be YAML: a mapping in braces.
     as_yaml = Report()
     documents = _read_yaml(path, text, as_yaml, pure)
     neither = any(isinstance(diagnostic.cause, DecodeFailure) for diagnostic in as_yaml.found)
@@ -163,5 +164,5 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
 def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:
     from olmc.yaml.problems import syntax_error
 
-    found = syntax_error(path, text, error, pure=pure)
-    report.add(found.caused_by(DecodeFailure(found.message)))
+    diagnostic = syntax_error(path, text, error, pure=pure)
+    report.add(diagnostic.caused_by(DecodeFailure(diagnostic.message)))

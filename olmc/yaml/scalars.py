@@ -111,6 +111,7 @@ def resolve_tagged(tag: str, text: str) -> Any:
         raise ValueError(text)
     value = resolve(text)
     kind = type(value)
+    # go-yaml turns integers into floats where the tag asks for one, but not those beyond 64 bits.
     if name == "float" and kind is int and _MIN_INT64 <= value <= _MAX_INT64:
         return float(value)
     if {"int": int, "float": float, "bool": bool, "null": type(None)}[name] is not kind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.check.check import told_once
+from olmc.check.check import dedupe
 from olmc.model.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, RuleTag, Severity
 
 PLACE = Location("bundle/manifests/csv.yaml", 6, 1)
@@ -16,25 +16,25 @@ def test_the_gravest_of_one_cause_at_one_place_stays() -> None:
     told = "unable to decode object: not valid YAML: a tab in the indentation (line 6)"
     tools = Diagnostic("OLMC263", Severity.FAILURE, told, PLACE, cause=TAB, tags=OF_TOOLS)
     other = tools._replace(location=PLACE._replace(line=7))
-    assert told_once([tools, broken, other]) == (broken, other)
+    assert dedupe([tools, broken, other]) == (broken, other)
 
 
 def test_of_equals_the_one_of_the_compiler_stays() -> None:
     cause = DecodeFailure(GO)
     tools = Diagnostic("OLMC263", Severity.FAILURE, f"unable to parse CSV: {GO}", PLACE, cause=cause, tags=OF_TOOLS)
     compiler = Diagnostic("OLMC309", Severity.FAILURE, f"bundle kettle can't be unpacked: {GO}", PLACE, cause=cause)
-    assert told_once([tools, compiler]) == (compiler,)
-    assert told_once([tools]) == (tools,)
+    assert dedupe([tools, compiler]) == (compiler,)
+    assert dedupe([tools]) == (tools,)
 
 
 def test_different_mistakes_at_one_place_stay() -> None:
     one = Diagnostic("OLMC270", Severity.WARNING, "one thing", PLACE)
     two = one._replace(message="another thing")
-    assert told_once([one, two, one]) == (one, two, one)
+    assert dedupe([one, two, one]) == (one, two, one)
 
 
 def test_what_has_one_cause_can_be_about_several_things() -> None:
     """What is not wrong with the text itself is a mistake of its own for each thing that it is said of."""
     one = Diagnostic("OLMC532", Severity.WARNING, "kettle has changed", cause=LockFault.CHANGED)
     two = one._replace(message="teapot has changed")
-    assert told_once([one, two]) == (one, two)
+    assert dedupe([one, two]) == (one, two)

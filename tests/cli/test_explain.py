@@ -75,9 +75,10 @@ def test_a_rule_of_olm(rule_id: str) -> None:
     assert "\n  8. `spec.revisionHistoryLimit: 1` (overrides any given value).\n" in text
     assert "\nRead from:\n  install/deployment.go:93-191  https://github.com/operator-framework/operator-life" in text
     assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
-    page, modules = text.splitlines()[-2:]
-    assert page == "Page: docs/spec/deployments.md"
+    _, page, modules = text.rpartition("\nPage: docs/spec/deployments.md\n")
+    assert page
     assert modules.startswith("Named in: olmc/reconcile/deployments.py, ")
+    assert modules.endswith(" olmc/render/deployments.py\n")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import olmc.gojson
 from olmc.gojson import decode, encode
 from olmc.gojson.decoder import reader
-from olmc.gojson.generate import compact, merged, render
+from olmc.gojson.generate import compact, merge, render
 from olmc.gojson.type_table import field_of, fields, full_type, printed, struct_name, underlying
 
 TYPES = Path(olmc.gojson.__file__).parent / "types"
@@ -31,7 +31,7 @@ def test_the_tables_are_the_specification_s(shared: Path) -> None:
     """R-JSON-2: the generated tables hold what those of the specification and the one beside them say."""
     paths = ("spec/k8s-field-order.json", "spec/v1/olm-v1-crd-fields.json")
     spec = (shared / paths[0], shared / paths[1], TYPES / "builtin_kinds.json")
-    table = compact(merged(json.loads(path.read_text("utf-8")) for path in spec))
+    table = compact(merge(json.loads(path.read_text("utf-8")) for path in spec))
     assert (TYPES / "kubernetes.json").read_text("utf-8") == render(table, of_olm=False)
     assert (TYPES / "olm.json").read_text("utf-8") == render(table, of_olm=True)
 

@@ -83,12 +83,12 @@ def test_without_the_library_for_cel_nothing_is_said_of_rules(monkeypatch: pytes
     """What can't be judged is not refused; with the library the same rules are."""
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
     cel_rules._environment.cache_clear()
-    cel_rules._compiled.cache_clear()
+    cel_rules._compile.cache_clear()
     rules = [case for case in CASES if case["rule"] in ("a rule is CEL", "a rule is of type bool")]
     assert len(rules) == 2
     assert [texts(creation_errors(made(case))) for case in rules] == [[], []]
     monkeypatch.undo()
-    cel_rules._compiled.cache_clear()
+    cel_rules._compile.cache_clear()
     assert [texts(creation_errors(made(case))) for case in rules] == [expected(case) for case in rules]
 
 

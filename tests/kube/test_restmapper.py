@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmc.kube.builtin_kinds import CLUSTER_SCOPED, builtin_kinds, kubernetes_kinds, plural_of
-from olmc.kube.restmapper import BUILTIN, RestMapping, called, closest_kind, known_kinds, rest_mapper
+from olmc.kube.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, rest_mapper
 from olmc.model.objects import GVK, RBAC, GroupKind, gvk_of
 
 TIDES = GroupKind("tides.example.com", "Tide")
@@ -145,7 +145,7 @@ def test_kinds(name: str, kinds: list[str]) -> None:
     spec = {"group": "tea.example.com", "scope": "Cluster", "names": names}
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
     sieve = {"apiVersion": "tea.example.com/v1", "kind": "Sieve", "metadata": {"name": "a"}}
-    assert [each.kind for each in called(name, known_kinds([crd, sieve]))] == kinds
+    assert [each.kind for each in find_kinds(name, known_kinds([crd, sieve]))] == kinds
 
 
 @pytest.mark.parametrize("spec", [None, [], {}, {"names": []}, {"names": {"kind": ""}}, {"names": {"kind": "A"}}])

@@ -86,6 +86,7 @@ ALL_OPTIONS = (
   descoped: true
   allowSharedAPIs: [kettles.tea.example.com]
   enableV2alpha1: true
+  approvedInstalls: [kettle/kettle.v1.0.0]
   olmNamespace: openshift-operator-lifecycle-manager
   images: [{image: registry.example.com/kettle, bundle: kettle.v1}]
   proxy: {httpProxy: "http://p:1", noProxy: x}
@@ -116,6 +117,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         descoped=True,
         shared_apis=("kettles.tea.example.com",),
         v2alpha1=True,
+        approved_installs=("kettle/kettle.v1.0.0",),
         olm_namespace="openshift-operator-lifecycle-manager",
         images=(type(options.images[0])("registry.example.com/kettle", "", "kettle.v1"),),
         proxy=type(options.proxy)("http://p:1", "", "x"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.load.suppressions import comments, entries, obeyed
+from olmc.load.suppressions import apply_suppressions, comments, entries
 from olmc.model.diagnostics import Diagnostic, Location, Severity
 
 FINDING = Diagnostic("OLMC401", Severity.WARNING, "empty", Location("a/b.yaml", 3, 3))
@@ -40,7 +40,7 @@ def test_comments(text: str, expected: list[tuple[str, int, str]]) -> None:
 
 
 def left(root: Path, config: Mapping[str, Any], *found: Diagnostic) -> list[Diagnostic]:
-    return list(obeyed(root, found, config).kept)
+    return list(apply_suppressions(root, found, config).kept)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def left(root: Path, config: Mapping[str, Any], *found: Diagnostic) -> list[Diag
 )
 def test_entries_of_the_configuration(entry: dict[str, str], applies: bool, tmp_path: Path) -> None:
     config = {"suppress": [{"code": "OLMC401", "reason": "so", **entry}]}
-    done = obeyed(tmp_path, [FINDING], config)
+    done = apply_suppressions(tmp_path, [FINDING], config)
     assert (len(done.kept), len(done.suppressed)) == ((0, 1) if applies else (1, 0))
     assert done.used == (frozenset(entries(config)) if applies else frozenset())
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.formats import found, problem
+from olmc.kube.formats import compile_error, search
 
 WRONG = {
     "(": "missing closing ): `(`",
@@ -40,28 +40,28 @@ RIGHT = [
 
 @pytest.mark.parametrize("pattern", WRONG)
 def test_what_go_says_of_a_pattern_that_it_cant_compile(pattern: str) -> None:
-    assert problem(pattern) == f"error parsing regexp: {WRONG[pattern]}"
+    assert compile_error(pattern) == f"error parsing regexp: {WRONG[pattern]}"
 
 
 @pytest.mark.parametrize("pattern", RIGHT)
 def test_what_go_compiles_is_right(pattern: str) -> None:
-    assert problem(pattern) == ""
+    assert compile_error(pattern) == ""
 
 
 @given(st.text(st.sampled_from("ab()[]{}*+?|\\^$-.,10:=!<>PiQEdé"), max_size=12))
 def test_a_pattern_without_a_problem_can_be_searched_for(pattern: str) -> None:
     """Whichever of the two ways says that a pattern compiles, the library agrees."""
-    if not problem(pattern) and "\\" not in pattern:
-        assert found(f"(?:{pattern})|", "")
+    if not compile_error(pattern) and "\\" not in pattern:
+        assert search(f"(?:{pattern})|", "")
 
 
 @given(st.text(max_size=8))
 def test_any_text_is_judged(pattern: str) -> None:
-    assert isinstance(problem(pattern), str)
+    assert isinstance(compile_error(pattern), str)
 
 
 def test_a_long_pattern_takes_no_time() -> None:
     begun = time.process_time()
-    assert problem("(" * 300_000).startswith("error parsing regexp: missing closing )")
-    assert problem("[a-z]*" * 50_000) == ""
+    assert compile_error("(" * 300_000).startswith("error parsing regexp: missing closing )")
+    assert compile_error("[a-z]*" * 50_000) == ""
     assert time.process_time() - begun < 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
-from olmc.check.check import CheckInput, checked, named, reader
+from olmc.check.check import CheckInput, check_directory, line_reader, located_diagnostics
 from olmc.check.validators.findings import ValidatorSettings
 from olmc.model.diagnostics import Severity
 from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
@@ -23,8 +23,8 @@ ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 def test_no_value_is_too_odd_to_be_checked(place: tuple[str, Keys], junk: Any) -> None:
     with odd_workspace(place, junk) as root:
         made = olmc.compile(root)
-        done = checked(root, CheckInput(made.workspace, made.settled, made.diagnostics), ValidatorSettings())
-        found, line_of = named(done), reader([done])
+        done = check_directory(root, CheckInput(made.workspace, made.settled, made.diagnostics), ValidatorSettings())
+        found, line_of = located_diagnostics(done), line_reader([done])
         assert found or place[1] == ("items",)
         assert as_text(found, least=Severity.INFO).count("[OLMC") >= len(found)
         as_github(found, {})

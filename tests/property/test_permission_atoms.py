@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.kube.rbac import decode_rule, rule_allows
-from olmc.kube.rbac_access import access, user, with_groups
+from olmc.kube.rbac_access import access, subject_of, with_groups
 from olmc.model.objects import ACCOUNT, ObjectKey, Origin, Provenance, Rendered, Request, Subject
 from olmc.proposed.v2alpha1.approval import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
 
@@ -92,9 +92,9 @@ def test_what_is_granted_is_held(atoms: frozenset[Atom], space: str | None) -> N
     """R-INSTALL-7, R-INSTALL-10: a role made of the canonical form grants every atom of it, where it counts."""
     here = frozenset(atom._replace(namespace=space) for atom in atoms)
     granted = access(role_with(as_rules(canonical(here)), space), aggregated=True)
-    jane = with_groups(user("jane"))
+    jane = with_groups(subject_of("jane"))
     assert not not_held(here, granted, jane)
-    assert not_held(here, access({}, aggregated=True), with_groups(user("joe"))) == here
+    assert not_held(here, access({}, aggregated=True), with_groups(subject_of("joe"))) == here
     if space is None:
         assert not not_held([atom._replace(namespace="anywhere") for atom in here], granted, jane)
     else:
@@ -127,14 +127,17 @@ def test_groups_of_service_accounts() -> None:
     account = Subject(ACCOUNT, "ns", "sa")
     groups = ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
     assert with_groups(account) == (account, *(Subject("Group", "", name) for name in groups))
-    assert with_groups(user("system:serviceaccount:ns:sa"), "x") == (*with_groups(account), Subject("Group", "", "x"))
+    assert with_groups(subject_of("system:serviceaccount:ns:sa"), "x") == (
+        *with_groups(account),
+        Subject("Group", "", "x"),
+    )
 
 
 def test_the_anonymous_user_is_not_authenticated() -> None:
     """R-INSTALL-7: as for Kubernetes, which has a group for whoever nobody knows."""
-    anonymous = user("system:anonymous")
+    anonymous = subject_of("system:anonymous")
     assert with_groups(anonymous) == (anonymous, Subject("Group", "", "system:unauthenticated"))
-    assert with_groups(user("jane"))[1:] == (Subject("Group", "", "system:authenticated"),)
+    assert with_groups(subject_of("jane"))[1:] == (Subject("Group", "", "system:authenticated"),)
 
 
 def test_what_is_no_text_in_a_rule_grants_nothing() -> None:

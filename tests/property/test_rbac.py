@@ -13,13 +13,13 @@ from olmc.kube.rbac import (
     EVERYTHING,
     decode_rule,
     decode_rules,
-    merged,
-    normalized,
+    merge,
+    normalize,
     requests_of,
     rule_allows,
     rule_satisfied,
     rules_allow,
-    uncovered,
+    subtract,
 )  # fmt: skip
 from olmc.kube.rbac_access import Access, access, escalation_refusal, with_groups
 from olmc.model.objects import PolicyRule, Provenance, Rendered, Request, Subject
@@ -46,7 +46,7 @@ written = st.one_of(
     ),
     st.fixed_dictionaries({"verbs": some(VERBS), "nonResourceURLs": some(URLS)}),
 )
-rules = written.map(lambda rule: normalized(decode_rule(rule))[0])
+rules = written.map(lambda rule: normalize(decode_rule(rule))[0])
 lists = st.lists(rules, max_size=4)
 
 # Every request that the rules above can tell apart; wildcards stand for requests that nobody names.
@@ -68,7 +68,7 @@ def allowed(them: Sequence[PolicyRule]) -> frozenset[Request]:
 
 def covers(them: Sequence[PolicyRule], rule: PolicyRule) -> bool:
     """Whether rules together allow all that a rule allows."""
-    return not uncovered(rule, them)
+    return not subtract(rule, them)
 
 
 def in_words(rule: dict[str, Any], request: Request) -> bool:
@@ -92,24 +92,24 @@ def in_words(rule: dict[str, Any], request: Request) -> bool:
 
 @given(written)
 def test_a_rule_allows_what_it_says(rule: dict[str, Any]) -> None:
-    parsed = normalized(decode_rule(rule))
+    parsed = normalize(decode_rule(rule))
     assert allowed(parsed) == frozenset(request for request in REQUESTS if in_words(rule, request))
     assert allowed([decode_rule(rule)]) == allowed(parsed)
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda deeper: st.lists(deeper, max_size=3)))
 def test_odd_rules_allow_nothing(odd: Any) -> None:
-    assert normalized(decode_rule(odd)) == ()
-    assert normalized(decode_rule({"verbs": odd, "apiGroups": [""], "resources": [7, None]})) == ()
+    assert normalize(decode_rule(odd)) == ()
+    assert normalize(decode_rule({"verbs": odd, "apiGroups": [""], "resources": [7, None]})) == ()
 
 
 @given(rules, lists)
 def test_what_is_beyond_others(rule: PolicyRule, others: list[PolicyRule]) -> None:
     """With the others it makes up the whole again, it is of the rule alone, and they add nothing to it."""
-    rest = uncovered(rule, others)
+    rest = subtract(rule, others)
     assert allowed([*rest, *others]) == allowed([rule, *others])
     assert allowed(rest) <= allowed([rule])
-    assert all(uncovered(part, [rule]) == () for part in rest)
+    assert all(subtract(part, [rule]) == () for part in rest)
     assert all(allowed([part]) - allowed(others) for part in rest)
 
 
@@ -133,9 +133,9 @@ def test_a_rule_is_covered_where_each_of_its_requests_is(rule: PolicyRule, other
 @given(lists, lists)
 def test_what_is_lacked_added_is_all(ours: list[PolicyRule], theirs: list[PolicyRule]) -> None:
     """A difference, then a union, is the union; what was taken away is not in the difference any more."""
-    lacked = [part for rule in ours for part in uncovered(rule, theirs)]
+    lacked = [part for rule in ours for part in subtract(rule, theirs)]
     assert allowed([*lacked, *theirs]) == allowed([*ours, *theirs])
-    assert all(uncovered(part, theirs) == merged([part]) for part in lacked)
+    assert all(subtract(part, theirs) == merge([part]) for part in lacked)
 
 
 @given(lists, rules)
@@ -171,10 +171,10 @@ def test_nobody_gives_away_what_he_lacks(granted: list[dict[str, Any]], given_aw
 
 @given(lists)
 def test_merging_changes_nothing(them: list[PolicyRule]) -> None:
-    once = merged(them)
+    once = merge(them)
     assert allowed(once) == allowed(them)
-    assert merged(once) == once
-    assert merged(reversed(them)) == once
+    assert merge(once) == once
+    assert merge(reversed(them)) == once
     assert len(once) <= len(set(them))
 
 
@@ -238,7 +238,7 @@ def controlled(made: Sequence[Rendered]) -> dict[str, frozenset[Request]]:
     selected = {one.identity.name: wanted(one) for one in made if "aggregationRule" in one.object}
     labelled = {one.identity.name: set(one.object["metadata"]["labels"]) for one in made}
     own = {
-        one.identity.name: [part for rule in one.object["rules"] for part in normalized(decode_rule(rule))]
+        one.identity.name: [part for rule in one.object["rules"] for part in normalize(decode_rule(rule))]
         for one in made
     }
     known = {name: frozenset() if name in selected else allowed(rules) for name, rules in own.items()}

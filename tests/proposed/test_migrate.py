@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from building import write_workspace
 from click.testing import CliRunner, Result
 
@@ -158,48 +159,155 @@ spec:
         name: cat  # ours
         namespace: olm
 """
+CONFIG = """\
+apiVersion: olmc.dev/v1alpha1
+kind: Config
+spec:
+  enableV2alpha1: true
+  approvedInstalls:
+  - kettle
+"""
+
+
+def install(operator: str) -> str:
+    """The Install that keeps kettle.v1.0.0 of an Operator in the namespace aa."""
+    return (
+        "---\napiVersion: operators.coreos.com/v2alpha1\nkind: Install\nmetadata:\n  name: kettle.v1.0.0\n  labels:\n"
+        f"    operators.coreos.com/{operator}: ''\nspec:\n  namespaces:\n  - from: default\n    to: aa\n"
+        "  approval: Approved\n  content:\n  - type: ManifestImage\n"
+        "    manifestImage: registry.example.com/kettle.v1.0.0\n"
+    )
+
+
+def running(root: Path) -> dict[str, object]:
+    """The phase of every CSV, with the namespaces that it watches."""
+    made = olmc.compile(root)
+    csvs = {
+        f"{r.identity.namespace}/{r.identity.name}": r.object
+        for r in made.objects
+        if r.identity.kind == "ClusterServiceVersion"
+    }
+    return {
+        str(name): (phase, csvs[str(name)]["metadata"]["annotations"]["olm.targetNamespaces"])
+        for name, phase in made.phases.items()
+    }
 
 
 def test_a_subscription_becomes_an_operator(tmp_path: Path) -> None:
-    """R-OPERATOR-13: fields and comments go where they belong; a group that nobody needs goes."""
-    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
-    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ns=NAMESPACES)
+    """R-OPERATOR-13: fields and comments go where they belong, and its operator stays where it is, as it is."""
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    text = SUBSCRIPTION.replace("Manual", "Automatic")
+    workspace(tmp_path, case, groups=GROUPS, subs=text, ns=NAMESPACES)
+    before = running(tmp_path)
+    assert before == {"aa/kettle.v1.0.0": (("Succeeded", "InstallSucceeded"), "aa")}
     result = migrate(tmp_path, "--to", "v2alpha1")
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "subs.yaml").read_text() == OPERATOR
-    assert (tmp_path / "groups.yaml").read_text() == "---\n" + GROUPS.partition("---\n")[2]
-    made = olmc.compile(tmp_path, olmc.Options(v2alpha1=True, approve_installs=True))
-    assert {str(name) for name in made.phases} == {"operators/kettle.v1.0.0"}
+    assert (tmp_path / "subs.yaml").read_text() == OPERATOR.replace("Manual", "Automatic") + install("kettle")
+    assert (tmp_path / "groups.yaml").read_text() == GROUPS
+    assert (tmp_path / "olmc.yaml").read_text() == CONFIG
+    assert "ServiceAccount olm/kettle.v1.0.0, which is granted" in result.output
+    assert running(tmp_path) == before
     assert migrate(tmp_path, "--to", "v2alpha1", "--dry-run").stdout == ""
 
 
-def test_an_operator_that_is_there_takes_over(tmp_path: Path) -> None:
-    """R-OPERATOR-13: the Subscription goes if an Operator asks for the same; a file with nothing else goes with it."""
-    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
-    other = OPERATOR.replace("name: kettle\n  l", "name: t\n  l")
-    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other)
+def test_what_waits_goes_on_waiting(tmp_path: Path) -> None:
+    """R-OPERATOR-11, R-OPERATOR-13: a Manual Subscription becomes a Manual Operator, of which as much is approved."""
+    versions = [
+        {"name": "kettle.v1.0.0", "into": ["aa"]},
+        {"name": "kettle.v2.0.0", "replaces": "kettle.v1.0.0", "into": []},
+    ]
+    for approve, entries in (([], []), (["aa/kettle.v1.0.0"], ["kettle/kettle.v1.0.0"])):
+        root = tmp_path / str(len(approve))
+        root.mkdir()
+        config = {"apiVersion": "olmc.dev/v1alpha1", "kind": "Config", "spec": {"approve": approve}}
+        files = {"groups": GROUPS, "subs": SUBSCRIPTION, "ns": NAMESPACES, "olmc": yaml.safe_dump(config)}
+        workspace(root, {**TWO, "olmc": {}, "operators": versions}, **files)
+        before = running(root)
+        assert len(before) == len(approve)
+        assert migrate(root, "--to", "v2alpha1").exit_code == 0
+        assert running(root) == before
+        spec = yaml.safe_load((root / "olmc.yaml").read_text())["spec"]
+        assert spec.get("approvedInstalls", []) == entries
+        assert ("approval: Approved" in (root / "subs.yaml").read_text()) == bool(approve)
+
+
+def test_an_update_stays_where_its_predecessor_is(tmp_path: Path) -> None:
+    """R-OPERATOR-10, R-OPERATOR-13: the Install of an earlier version says where its Operator is installed."""
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    workspace(tmp_path, case, groups=GROUPS, subs=subscription("aa"), ns=NAMESPACES)
     assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
-    assert not (tmp_path / "subs.yaml").exists()
+    later = [*case["operators"], {"name": "kettle.v2.0.0", "replaces": "kettle.v1.0.0", "into": []}]
+    migrated = {name: (tmp_path / f"{name}.yaml").read_text() for name in ("groups", "subs", "ns", "olmc")}
+    workspace(tmp_path, {**case, "operators": later}, **migrated)
+    assert running(tmp_path) == {"aa/kettle.v2.0.0": (("Succeeded", "InstallSucceeded"), "aa")}
+
+
+def test_an_operator_that_is_there_takes_over(tmp_path: Path) -> None:
+    """R-OPERATOR-13: the Subscription goes if an Operator asks for the same; what keeps its namespace stays."""
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    other = OPERATOR.replace("name: kettle\n  l", "name: t\n  l").replace("Manual", "Automatic")
+    text = SUBSCRIPTION.replace("Manual", "Automatic")
+    workspace(tmp_path, case, groups=GROUPS, subs=text, ops=other, ns=NAMESPACES)
+    assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
+    assert yaml.safe_load((tmp_path / "subs.yaml").read_text())["kind"] == "Install"
+    assert (tmp_path / "ops.yaml").read_text() == other
+    assert running(tmp_path) == {"aa/kettle.v1.0.0": (("Succeeded", "InstallSucceeded"), "aa")}
 
 
 def test_an_operator_of_another_package_takes_nothing_over(tmp_path: Path) -> None:
     """R-OPERATOR-13: the Subscription's Operator gets another name than the one that is there already."""
-    case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
     other = f"apiVersion: {V2ALPHA1}\nkind: Operator\nmetadata: {{name: kettle}}\n"
-    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other)
+    workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other, ns=NAMESPACES)
     assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
-    assert (tmp_path / "subs.yaml").read_text() == OPERATOR.replace("  name: kettle\n  l", "  name: kettle.aa\n  l")
+    operator = OPERATOR.replace("  name: kettle\n  l", "  name: kettle.aa\n  l")
+    assert (tmp_path / "subs.yaml").read_text() == operator + install("kettle.aa").replace("Approved", "Unapproved")
     assert (tmp_path / "ops.yaml").read_text() == other
 
 
-def test_several_that_ask_for_the_same_become_one(tmp_path: Path) -> None:
-    """R-OPERATOR-13: the first Subscription to a package, channel and catalog becomes the Operator, the others go."""
-    workspace(tmp_path, {**TWO, "olmc": {}}, groups=GROUPS, subs=f"{subscription('aa')}---\n{subscription('bb')}")
-    assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
-    text = (tmp_path / "subs.yaml").read_text()
-    assert (text.count("kind: Operator"), text.count("kind: Subscription")) == (1, 0)
-    assert "# For aa." in text
-    assert "name: kettle.aa\n" in text
+def test_several_that_ask_for_the_same_stay(tmp_path: Path) -> None:
+    """R-OPERATOR-13: one Operator would drop the scope of all but one of them, which a person has to decide."""
+    text = f"{subscription('aa')}---\n{subscription('bb')}"
+    workspace(tmp_path, {**TWO, "olmc": {}}, groups=GROUPS, subs=text, ns=NAMESPACES)
+    result = migrate(tmp_path, "--to", "v2alpha1")
+    assert result.exit_code == 1
+    assert "bb/kettle asks for the same package" in result.output
+    assert "aa/kettle asks for the same package" in result.output
+    assert ((tmp_path / "subs.yaml").read_text(), (tmp_path / "groups.yaml").read_text()) == (text, GROUPS)
+    assert not (tmp_path / "olmc.yaml").exists()
+
+
+def test_what_would_be_moved_stays(tmp_path: Path) -> None:
+    """R-OPERATOR-10, R-OPERATOR-13: without an image no Install can say where a bundle goes, so that it would move."""
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"], "inline": True}]}
+    workspace(tmp_path, case, groups=GROUPS, subs=subscription("aa"), ns=NAMESPACES)
+    result = migrate(tmp_path, "--to", "v2alpha1")
+    assert result.exit_code == 1
+    assert "kettle.v1.0.0 would be installed in namespace operators instead of aa" in result.output
+    assert (tmp_path / "subs.yaml").read_text() == subscription("aa")
+
+
+def test_settings_that_cannot_be_written_change_nothing(tmp_path: Path) -> None:
+    """Without what olmc.yaml has to say for them, Operators would install nothing: then no file is changed."""
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    config = "{apiVersion: olmc.dev/v1alpha1, kind: Config, spec: {copiedCSVs: true}}\n"
+    workspace(tmp_path, case, groups=GROUPS, subs=subscription("aa"), ns=NAMESPACES, olmc=config)
+    result = migrate(tmp_path, "--to", "v2alpha1")
+    assert result.exit_code == 1
+    assert "enableV2alpha1" in result.output
+    assert ((tmp_path / "subs.yaml").read_text(), (tmp_path / "olmc.yaml").read_text()) == (subscription("aa"), config)
+
+
+def test_permissions_that_grow_are_named(tmp_path: Path) -> None:
+    """R-DESCOPE-10: what an operator may do in more namespaces once it watches all of them is said, each permission."""
+    operator = {
+        "name": "kettle.v1.0.0", "into": ["aa"], "modes": ["Own", "All"], "permissions": {"brewer": ["delete secrets"]},
+    }  # fmt: skip
+    workspace(tmp_path, {**TWO, "operators": [operator]}, groups=GROUPS.partition("---\n")[0], subs=subscription("aa"))
+    result = migrate(tmp_path, "--to", "descoped")
+    assert result.exit_code == 0, result.output
+    assert "ServiceAccount/aa/brewer may delete secrets in the whole cluster" in result.output
+    assert "OLMC693" in result.output
 
 
 def test_configuration_is_not_lost(tmp_path: Path) -> None:

@@ -31,7 +31,14 @@ def test_resolve_shows_operators() -> None:
 
 
 def test_resolve_shows_operators_to_machines() -> None:
+    """Dependencies are part of what an Install's solution lists."""
     data = json.loads(olmc("resolve", "operator-v2alpha1", "-o", "json", "--approve-installs").stdout)
+    (operator,) = data["operators"]
+    (install,) = operator["installs"]
+    assert [(each["name"], each["package"]) for each in install.pop("solution")] == [
+        ("ferry.v1.0.0", "ferry"),
+        ("beacon.v1.0.0", "beacon"),
+    ]
     assert data["operators"] == [
         {
             "name": "ferry",

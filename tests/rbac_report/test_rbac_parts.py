@@ -13,9 +13,9 @@ from olmc.output.messages import QueryError
 from olmc.output.text import aligned, paragraph
 from olmc.rbac_report.permissions import Permissions, permissions
 from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
-from olmc.rbac_report.subjects import chosen, holders
+from olmc.rbac_report.subjects import holders, select_holders
 from olmc.rbac_report.text import as_text, in_words
-from olmc.rbac_report.who_can import asked, who
+from olmc.rbac_report.who_can import find_able, parse_question
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())
@@ -108,14 +108,14 @@ def test_words(wanted: PolicyRule, words: str) -> None:
     ],
 )
 def test_questions(verb: str, resource: str, requests: list[tuple[str, str]]) -> None:
-    question = asked(verb, resource, "", None, NOTHING, ())
+    question = parse_question(verb, resource, "", None, NOTHING, ())
     assert [(request.group, request.resource) for request in question.requests] == requests
 
 
 @pytest.mark.parametrize(("verb", "resource"), [("get", "secretz"), ("look", "secrets"), ("get", "secrets.apps")])
 def test_questions_that_nobody_understands(verb: str, resource: str) -> None:
     with pytest.raises(QueryError):
-        asked(verb, resource, "", None, NOTHING, ())
+        parse_question(verb, resource, "", None, NOTHING, ())
 
 
 def rendered(kind: str, name: str, namespace: str = "", **body: Any) -> Rendered:
@@ -134,8 +134,8 @@ def test_a_role_gives_nothing_of_what_has_no_namespace() -> None:
     ada = [{"kind": "User", "name": "ada"}]
     made = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["nodes", "namespaces"]}])
     found = permissions(made)
-    assert who(asked("get", "nodes", "", None, found, made), found) == ()
-    assert len(who(asked("get", "namespaces", "", "ns", found, made), found)) == 1
+    assert find_able(parse_question("get", "nodes", "", None, found, made), found) == ()
+    assert len(find_able(parse_question("get", "namespaces", "", "ns", found, made), found)) == 1
 
 
 def test_names_do_not_limit_what_is_created() -> None:
@@ -144,8 +144,8 @@ def test_names_do_not_limit_what_is_created() -> None:
     wanted = {"verbs": ["create"], "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": ["a"]}
     made = binding(ada, [wanted])
     found = permissions(made)
-    assert who(asked("create", "pods", "a", "ns", found, made), found) == ()
-    (able,) = who(asked("create", "pods/exec", "a", "ns", found, made), found)
+    assert find_able(parse_question("create", "pods", "a", "ns", found, made), found) == ()
+    (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found)
     assert able.names == ("a",)
 
 
@@ -179,9 +179,9 @@ def test_subjects_by_all_their_names() -> None:
     made = binding(account, [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}])
     everybody = holders(permissions(made), made)
     for name in ("beacon", "ns/beacon", "ServiceAccount/ns/beacon", "sa/ns/beacon", "system:serviceaccount:ns:beacon"):
-        assert chosen(everybody, name) == everybody
+        assert select_holders(everybody, name) == everybody
     with pytest.raises(QueryError, match="Did you mean beacon"):
-        chosen(everybody, "beacn")
+        select_holders(everybody, "beacn")
 
 
 def test_names_of_strangers_do_nothing_to_the_terminal() -> None:

@@ -17,7 +17,7 @@ from olmc.explain.status import as_table, operators
 from olmc.explain.targets import ExplainContext, csv_names, packages
 from olmc.explain.why import PRESENT, why
 from olmc.explain.why import as_text as why_as_text
-from olmc.kube.rbac import decode_rules, normalized, uncovered
+from olmc.kube.rbac import decode_rules, normalize, subtract
 from olmc.kube.rbac_access import access, with_groups
 from olmc.model.cluster import CsvState
 from olmc.model.objects import ACCOUNT, PolicyRule, Subject
@@ -37,7 +37,7 @@ def wanted(member: CsvState) -> Iterator[tuple[Subject, str, PolicyRule]]:
         for entry in entries:
             subject = Subject(ACCOUNT, csv.namespace, entry.account)
             for rule in decode_rules(entry.rules):
-                yield from ((subject, namespace, part) for part in normalized(rule) if not (namespace and part.urls))
+                yield from ((subject, namespace, part) for part in normalize(rule) if not (namespace and part.urls))
 
 
 def have(subject: Subject, namespace: str, grants: tuple[Grant, ...]) -> list[PolicyRule]:
@@ -50,9 +50,9 @@ def as_olm_sees_it(made: Compilation) -> set[tuple[Subject, str, PolicyRule]]:
     seen = access({found.identity: found for found in made.objects})
     found = set()
     for subject, rules in seen.cluster.items():
-        found |= {(subject, "", part) for rule in rules for part in normalized(rule)}
+        found |= {(subject, "", part) for rule in rules for part in normalize(rule)}
     for (subject, where), rules in seen.local.items():
-        found |= {(subject, where, part) for rule in rules for part in normalized(rule) if not part.urls}
+        found |= {(subject, where, part) for rule in rules for part in normalize(rule) if not part.urls}
     return {each for each in found if each[0].kind == ACCOUNT}
 
 
@@ -76,7 +76,7 @@ def check_permissions(made: Compilation) -> int:
     looked_at = 0
     for member in made.settled.cluster.members.values():
         for subject, namespace, rule in wanted(member) if member.succeeded else ():
-            assert not uncovered(rule, have(subject, namespace, grants)), (subject, namespace, rule)
+            assert not subtract(rule, have(subject, namespace, grants)), (subject, namespace, rule)
             looked_at += 1
     return looked_at
 

@@ -101,8 +101,8 @@ def test_selection_is_by_the_book_r_cat_560(seed: int) -> None:
 def test_with_and_without_the_sat_solver_it_is_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(seed)
     quick = select(problem)
-    monkeypatch.setattr(solver, "_dead", lambda _: set())
-    monkeypatch.setattr(solver, "_obeys", lambda *_: False)
+    monkeypatch.setattr(solver, "_impossible", lambda _: set())
+    monkeypatch.setattr(solver, "_satisfies", lambda *_: False)
     assert select(problem) == quick
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.proposed.installed.installed import TRACKED, Installations, InstalledOperator
 from olmc.proposed.installed.view import InstalledView
-from olmc.serve.store import Store, feed_of, updated
+from olmc.serve.store import Store, new_store, update
 
 
 def operator(
@@ -34,7 +34,7 @@ def view(
 
 def feed(*views: InstalledView) -> Store:
     """A feed that has gone through these views."""
-    made = feed_of(views[0])
+    made = new_store(views[0])
     for each in views[1:]:
         advance(made, each)
     return made
@@ -42,4 +42,4 @@ def feed(*views: InstalledView) -> Store:
 
 def advance(made: Store, shown: InstalledView) -> None:
     """The next state of a feed."""
-    made.publish(*updated(made.current, made.packages, shown))
+    made.publish(*update(made.current, made.packages, shown))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from serve_processes import Served, needs_kubectl, serving
 from serve_states import feed, operator, view
 
-from olmc.serve.app import RequestLimits, application, guarded
+from olmc.serve.app import RequestLimits, application, limited
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 BASE = "/apis/authorization.k8s.io/v1"
@@ -28,7 +28,7 @@ PROTOBUF = {"Content-Type": "application/vnd.kubernetes.protobuf"}
 
 
 def post(body: bytes, kind: str = "selfsubjectaccessreviews", headers: dict[str, str] | None = None) -> Reply:
-    app = guarded(application(FEED, "v1.36.2"), FEED, RequestLimits(), lambda _: None)
+    app = limited(application(FEED, "v1.36.2"), FEED, RequestLimits(), lambda _: None)
     sent = {"Content-Length": str(len(body)), "Content-Type": "application/json", **(headers or {})}
     return ask(app, f"{BASE}/{kind}", "POST", sent, body)
 

@@ -19,7 +19,7 @@ from olmc.proposed.installed.view import view_of
 from olmc.resources import schema
 from olmc.serve.app import application
 from olmc.serve.handlers import NO_ICON
-from olmc.serve.store import Store, feed_of
+from olmc.serve.store import Store, new_store
 
 V2, V1 = f"/apis/{INSTALLED.api_version}", f"/apis/{PACKAGE_MANIFESTS.api_version}"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
@@ -35,7 +35,7 @@ def real() -> Store:
     assert done.settled is not None and packages.settled is not None
     shown = view_of(done.settled, done.objects, done.workspace, Options())
     offered = view_of(packages.settled, packages.objects, packages.workspace, Options())
-    return feed_of(shown._replace(offers=offered.offers))
+    return new_store(shown._replace(offers=offered.offers))
 
 
 def get(of: Store, address: str, method: str = "GET", headers: dict[str, str] | None = None) -> Reply:

@@ -13,8 +13,8 @@ import pytest
 from olmc.model.options import Options
 from olmc.proposed.installed.view import viewing
 from olmc.serve import workspace
-from olmc.serve.store import Store, feed_of
-from olmc.serve.workspace import compiled, follow, is_of_interest, state_of
+from olmc.serve.store import Store, new_store
+from olmc.serve.workspace import compile_workspace, follow, is_of_interest, state_of
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def root(project: Path, tmp_path: Path) -> Path:
 
 
 def first(root: Path) -> Store:
-    view = compiled(root, Options()).view
+    view = compile_workspace(root, Options()).view
     assert view is not None
-    return feed_of(view)
+    return new_store(view)
 
 
 def test_the_command_line_decides_on_the_version_of_olm_before_the_workspace(root: Path) -> None:
@@ -35,8 +35,8 @@ def test_the_command_line_decides_on_the_version_of_olm_before_the_workspace(roo
     base = Options(olm_version="0.18.0")
     assert viewing(root, base).olm_version == "0.25"
     assert viewing(root, base, frozenset({"olm_version"})).olm_version == "0.18.0"
-    assert "olm.api." in str(compiled(root, base, frozenset({"olm_version"})).view)
-    assert "olm.api." not in str(compiled(root, base).view)
+    assert "olm.api." in str(compile_workspace(root, base, frozenset({"olm_version"})).view)
+    assert "olm.api." not in str(compile_workspace(root, base).view)
 
 
 def test_the_state_of_files_changes_with_them(root: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypat
 def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next look tries again, even if no file has changed since."""
     feed = first(root)
-    sound = workspace.compiled
+    sound = workspace.compile_workspace
     calls: list[int] = []
 
     def unsound(path: Path, options: Options, given: frozenset[str]) -> workspace.ServedWorkspace:
@@ -150,7 +150,7 @@ def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytes
         yield "nothing new"
         feed.close()
 
-    monkeypatch.setattr(workspace, "compiled", unsound)
+    monkeypatch.setattr(workspace, "compile_workspace", unsound)
     said = followed(feed, root, looks, monkeypatch)
     assert said == [
         "olmc: internal error: RuntimeError: out of tea\n", "clusterserviceversions:1,subscriptions:1: 2 deleted\n",
@@ -184,8 +184,8 @@ def test_what_the_command_line_says_outweighs_olmc_yaml(root: Path) -> None:
 def test_approved_installs_are_served(project: Path) -> None:
     """R-INSTALL-10: with --approve-installs the operators of v2alpha1 are installed, without they wait."""
     root = project / "fixtures" / "operator-v2alpha1"
-    waiting = compiled(root, Options(), frozenset()).view
-    approved = compiled(root, Options(approve_installs=True), frozenset({"approve_installs"})).view
+    waiting = compile_workspace(root, Options(), frozenset()).view
+    approved = compile_workspace(root, Options(approve_installs=True), frozenset({"approve_installs"})).view
     assert waiting is not None and approved is not None
     assert [each.name for each in waiting.installations.operators] == []
     assert [each.name for each in approved.installations.operators] == ["beacon.v1.0.0", "ferry.v1.0.0"]

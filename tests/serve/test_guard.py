@@ -14,14 +14,14 @@ from serve_states import feed, operator, view
 from starlette.types import ASGIApp
 
 from olmc.proposed.installed.resources import RESOURCES
-from olmc.serve.app import RequestLimits, application, guarded
+from olmc.serve.app import RequestLimits, application, limited
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 
 
 def app(limits: RequestLimits | None = None, inner: ASGIApp | None = None, said: list[str] | None = None) -> ASGIApp:
     say = (said if said is not None else []).append
-    return guarded(inner or application(FEED, "v1.36.2"), FEED, limits or RequestLimits(), say)
+    return limited(inner or application(FEED, "v1.36.2"), FEED, limits or RequestLimits(), say)
 
 
 def refused(reply: Reply, code: int) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.proposed.installed.resources import INSTALLED, Listed
-from olmc.serve.encoders import JSON, YAML, Accepted, StatusError, accepted, accepts
+from olmc.serve.encoders import JSON, YAML, Accepted, StatusError, accepts, negotiate
 from olmc.serve.handlers import WATCH_SECONDS, ListPosition, page_of, place_of, query_of, token_for, versions_of
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -34,7 +34,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
     ],
 )
 def test_what_a_client_accepts(header: str, expected: Accepted) -> None:
-    assert accepted(header) == expected
+    assert negotiate(header) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_a_client_accepts(header: str, expected: Accepted) -> None:
 )  # fmt: skip
 def test_what_nobody_can_be_sent_is_not_acceptable(header: str) -> None:
     with pytest.raises(StatusError) as error:
-        accepted(header)
+        negotiate(header)
     assert (error.value.code, error.value.status["reason"]) == (406, "NotAcceptable")
 
 

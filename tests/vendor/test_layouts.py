@@ -10,7 +10,7 @@ import pytest
 from image_kit import Image, as_archive, image, packed, tar, write_layout
 
 from olmc.vendor.layouts import layout_sources, read_layout
-from olmc.vendor.sources import Descriptor, SourceError, VendorError, checked_blob, checked_manifest
+from olmc.vendor.sources import Descriptor, SourceError, VendorError, fetch_blob, fetch_manifest
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def made() -> Image:
 def digests(layout: Path, wanted: str, given_for: str = "") -> list[str]:
     """The digests of the manifests that a layout has for an image."""
     sources = layout_sources([read_layout(layout, given_for)], wanted)
-    return [checked_manifest(source, wanted, "")[2] for source in sources]
+    return [fetch_manifest(source, wanted, "")[2] for source in sources]
 
 
 @pytest.mark.parametrize("archived", [False, True])
@@ -82,16 +82,16 @@ def test_blobs_are_checked_as_those_of_registries_are(tmp_path: Path, made: Imag
     wanted = Descriptor("", blob, len(made.parts[blob][1]))
     path = layout / "blobs" / blob.replace(":", "/")
     (source,) = layout_sources([read_layout(layout)], "quay.io/a:v1")
-    checked_blob(source, "quay.io/a:v1", wanted, tmp_path / "out", lambda _: None, "a layer")
+    fetch_blob(source, "quay.io/a:v1", wanted, tmp_path / "out", lambda _: None, "a layer")
     assert (tmp_path / "out").read_bytes() == path.read_bytes()
     for damage in (path.read_bytes()[:-1], path.read_bytes() + b"x", b"\0" * wanted.size):
         path.write_bytes(damage)
         with pytest.raises(SourceError) as caught:
-            checked_blob(source, "quay.io/a:v1", wanted, tmp_path / "bad", lambda _: None, "a layer")
+            fetch_blob(source, "quay.io/a:v1", wanted, tmp_path / "bad", lambda _: None, "a layer")
         assert caught.value.diagnostic.code == "OLMC627"
         assert not (tmp_path / "bad").exists()
     path.unlink()
     with pytest.raises(SourceError, match="it has no blobs/sha256/"):
-        checked_blob(source, "quay.io/a:v1", wanted, tmp_path / "bad", lambda _: None, "a layer")
+        fetch_blob(source, "quay.io/a:v1", wanted, tmp_path / "bad", lambda _: None, "a layer")
     (layout / "index.json").write_text(json.dumps({"manifests": []}))
     assert digests(layout, "quay.io/a:v1") == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from image_kit import image, index, packed, tar
 
-from olmc.vendor.sources import ImageManifest, Index, chosen, decoded
+from olmc.vendor.sources import ImageManifest, Index, choose, decode_manifest
 
 DIGEST = "sha256:" + "0" * 64
 LAYER = {"mediaType": "x", "digest": DIGEST, "size": 3}
@@ -21,10 +21,10 @@ def manifest(**changed: Any) -> bytes:
 @pytest.mark.parametrize("docker", [False, True])
 def test_both_families_say_the_same(docker: bool) -> None:
     made = image([packed(tar(("a", "b")))], docker=docker)
-    found = decoded(made.data)
+    found = decode_manifest(made.data)
     assert isinstance(found, ImageManifest)
     assert [layer.digest for layer in found.layers] == [list(made.parts)[1]]
-    many = decoded(index({"linux/amd64": made, "unknown/unknown": made}, docker=docker).data)
+    many = decode_manifest(index({"linux/amd64": made, "unknown/unknown": made}, docker=docker).data)
     assert isinstance(many, Index)
     assert [(entry.platform, entry.descriptor.digest) for entry in many.entries] == [("linux/amd64", made.digest)]
 
@@ -49,13 +49,13 @@ def test_both_families_say_the_same(docker: bool) -> None:
 )
 def test_what_cannot_be_used_says_why(data: bytes, cause: str) -> None:
     with pytest.raises(ValueError) as caught:
-        decoded(data)
+        decode_manifest(data)
     assert cause in str(caught.value)
 
 
 def test_the_type_that_it_is_served_as_counts_where_it_says_none() -> None:
     empty = b'{"schemaVersion": 2, "manifests": []}'
-    assert decoded(empty, "application/vnd.oci.image.index.v1+json; charset=utf-8") == Index(())
+    assert decode_manifest(empty, "application/vnd.oci.image.index.v1+json; charset=utf-8") == Index(())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_image_for_a_platform(platforms: list[str], asked: str, found: int |
     for number, platform in enumerate(platforms):
         parts = dict(zip(("os", "architecture", "variant"), platform.split("/"), strict=False)) if platform else None
         entries.append({**each, "size": number, **({"platform": parts} if parts else {})})
-    here = decoded(json.dumps({"schemaVersion": 2, "manifests": entries}).encode())
+    here = decode_manifest(json.dumps({"schemaVersion": 2, "manifests": entries}).encode())
     assert isinstance(here, Index)
-    entry = chosen(here, asked)
+    entry = choose(here, asked)
     assert (None if entry is None else entry.descriptor.size) == found

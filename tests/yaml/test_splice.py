@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from olmc.model.diagnostics import Report, Source
 from olmc.yaml import read
-from olmc.yaml.edit import EditError, with_block, with_document, without_document
+from olmc.yaml.edit import EditError, with_block, with_documents, without_document
 
 FIRST, SECOND, THIRD = "# one\na: 1\n", "# two\nb:\n- x  # why\n- y\nc: 3\n", "d: |\n  text\n  ---- no mark\n"
 
@@ -35,13 +35,13 @@ def test_the_last_document_leaves_nothing() -> None:
 
 def test_a_document_is_replaced_below_its_comments() -> None:
     text = FIRST + "---\n" + SECOND + "---\n" + THIRD
-    changed = with_document(Source("t.yaml", text, 1), "e: 5\n", {"e": 5})
+    changed = with_documents(Source("t.yaml", text, 1), "e: 5\n", [{"e": 5}])
     assert changed == FIRST + "---\n# two\ne: 5\n---\n" + THIRD
 
 
 def test_line_ends_are_those_of_the_file() -> None:
     text = "# one\r\na: 1\r\n---\r\nb: 2\r\n"
-    assert with_document(Source("t.yaml", text), "c: 1\nd: 2\n", {"c": 1, "d": 2}) == (
+    assert with_documents(Source("t.yaml", text), "c: 1\nd: 2\n", [{"c": 1, "d": 2}]) == (
         "# one\r\nc: 1\r\nd: 2\r\n---\r\nb: 2\r\n"
     )
 

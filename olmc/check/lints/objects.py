@@ -17,7 +17,7 @@ from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.kube.rbac import decode_rules, normalized
+from olmc.kube.rbac import decode_rules, normalize
 from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
 from olmc.model.objects import KubernetesObject, labels_of, mapping, mappings, object_key, spec_of
 from olmc.model.operators import CSV_KIND, Csv
@@ -58,6 +58,7 @@ def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
     applied = subject.options.purpose == "apply"
     for manifest, bundle in _held(subject):
         obj = manifest.object
+        # Writing an object as JSON takes its time, and hardly any file is large enough to need it.
         if is_surely_small(manifest.source):
             continue
         size = size_of(annotations_of(obj))
@@ -70,9 +71,10 @@ def sizes(subject: LintSubject) -> Iterator[Diagnostic]:
         size = applied_size(obj)
         if size <= ANNOTATIONS_LIMIT or is_applied_by_server(obj):
             continue
+        # OLM writes the objects of bundles without that annotation; only those who apply olmc's output need to mind it.
         rule = rules.TOO_LARGE_TO_APPLY if bundle is None or applied else rules.LARGE_IN_BUNDLE
-        found = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
-        yield found.caused_by(OversizedAnnotations(object_key(obj).kind))
+        diagnostic = rule.finding(at(manifest.source), identity=object_key(obj), size=size, limit=ANNOTATIONS_LIMIT)
+        yield diagnostic.caused_by(OversizedAnnotations(object_key(obj).kind))
 
 
 def waves(subject: LintSubject) -> Iterator[Diagnostic]:
@@ -89,6 +91,7 @@ def not_installable(subject: LintSubject) -> Iterator[Diagnostic]:
     profile = profile_of(subject.options.olm_version)
     for manifest, bundle in _held(subject):
         kind = manifest.object.get("kind")
+        # The tools and the catalog operator have a list each, and the first one is longer (R-CAT-107).
         if bundle is not None and kind in SUPPORTED and kind not in profile.bundle_kinds:
             name = object_key(manifest.object).name
             yield rules.NOT_INSTALLABLE.finding(at(manifest.source, "kind"), bundle=bundle.name, kind=kind, name=name)
@@ -100,46 +103,48 @@ def variables(subject: LintSubject) -> Iterator[Diagnostic]:
     flux = next(filter(_substitutes, (manifest.object for manifest in subject.workspace.manifests)), None)
     held = list(_held(subject))
     # Most files have none; and many objects may share one, which is looked through once.
-    suspects = {text for text in {each.manifest.source.text for each in held} if "${" in text}
+    suspects = {text for text in {item.manifest.source.text for item in held} if "${" in text}
     for manifest, bundle in held:
         if manifest.source.text not in suspects or _is_exempt(manifest.object):
             continue
         first = next(_variables_in(manifest.object), None)
         if first is None:
             continue
-        found, keys, of_key = first
-        place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), found[0])
+        match, keys, of_key = first
+        place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), match[0])
+        # Without such a Kustomization it is a possibility; and a bundle goes to OLM, past Flux.
         if flux is None or (bundle is not None and not applied):
-            yield rules.SUBSTITUTABLE.finding(place, text=found[0])
+            yield rules.SUBSTITUTABLE.finding(place, text=match[0])
         else:
             name = f"Kustomization {flux['metadata']['name']}"
-            yield rules.SUBSTITUTED.finding(place, text=found[0], name=found[1], kustomization=name)
+            yield rules.SUBSTITUTED.finding(place, text=match[0], name=match[1], kustomization=name)
 
 
 def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], Keys, bool]]:
     """The first `${…}` of each text in a value, the keys that lead to the text, and whether it is a key itself."""
     if isinstance(value, str):
-        found = _VARIABLE.search(value)
-        if found:
-            yield found, keys, False
+        match = _VARIABLE.search(value)
+        if match:
+            yield match, keys, False
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _variables_in(item, (*keys, index))
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from ((found, (*keys, key), True) for found, _, _ in _variables_in(key))
+            yield from ((match, (*keys, key), True) for match, _, _ in _variables_in(key))
             yield from _variables_in(item, (*keys, key))
 
 
 def _written(source: Source, start: Location, variable: str) -> Location:
     """Where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
+    # `start` is where the text begins, which may be many lines above the variable.
     lines = _line_starts(source.text)
     offset = lines[start.line - 1] + start.column - 1
-    found = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
-    if found is None:
+    match = re.compile(r"(?<!\$)" + re.escape(variable)).search(source.text, offset)
+    if match is None:
         return start
-    line = bisect(lines, found.start())
-    return Location(source.path, line, found.start() - lines[line - 1] + 1)
+    line = bisect(lines, match.start())
+    return Location(source.path, line, match.start() - lines[line - 1] + 1)
 
 
 @lru_cache(maxsize=2)
@@ -150,7 +155,7 @@ def _line_starts(text: str) -> tuple[int, ...]:
 def _substitutes(obj: KubernetesObject) -> bool:
     """Whether an object is a Kustomization of Flux that substitutes variables."""
     spec = obj.get("spec")
-    is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith("kustomize.toolkit.fluxcd.io/")
+    is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith(_FLUX)
     return is_flux and isinstance(spec, dict) and bool(spec.get("postBuild"))
 
 
@@ -172,6 +177,7 @@ def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
         for field in dropped_fields({**bundle.csv.object, "kind": CSV_KIND}, profile, exact=False):
             alike.setdefault(_pattern(field), []).append(field)
         for pattern, (first, *more) in alike.items():
+            # A slip in one item of a list is mostly in all of them: one finding with a number says it.
             rule = rules.MISSPELT_IN_BUNDLE if first.meant else rules.UNKNOWN_IN_BUNDLE
             times = f" ({len(more) + 1} times)" if more else ""
             yield rule.finding(
@@ -191,7 +197,7 @@ class _Lost(NamedTuple):
 def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
     """Keys of a bundle's other objects that are lost when OLM or the API server decodes them (R-JSON-11).
 
-    One that is lost at several places of an object is told once.
+    One that is lost at several places of an object is reported once.
     """
     for name, bundle in sorted(subject.workspace.bundles.items()):
         for manifest in (file.manifest for file in bundle.files):
@@ -211,8 +217,9 @@ def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
 def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
     kind, api_version = str(obj.get("kind")), str(obj.get("apiVersion"))
     go_type = TYPED_KINDS.get((api_version, kind)) or (kind if kind in CORE_KINDS else None)
-    found = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
-    yield from (_Lost(keys, others) for keys, others in found if keys[0] != "status")
+    unknown = unknown_keys(go_type, obj, exact=kind not in CORE_KINDS) if go_type else ()
+    # The server clears the status of what it creates, so nothing in it counts.
+    yield from (_Lost(keys, others) for keys, others in unknown if keys[0] != "status")
 
 
 def _pattern(field: DroppedField) -> str:
@@ -233,6 +240,7 @@ def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
     cluster = subject.settled.cluster if subject.settled is not None else None
     for name, member in sorted(cluster.members.items()) if cluster is not None else ():
         for pods in _pods(member.csv) if member.succeeded else ():
+            # The pods can't start without it, which OLM finds out only when they don't.
             if cluster is None or account_exists(cluster.objects, name.namespace, pods.account):
                 continue
             yield rules.NO_ACCOUNT.finding(
@@ -254,15 +262,15 @@ def _pods(csv: Csv) -> Iterator[_Pods]:
 def _place(subject: LintSubject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
     """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
     bundle = subject.workspace.bundles.get(csv)
-    found = [bundle.csv] if bundle is not None else []
-    found += [each for each in of_kind(subject, CSV_KIND) if each.object["metadata"]["name"] == csv]
-    return locate(found[0].source, keys) if found else None
+    manifests = [bundle.csv] if bundle is not None else []
+    manifests += [manifest for manifest in of_kind(subject, CSV_KIND) if manifest.object["metadata"]["name"] == csv]
+    return locate(manifests[0].source, keys) if manifests else None
 
 
 def _hint(csv: Csv) -> str:
     named = dict.fromkeys(account or "default" for account in csv.service_account_names)
-    made = f"Its permissions are for {', '.join(named)}. " if named else ""
-    return f"{made}Name that account, or add a ServiceAccount to the bundle or to the workspace."
+    accounts = f"Its permissions are for {', '.join(named)}. " if named else ""
+    return f"{accounts}Name that account, or add a ServiceAccount to the bundle or to the workspace."
 
 
 class _Danger(NamedTuple):
@@ -276,16 +284,15 @@ class _Danger(NamedTuple):
 def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
     """What each operator could do with its permissions: ways to the whole cluster, and what is less grave."""
     for obj, source in _csvs(subject):
-        found = list(_dangers(obj))
+        by_level = sorted(_dangers(obj), key=lambda danger: -danger.level)
         name = obj["metadata"].get("name")
         for rule, grave in ((rules.WHOLE_CLUSTER, True), (rules.POWERFUL, False)):
-            mine = [each for each in found if (each.level is Level.CRITICAL) is grave]
-            if not mine:
-                continue
-            mine.sort(key=lambda each: -each.level)
-            names = ", ".join(dict.fromkeys(each.risk.name for each in mine))
-            why = "\n".join(dict.fromkeys(f"{each.risk.name}: {each.risk.why}" for each in mine)) if grave else ""
-            yield rule.finding(at(source, *mine[0].keys), csv=name, names=names, why=why)
+            dangers = [danger for danger in by_level if (danger.level is Level.CRITICAL) is grave]
+            if dangers:
+                risks = [danger.risk for danger in dangers]
+                names = ", ".join(dict.fromkeys(risk.name for risk in risks))
+                why = "\n".join(dict.fromkeys(f"{risk.name}: {risk.why}" for risk in risks)) if grave else ""
+                yield rule.finding(at(source, *dangers[0].keys), csv=name, names=names, why=why)
 
 
 def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source]]:
@@ -303,6 +310,6 @@ def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
         for number, permission in enumerate(mappings(install.get(field))):
             for index, rule in enumerate(decode_rules(permission.get("rules"))):
                 keys = ("spec", "install", "spec", field, number, "rules", index)
-                for part in normalized(rule):
+                for part in normalize(rule):
                     for risk in risks_of(part, namespace):
                         yield _Danger(risk.namespaced if namespace is None else risk.cluster, risk, keys)

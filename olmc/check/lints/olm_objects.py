@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.explain.resolution import channel_entries, obstacle
-from olmc.graph.upgrade_graph import ChannelView, upgrade_graph
+from olmc.graph.catalogs import distinct_catalogs
+from olmc.graph.upgrade_graph import upgrade_graph
 from olmc.kube.selectors import is_empty
-from olmc.model.catalog import Catalog, Package
+from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, join_limited
 from olmc.model.objects import annotations_of, spec_of
@@ -32,6 +33,7 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
         if not starting or settled is None or after is None:
             continue
         place = at(before.source, "spec", "startingCSV")
+        # OLM reads startingCSV for the first installation only; later it is a wish that no upgrade heeds.
         if before.installed and before.installed != starting:
             entries = tuple(channel_entries(settled.beginning, before))
             why = obstacle(settled.beginning, before, entries, starting) if entries else ""
@@ -39,6 +41,7 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
                 yield rules.PIN_OUT_OF_REACH.finding(
                     place, name=name, starting=starting, why=why, installed=before.installed, package=before.package
                 )
+        # With automatic approval OLM goes on to the head at once, so the version that was named doesn't stay.
         elif after.installed not in ("", starting) and before.approval != MANUAL:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
@@ -52,14 +55,12 @@ def deprecated(subject: LintSubject) -> Iterator[Diagnostic]:
             ("olm.channel", channel): (f"channel {channel}", "channel"),
             ("olm.bundle", subscription.installed): (subscription.installed, "name"),
         }
-        for each in package.deprecations:
-            found = used.get((each.schema, each.name))
-            if found is not None and found[0]:
-                message = " ".join(each.message.split())
-                yield rules.DEPRECATED.finding(
-                    at(subscription.source, "spec", found[1]),
-                    name=name, what=found[0], message=message, package=package.name,
-                )  # fmt: skip
+        for deprecation in package.deprecations:
+            what, field = used.get((deprecation.schema, deprecation.name), ("", ""))
+            if what:
+                message = " ".join(deprecation.message.split())
+                place = at(subscription.source, "spec", field)
+                yield rules.DEPRECATED.finding(place, name=name, what=what, message=message, package=package.name)
 
 
 def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
@@ -69,11 +70,13 @@ def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
         if not subscription.installed or channel not in package.channels:
             continue
         graph = upgrade_graph(package, [channel])
+        # An upgrade is an entry that replaces, skips or ranges over what is installed (R-CAT-410); where there is none,
+        # the installed CSV stays and that is no error (R-CAT-411).
         vertex = graph.vertices().get(subscription.installed)
         if vertex is not None and channel in vertex.stranded:
             yield rules.STRANDED.finding(
                 at(subscription.source, "spec"),
-                name=name, installed=subscription.installed, head=_heads(graph.channels[0]), channel=channel,
+                name=name, installed=subscription.installed, head=" or ".join(graph.channels[0].heads), channel=channel,
                 package=package.name,
             )  # fmt: skip
 
@@ -83,6 +86,7 @@ def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
+    # OLM plans the next version as soon as the CSV of the last one exists, unless somebody has to approve it.
     approved = {
         NamespacedName(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs
     }
@@ -97,7 +101,9 @@ def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def _replaced(cluster: Cluster, namespace: str, csv: str) -> list[str]:
     """The CSVs that were replaced one after the other until `csv` was installed, and itself, in this order."""
-    known = {each.name: each for each in (*cluster.csvs.values(), *cluster.retired) if each.namespace == namespace}
+    known = {
+        member.name: member for member in (*cluster.csvs.values(), *cluster.retired) if member.namespace == namespace
+    }
     chain = [csv]
     while chain[0] in known and known[chain[0]].replaces in known and known[chain[0]].replaces not in chain:
         chain.insert(0, known[chain[0]].replaces)
@@ -111,10 +117,6 @@ def _followed(settled: SettledCluster | None) -> Iterator[tuple[NamespacedName, 
         package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
         if package is not None:
             yield name, subscription, package
-
-
-def _heads(channel: ChannelView) -> str:
-    return " or ".join(channel.heads)
 
 
 PROVIDED_APIS = "olm.providedAPIs"
@@ -131,6 +133,7 @@ def empty_targets(subject: LintSubject) -> Iterator[Diagnostic]:
     for manifest in of_kind(subject, "OperatorGroup"):
         spec = spec_of(manifest.object)
         if "targetNamespaces" in spec and not spec["targetNamespaces"]:
+            # OLM asks the selector first, and takes an empty list for none (R-OG-1).
             everything = is_empty(spec.get("selector"))
             effect = "the group targets all namespaces" if everything else "the selector decides"
             place = at(manifest.source, "spec", "targetNamespaces")
@@ -142,6 +145,7 @@ def kept_apis(subject: LintSubject) -> Iterator[Diagnostic]:
     for manifest in of_kind(subject, "OperatorGroup"):
         annotations = annotations_of(manifest.object)
         static = spec_of(manifest.object).get("staticProvidedAPIs")
+        # OLM adds to the annotation whatever its members provide (R-OG-13), so what is written here doesn't stay.
         if PROVIDED_APIS in annotations and not static:
             place = at(manifest.source, "metadata", "annotations", PROVIDED_APIS)
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))
@@ -166,13 +170,13 @@ def refused_sources(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
     """Versions of a channel from which no upgrade leads to its head, one finding a channel (R-CAT-410)."""
-    for catalog in _distinct(subject):
+    for _, catalog in distinct_catalogs(subject.workspace.catalogs):
         for _, package in sorted(catalog.packages.items()):
             graph = upgrade_graph(package)
             for channel in graph.channels:
                 names = [vertex.name for vertex in graph.versions if channel.name in vertex.stranded]
                 if channel.problem or not names:
-                    continue  # of a channel without order the resolver tells
+                    continue  # the resolver reports a channel without order
                 place = package.channels[channel.name].location
                 yield rules.STRANDED_VERSIONS.finding(
                     at(place.source, *place.keys) if place is not None else None,
@@ -183,22 +187,19 @@ def stranded_versions(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
     """Ranges of which OLM drops a part (R-CAT-453)."""
-    for catalog in _distinct(subject):
+    for _, catalog in distinct_catalogs(subject.workspace.catalogs):
         for _, package in sorted(catalog.packages.items()):
             for channel in package.channels.values():
                 for entry in channel.entries:
                     parts = dropped_parts(entry.skip_range)
+                    # OLM drops a part of less than two characters, and uses the rest (R-CAT-453); what can't be read at
+                    # all another check reports.
                     if parts and range_or_none(entry.skip_range) is not None:
                         place = entry.location
                         yield rules.DROPPED_PART.finding(
                             at(place.source, *place.keys, "skipRange") if place is not None else None,
                             parts=" and ".join(map(repr, parts)), text=entry.skip_range, name=entry.name,
                         )  # fmt: skip
-
-
-def _distinct(subject: LintSubject) -> Iterator[Catalog]:
-    """The catalogs of the workspace, each once under however many names."""
-    yield from {id(catalog): catalog for _, catalog in sorted(subject.workspace.catalogs.items())}.values()
 
 
 def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:
@@ -209,6 +210,8 @@ def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:
     scene = render_context(cluster, subject.options)
     for name, member in sorted(cluster.members.items()):
         count = len(copy_targets(scene, member))
+        # OLM copies the whole CSV into every target namespace (R-COPY-2), and etcd and all who watch CSVs keep each
+        # copy.
         size = count * len(json.dumps(member.csv.object, separators=(",", ":"), default=str)) if count else 0
         if size >= MUCH:
             place = at(member.csv.source, "metadata", "name")

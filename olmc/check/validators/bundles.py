@@ -9,15 +9,14 @@ from typing import Any
 from olmc.catalogs.csv_graphs import PackageManifest, package_manifest
 from olmc.catalogs.properties import GVK as GVK_PROPERTY
 from olmc.catalogs.properties import LABEL, PACKAGE, pull_spec_problem
-from olmc.catalogs.rendering import loose, release_of
+from olmc.catalogs.rendering import release_of, uncatalogued
 from olmc.check.validators.findings import Finding, ValidatorSettings, about, containers, csv_of, result_text
 from olmc.check.validators.folders import MAX_SIZE, BundleFolder, FolderFile, annotations_file
-from olmc.check.validators.manifests import CRD_KIND, CRD_V1, CRD_V1BETA1
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
 from olmc.kube.restmapper import Crd
 from olmc.model.diagnostics import Cause, Location, Place, Report, Severity, Source
-from olmc.model.objects import GVK, mapping, mappings, metadata_of, text
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, GVK, mapping, mappings, metadata_of, text
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle, BundleFile
 from olmc.semver import range_problem, tolerant_or_none
@@ -42,8 +41,8 @@ def _crd_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
     for file in bundle.files:
         for api, place in _crd_apis(file):
             if api in provided:
-                told = f"duplicate CRD {quoted(str(api))} in bundle {quoted(csv.name)}"
-                yield Finding(rules.BUNDLE_CRDS, result_text(told, value=str(api)), place)
+                message = f"duplicate CRD {quoted(str(api))} in bundle {quoted(csv.name)}"
+                yield Finding(rules.BUNDLE_CRDS, result_text(message, value=str(api)), place)
             provided[api] = place
     owned_kinds = set()
     for index, item in enumerate(csv.owned_crds):
@@ -51,13 +50,14 @@ def _crd_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
         if provided.pop(api, None) is not None:
             owned_kinds.add((api.group, api.kind))
         else:
-            told = f"owned CRD {quoted(str(api))} not found in bundle {quoted(csv.name)}"
+            message = f"owned CRD {quoted(str(api))} not found in bundle {quoted(csv.name)}"
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
-            yield Finding(rules.BUNDLE_CRDS, result_text(told, value=str(api)), place)
+            yield Finding(rules.BUNDLE_CRDS, result_text(message, value=str(api)), place)
     for api, place in provided.items():
+        # A version that the CSV doesn't list is fine, as long as it owns another of the same kind.
         if (api.group, api.kind) not in owned_kinds:
-            told = f"CRD {quoted(str(api))} is present in bundle {quoted(csv.name)} but not defined in CSV"
-            yield Finding(rules.BUNDLE_CRDS, result_text(told, value=str(api)), place)
+            message = f"CRD {quoted(str(api))} is present in bundle {quoted(csv.name)} but not defined in CSV"
+            yield Finding(rules.BUNDLE_CRDS, result_text(message, value=str(api)), place)
 
 
 def _crd_apis(file: BundleFile) -> Iterator[tuple[GVK, Place]]:
@@ -67,8 +67,8 @@ def _crd_apis(file: BundleFile) -> Iterator[tuple[GVK, Place]]:
     if obj.get("kind") != CRD_KIND or version not in (CRD_V1, CRD_V1BETA1):
         return
     crd = Crd(obj)
-    for index, each in enumerate(crd.versions):
-        yield GVK(crd.group, each.name, crd.kind), Place(source, ("spec", "versions", index))
+    for index, item in enumerate(crd.versions):
+        yield GVK(crd.group, item.name, crd.kind), Place(source, ("spec", "versions", index))
     if not crd.versions and version == CRD_V1BETA1:
         yield GVK(crd.group, crd.only_version, crd.kind), Place(source, ("spec", "version"))
 
@@ -79,28 +79,30 @@ def _service_account_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
         obj = file.manifest.object
         name = text(metadata_of(obj).get("name"))
         if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "ServiceAccount") and name in used:
-            told = (
+            message = (
                 f"invalid service account found in bundle. This service account {name} in your bundle is not valid, "
                 "because a service account with the same name was already specified in your CSV. If this was "
                 "unintentional, please remove the service account manifest from your bundle. If it was intentional to "
                 "specify a separate service account, please rename the SA in either the bundle manifest or the CSV."
             )
             place = Place(file.manifest.source, ("metadata", "name"))
-            yield Finding(rules.SERVICE_ACCOUNT, result_text(told, value=name), place)
+            yield Finding(rules.SERVICE_ACCOUNT, result_text(message, value=name), place)
 
 
 def _release_findings(bundle: Bundle, csv: Csv) -> Iterator[Finding]:
     try:
-        release = release_of(loose(bundle))
+        release = release_of(uncatalogued(bundle))
     except ValueError:
-        # That it is none is said when the bundle is decoded.
+        # Decoding the bundle has reported that it is none.
         return
     version = tolerant_or_none(text(csv.spec.get("version")))
     expected = f"{bundle.package}-v{version or '0.0.0'}-{release}"
     if release and csv.name != expected:
-        told = f"bundle name with release versioning {quoted(csv.name)} does not match expected name {quoted(expected)}"
+        detail = (
+            f"bundle name with release versioning {quoted(csv.name)} does not match expected name {quoted(expected)}"
+        )
         place = csv.place("metadata", "name")
-        yield Finding(rules.RELEASE_NAME, result_text(told, value=csv.name), place)
+        yield Finding(rules.RELEASE_NAME, result_text(detail, value=csv.name), place)
 
 
 def _image_findings(csv: Csv) -> Iterator[Finding]:
@@ -109,12 +111,12 @@ def _image_findings(csv: Csv) -> Iterator[Finding]:
         problem = pull_spec_problem(image) if image else ""
         if image and not problem:
             continue
-        told = f"relatedImages[{index}] has an empty image field"
+        message = f"relatedImages[{index}] has an empty image field"
         if problem:
-            told = f"relatedImages[{index}] has an invalid image pullspec {quoted(image)}: {problem}"
+            message = f"relatedImages[{index}] has an invalid image pullspec {quoted(image)}: {problem}"
         place = csv.place("spec", "relatedImages", index, "image")
         value = f"spec.relatedImages[{index}].image"
-        yield Finding(rules.RELATED_IMAGES, result_text(told, value=value), place)
+        yield Finding(rules.RELATED_IMAGES, result_text(message, value=value), place)
 
 
 def size_findings(folder: BundleFolder, name: str) -> Iterator[Finding]:
@@ -130,11 +132,11 @@ def size_findings(folder: BundleFolder, name: str) -> Iterator[Finding]:
         f"Bundle uncompressed size is {readable(sizes.whole)}"
     )
     if sizes.compressed > MAX_SIZE:
-        told = f"maximum bundle compressed size with gzip size exceeded: {figures}"
-        yield Finding(rules.TOO_LARGE, result_text(told, value=name), folder.place)
+        message = f"maximum bundle compressed size with gzip size exceeded: {figures}"
+        yield Finding(rules.TOO_LARGE, result_text(message, value=name), folder.place)
     elif sizes.compressed > MAX_SIZE * _WARN_SHARE:
-        told = f"nearing maximum bundle compressed size with gzip: {figures}"
-        yield Finding(rules.NEARLY_TOO_LARGE, result_text(told, value=name), folder.place)
+        message = f"nearing maximum bundle compressed size with gzip: {figures}"
+        yield Finding(rules.NEARLY_TOO_LARGE, result_text(message, value=name), folder.place)
 
 
 def readable(size: int) -> str:
@@ -160,22 +162,24 @@ def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
     `files` are the texts of all files below the folder by their paths in the workspace.
     """
     texts = files.values()
+    # Package files have no kind to know them by, so the folder is read only if some text looks like one.
     if not any(_MARK.search(text) for text in texts) or any(_FILE_BASED.search(text) for text in texts):
         return
-    found: list[tuple[str, Any, Source]] = []
+    packages: list[tuple[str, Any, Source]] = []
     unreadable: list[Finding] = []
     for path, content in files.items():
-        told = Report()
-        documents = read(path, content, told)
-        problem = next((each for each in told if each.severity is Severity.ERROR), None)
+        report = Report()
+        documents = read(path, content, report)
+        problem = next((diagnostic for diagnostic in report if diagnostic.severity is Severity.ERROR), None)
         if problem is not None:
             where = problem.location or Location(path)
             unreadable.append(_not_decoded(path, problem.message, where, problem.cause))
         elif documents and _is_package(documents[0].value):
-            found.append((path, documents[0].value, documents[0].source))
-    if found:
+            packages.append((path, documents[0].value, documents[0].source))
+    # A file that can't be read may have been anything, unless the folder has a package file.
+    if packages:
         yield from unreadable
-        yield from _findings(found)
+        yield from _package_findings(packages)
 
 
 def _is_package(value: Any) -> bool:
@@ -187,13 +191,13 @@ def _is_package(value: Any) -> bool:
 
 
 def _not_decoded(path: str, problem: str, where: Place | Location, cause: Cause | None) -> Finding:
-    told = f"could not decode contents of file {path} into package: {problem}"
-    return Finding(rules.PACKAGE_MANIFEST, told, where, cause=cause)
+    message = f"could not decode contents of file {path} into package: {problem}"
+    return Finding(rules.PACKAGE_MANIFEST, message, where, cause=cause)
 
 
-def _findings(found: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
+def _package_findings(packages: list[tuple[str, Any, Source]]) -> Iterator[Finding]:
     first = ""
-    for path, value, source in found:
+    for path, value, source in packages:
         try:
             manifest = package_manifest(value, Place(source))
         except DecodeError as error:
@@ -257,9 +261,9 @@ def dependency_findings(folder: BundleFolder, settings: ValidatorSettings) -> It
 def _dependencies_file(folder: BundleFolder) -> FolderFile | None:
     annotations = annotations_file(folder)
     for file in folder.metadata or ():
-        found = file.value.get("dependencies") if isinstance(file.value, dict) else None
+        dependencies = file.value.get("dependencies") if isinstance(file.value, dict) else None
         # The tools look for dependencies in every file but the one with the annotations.
-        if file is not annotations and isinstance(found, list) and found:
+        if file is not annotations and isinstance(dependencies, list) and dependencies:
             return file
     return None
 
@@ -290,6 +294,7 @@ def _package_problems(name: str, version: str) -> Iterator[str]:
 
 
 def _cel_problems(cel: Any, settings: ValidatorSettings) -> Iterator[str]:
+    # Other constraints than CEL's are right, but the tools know no others (R-CAT-205).
     if cel is None:
         yield "The CEL field is missing"
         return

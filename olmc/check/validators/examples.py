@@ -41,7 +41,7 @@ def invalid_offset(text: bytes) -> int | None:
 
 
 def _value(data: bytes) -> int:
-    """The index behind the value; without recursion, since a stranger chose the depth."""
+    """The index behind the value; without recursion, since the depth is untrusted input."""
     at = 0
     closing: list[int] = []
     while True:
@@ -144,15 +144,15 @@ def _digits(data: bytes, at: int) -> int:
 
 def example_findings(csv: Csv) -> Iterator[Finding]:
     """What is wrong with the examples of a CSV, and which of its APIs have none."""
-    key = next((each for each in _KEYS if each in csv.annotations), "")
+    key = next((name for name in _KEYS if name in csv.annotations), "")
     if not csv.annotations or not key:
         missing = "example annotations not found" if csv.annotations else "annotations not found"
         yield Finding(rules.EXAMPLES_ADVICE, about(csv.name, missing), csv.place("metadata", "annotations"))
         return
     place = csv.place("metadata", "annotations", key)
-    if all(each in csv.annotations for each in _KEYS):
-        told = "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`"
-        yield Finding(rules.EXAMPLES_ADVICE, about(csv.name, told), place, of_key=True)
+    if all(name in csv.annotations for name in _KEYS):
+        message = "both `alm-examples` and `olm.examples` are present. Checking only `alm-examples`"
+        yield Finding(rules.EXAMPLES_ADVICE, about(csv.name, message), place, of_key=True)
     problem, examples = _decoded(csv.annotations[key])
     if problem:
         yield Finding(rules.EXAMPLES, problem, place)
@@ -162,8 +162,8 @@ def example_findings(csv: Csv) -> Iterator[Finding]:
     for api in sorted(set(examples) - provided.keys()):
         yield Finding(rules.EXAMPLES, result_text("example must have a provided API", value=str(api)), place)
     for api in sorted(provided.keys() - set(examples)):
-        told = result_text("provided API should have an example annotation", value=str(api))
-        yield Finding(rules.EXAMPLES_ADVICE, told, provided[api])
+        message = result_text("provided API should have an example annotation", value=str(api))
+        yield Finding(rules.EXAMPLES_ADVICE, message, provided[api])
 
 
 def _decoded(written: str) -> tuple[str, list[GVK]]:
@@ -200,23 +200,24 @@ def _misfit(items: Any) -> str:
 
 def _api(item: dict[str, Any]) -> GVK:
     api = gvk_of(item)
+    # Go's parser of apiVersions gives up at a second slash, and the tools don't ask why.
     return GVK("", "", "") if "/" in api.group else api
 
 
 def _nameless(csv: Csv) -> Iterator[Finding]:
     for index, item in enumerate(csv.owned_crds):
         if "." not in item.name:
-            told = result_text(f"couldn't parse plural.group from crd name: {item.name}")
+            message = result_text(f"couldn't parse plural.group from crd name: {item.name}")
             place = csv.place("spec", "customresourcedefinitions", "owned", index, "name")
-            yield Finding(rules.EXAMPLES, told, place)
+            yield Finding(rules.EXAMPLES, message, place)
 
 
 def _provided(csv: Csv) -> dict[GVK, Place]:
     """The APIs that a CSV owns, each with where it says so."""
-    found: dict[GVK, Place] = {}
+    places: dict[GVK, Place] = {}
     for index, item in enumerate(csv.owned_crds):
         if "." in item.name:
-            found.setdefault(GVK(*item.api), csv.place("spec", "customresourcedefinitions", "owned", index))
+            places.setdefault(GVK(*item.api), csv.place("spec", "customresourcedefinitions", "owned", index))
     for index, service in enumerate(csv.owned_apiservices):
-        found.setdefault(GVK(*service.api), csv.place("spec", "apiservicedefinitions", "owned", index))
-    return found
+        places.setdefault(GVK(*service.api), csv.place("spec", "apiservicedefinitions", "owned", index))
+    return places

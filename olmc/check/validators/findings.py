@@ -18,16 +18,9 @@ from olmc.strconv import quoted
 from olmc.yaml import locate
 from olmc.yaml.scalars import replace_surrogates
 
-OPTIONAL = (
-    "operatorhub",
-    "operatorhubv2",
-    "standardcapabilities",
-    "standardcategories",
-    "community",
-    "alpha-deprecated-apis",
-    "good-practices",
-    "multiarch",
-    "bundle-objects",
+OPTIONAL = tuple(
+    "operatorhub operatorhubv2 standardcapabilities standardcategories community alpha-deprecated-apis good-practices "
+    "multiarch bundle-objects".split()
 )
 """The names of the optional validators (D12)."""
 
@@ -62,7 +55,7 @@ class ValidatorSettings(NamedTuple):
     `kubernetes` and `container_tool` are the values of `k8s-version` and `container-tools`, `dockerfile` is the text of
     the file that `index-path` names (None: not given);
     `platforms` are those of images, which olmc can't ask a registry for. `cel_problem` says what is wrong with a CEL
-    rule, "" for nothing; whoever knows CEL passes it, since resolving is above this room.
+    rule, "" for nothing; whoever knows CEL passes it in, so that this package does without.
     `modes_optional`: a CSV without install modes is a descoped operator's.
     """
 
@@ -76,18 +69,18 @@ class ValidatorSettings(NamedTuple):
     modes_optional: bool = False
 
 
-def chosen(names: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+def select_validators(names: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:
     """The optional validators that names and suites stand for, as `NAME`, `name=NAME` or `suite=NAME`; and the names
     that nobody knows."""
-    found: set[str] = set()
+    selected: set[str] = set()
     unknown = []
     for given in names:
         name = given.removeprefix("name=").removeprefix("suite=").replace("operatorhub/v2", "operatorhubv2")
         members = SUITES.get(name) or ((name,) if name in OPTIONAL else ())
-        found.update(members)
+        selected.update(members)
         if not members:
             unknown.append(given)
-    return frozenset(found), tuple(unknown)
+    return frozenset(selected), tuple(unknown)
 
 
 Keys = tuple[str | int, ...]
@@ -109,12 +102,13 @@ class Finding(NamedTuple):
 
 def result_text(detail: str, *, field: str = "", value: str | None = None) -> str:
     """The text of a result of the api library without its level; `value` None prints none, "" an empty one."""
-    told = f": {detail}" if detail else ""
+    message = f": {detail}" if detail else ""
     if field:
-        return f"Field {field}{told}" if value is None else f"Field {field}, Value {value}{told}"
+        return f"Field {field}{message}" if value is None else f"Field {field}, Value {value}{message}"
     if value is not None:
-        return f"Value {value}{told}"
-    return told or "ErrMessageMissing"
+        return f"Value {value}{message}"
+    # The api library says so where it was given nothing to say (R-CAT-200).
+    return message or "ErrMessageMissing"
 
 
 def about(name: str, detail: str) -> str:
@@ -122,14 +116,14 @@ def about(name: str, detail: str) -> str:
     return result_text(f"({name}) {detail}", value="")
 
 
-def tell(findings: Iterable[Finding], report: Report) -> None:
+def report_findings(findings: Iterable[Finding], report: Report) -> None:
     """Report the findings where they stand."""
     for finding in findings:
         where = finding.where
         place = where if isinstance(where, Location) else locate(where.source, where.keys, of_key=finding.of_key)
         # Texts in JSON annotations may hold halves of characters, which can't be printed.
-        told = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
-        report.add(told._replace(hint=finding.hint or told.hint).caused_by(finding.cause))
+        diagnostic = finding.rule.finding(place, related=(), text=replace_surrogates(finding.text))
+        report.add(diagnostic._replace(hint=finding.hint or diagnostic.hint).caused_by(finding.cause))
 
 
 class Container(NamedTuple):

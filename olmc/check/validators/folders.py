@@ -106,6 +106,7 @@ def bundle_folders(folder: Folder) -> Iterator[Folder]:
         if is_bundle(folder):
             return
     for below in folder.folders:
+        # In a catalog a folder of one of these names is no half of a bundle.
         if folder.path.rpartition("/")[2] != _CATALOGS or is_bundle(below):
             yield from bundle_folders(below)
 
@@ -143,16 +144,16 @@ def read_folder(root: Path, folder: Folder, bundle: Bundle | None) -> BundleFold
 
 
 def _read_file(root: Path, path: str) -> FolderFile:
-    found = Report()
-    text = read_text(root, path, found)
-    documents = read(path, text, found) if text is not None else []
-    problem = next((each for each in found if each.severity is Severity.ERROR), None)
+    report = Report()
+    text = read_text(root, path, report)
+    documents = read(path, text, report) if text is not None else []
+    problem = next((diagnostic for diagnostic in report if diagnostic.severity is Severity.ERROR), None)
     if problem is not None:
         line = f" (line {problem.location.line})" if problem.location is not None and problem.location.line else ""
-        told = f"{problem.message}{line}"
+        message = f"{problem.message}{line}"
         says = text is not None and says_csv(text)
         return FolderFile(
-            path, problem=told, location=problem.location, hint=problem.hint, says_csv=says, cause=problem.cause
+            path, problem=message, location=problem.location, hint=problem.hint, says_csv=says, cause=problem.cause
         )
     first = next((document for document in documents if document.value is not None), None)
     if first is None:
@@ -191,6 +192,7 @@ def missing_folders(folder: BundleFolder) -> Iterator[Finding]:
 def media_type(folder: BundleFolder) -> str:
     """What kind of bundle the files of manifests/ make: `registry+v1`, `helm` or `plain`; "" without files."""
     files = folder.manifests or ()
+    # The tools infer the type from the files, and hold the annotation against it (R-CAT-204).
     if any(file.name == "Chart.yaml" and isinstance(file.value, dict) and file.value.get("name") for file in files):
         return HELM
     if any(file.kind == CSV_KIND for file in files):
@@ -213,6 +215,7 @@ def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
         yield Finding(rules.ANNOTATIONS, "Could not find annotations file", place, hint=hint, cause=Missing.ANNOTATIONS)
         return
     annotations = annotation_texts(Document(file.value, file.source)) if file.source is not None else {}
+    # The tools go through a map, in any order; here it is that of R-CAT-204 (D2).
     for key in (*_REQUIRED, DEFAULT_CHANNEL):
         for text in _problems(key, annotations, kind):
             yield Finding(rules.ANNOTATIONS, text, _place(file, key if key in annotations else None))
@@ -262,8 +265,10 @@ def _problems(key: str, annotations: Mapping[str, str | None], kind: str) -> Ite
     value = annotations.get(key) or ""
     if key not in annotations and key in _REQUIRED:
         yield f"Missing annotation {quoted(key)}"
-    no_csv = kind == PLAIN and value == REGISTRY  # what the bundle lacks is its CSV, which is told elsewhere
+    # What such a bundle lacks is its CSV, and that is reported already.
+    no_csv = kind == PLAIN and value == REGISTRY
     if key == _MEDIA_TYPE and value != kind and not no_csv:
         yield f"Expecting annotation {quoted(key)} to have value {quoted(kind)} instead of {quoted(value)}"
+    # A missing default channel is fine, an empty one is not.
     if key in _NEVER_EMPTY and not value and (key in annotations or key in _REQUIRED):
         yield f"Expecting annotation {quoted(key)} to have non-empty value"

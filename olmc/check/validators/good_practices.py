@@ -58,8 +58,8 @@ def good_practice_findings(bundle: Bundle, settings: ValidatorSettings) -> Itera
     """Where a bundle departs from good practice."""
     csv = csv_of(bundle.csv)
     if csv.strategy.get("deployments") is None:
-        told = result_text("unable to find a deployment to install in the CSV", value=csv.name)
-        yield Finding(rules.NO_DEPLOYMENT, told, csv.place("spec", "install", "spec"))
+        message = result_text("unable to find a deployment to install in the CSV", value=csv.name)
+        yield Finding(rules.NO_DEPLOYMENT, message, csv.place("spec", "install", "spec"))
     for keys, detail in (
         *_resource_remarks(csv),
         *_description_remarks(csv),
@@ -74,8 +74,8 @@ def _resource_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
     for container in containers(csv):
         # Requests for one resource alone are enough to the tools.
         if mapping(container.object.get("resources")).get("requests") is None:
-            told = f"unable to find the resource requests for the container: ({container.name}). {_NO_REQUESTS}"
-            yield container.keys, told
+            message = f"unable to find the resource requests for the container: ({container.name}). {_NO_REQUESTS}"
+            yield container.keys, message
 
 
 def _description_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
@@ -105,6 +105,7 @@ def _permission_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
                 and _RESOURCES & {*rule.names("resources")}
                 and _VERBS & {*rule.names("verbs")}
             ):
+                # The tools say it once, however many rules do it.
                 yield rule.keys, _MAKES_CRDS
                 return
 

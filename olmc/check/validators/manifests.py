@@ -3,7 +3,7 @@
 The loader reads the folder that holds the CSV; here that is always manifests/. Where the tools print paths on their
 machine, these are relative to the workspace; what their YAML and JSON decoders say is said in this program's words, and
 where they end a message with a dump of their memory of an object, its kind and name stand here. What the CSV and CRD
-validators find is told by themselves. In a Helm chart nothing is checked (R-CAT-206).
+validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.restmapper import Crd
 from olmc.load.bundles import is_almost_csv
 from olmc.model.diagnostics import Location, Missing, Place, Source, did_you_mean
-from olmc.model.objects import KubernetesObject, metadata_of, text
+from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject, metadata_of, text
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.strconv import quoted
-
-CRD_KIND = "CustomResourceDefinition"
-CRD_V1, CRD_V1BETA1 = "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"
 
 SUPPORTED = frozenset(
     "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "
@@ -44,32 +41,33 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
     csvs = 0
     for file in folder.manifests or ():
         if file.name.startswith("."):
-            text_of_it = f"bundle manifests dir has hidden file: {file.path}"
-            yield Finding(rules.LOADING, text_of_it, Location(file.path))
+            message = f"bundle manifests dir has hidden file: {file.path}"
+            yield Finding(rules.LOADING, message, Location(file.path))
             continue
+        # The loader reads file by file, so the second CSV is the one too many (R-CAT-202).
         csvs += file.kind == CSV_KIND
         yield from _file_findings(file, csvs)
     if not csvs:
         yield from _without_csv(folder)
     for file in (*(folder.manifests or ()), *(folder.metadata or ())):
         if file.name.startswith("annotations") and file.problem:
-            text_of_it = f"unable to load the annotations file {file.path}: {file.problem}"
-            yield Finding(rules.LOADING, text_of_it, file.place, hint=file.hint, cause=file.cause)
+            message = f"unable to load the annotations file {file.path}: {file.problem}"
+            yield Finding(rules.LOADING, message, file.place, hint=file.hint, cause=file.cause)
 
 
 def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
-    """That there is no CSV: for a file that was meant to be one but can't be read, that is told already."""
+    """That there is no CSV: for a file that was meant to be one but can't be read, that is reported already."""
     files = folder.manifests or ()
     if any(file.says_csv for file in files):
         return
     almost = next((file for file in files if file.source is not None and is_almost_csv(file.kind)), None)
-    told = f"unable to find a csv in bundle directory {folder.directory or '.'}"
+    message = f"unable to find a csv in bundle directory {folder.directory or '.'}"
     if almost is not None and almost.source is not None:
         hint = did_you_mean(f"{CSV_KIND} instead of {almost.kind}")
-        yield Finding(rules.LOADING, told, Place(almost.source, ("kind",)), hint=hint, cause=Missing.CSV)
+        yield Finding(rules.LOADING, message, Place(almost.source, ("kind",)), hint=hint, cause=Missing.CSV)
     else:
         hint = "Add the ClusterServiceVersion to manifests/."
-        yield Finding(rules.LOADING, told, folder.place, hint=hint, cause=Missing.CSV)
+        yield Finding(rules.LOADING, message, folder.place, hint=hint, cause=Missing.CSV)
 
 
 def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
@@ -84,20 +82,20 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
             yield Finding(rules.LOADING, "no bundle csv found", whole)
         error = decode_error(CSV_KIND, file.value)
         if error is not None and not is_forgiven(error):
-            text_of_it = f"unable to parse CSV {file.name}: {error}"
+            message = f"unable to parse CSV {file.name}: {error}"
             place, failure = Place(file.source, error.path), decode_failure(error)
-            yield Finding(rules.LOADING, text_of_it, place, hint=decode_hint(error), cause=failure)
+            yield Finding(rules.LOADING, message, place, hint=decode_hint(error), cause=failure)
     elif file.kind == CRD_KIND:
         version = file.value.get("apiVersion") or ""
         if version not in (CRD_V1, CRD_V1BETA1):
-            text_of_it = f"unsupported CRD version {version} for {file.name}"
-            yield Finding(rules.LOADING, text_of_it, Place(file.source, ("apiVersion",)))
+            message = f"unsupported CRD version {version} for {file.name}"
+            yield Finding(rules.LOADING, message, Place(file.source, ("apiVersion",)))
             return
         error = crd_error(file.value)
         if error is not None:
-            text_of_it = f"unable to parse CRD {file.name}: {error}"
+            message = f"unable to parse CRD {file.name}: {error}"
             place, failure = Place(file.source, error.path), decode_failure(error)
-            yield Finding(rules.LOADING, text_of_it, place, hint="Correct the value.", cause=failure)
+            yield Finding(rules.LOADING, message, place, hint="Correct the value.", cause=failure)
 
 
 def is_forgiven(error: DecodeError) -> bool:
@@ -113,6 +111,7 @@ def crd_error(crd: KubernetesObject) -> DecodeError | None:
 def content_findings(folder: BundleFolder) -> Iterator[Finding]:
     """What is wrong with the files of manifests/, one by one and together."""
     kind = media_type(folder)
+    # R-CAT-206: a chart is left to Helm.
     if kind == HELM:
         return
     for path in folder.subfolders:
@@ -132,8 +131,8 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
         cause = file.problem or "Object 'Kind' is missing"
         yield Finding(rules.CONTENT, cause, file.place, hint=file.hint, cause=file.cause)
     elif kind == REGISTRY and file.kind not in SUPPORTED:
-        told = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
-        yield Finding(rules.CONTENT, told, Place(file.source, ("kind",)))
+        message = f"{file.kind} is not supported type for registryV1 bundle: {file.path}"
+        yield Finding(rules.CONTENT, message, Place(file.source, ("kind",)))
     elif file.kind == CRD_KIND:
         yield from _crd_version_findings(text(file.value.get("apiVersion")), file.source)
     elif file.kind == CSV_KIND:
@@ -142,11 +141,12 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
             place, failure = Place(file.source, error.path), decode_failure(error)
             yield Finding(rules.CONTENT, error.message, place, hint=decode_hint(error), cause=failure)
     else:
+        # The tools judge metadata as that of a kind without namespaces, and take any name (R-CAT-207).
         errors = metadata_errors(file.value)
         if errors:
             name = text(metadata_of(file.value).get("name"))
-            told = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
-            yield Finding(rules.OBJECT_METADATA, told, Place(file.source, errors[0].keys))
+            message = f"error validating object metadata: {aggregated(map(str, errors))}. {file.kind} {name}".rstrip()
+            yield Finding(rules.OBJECT_METADATA, message, Place(file.source, errors[0].keys))
 
 
 def _crd_version_findings(version: str, source: Source) -> Iterator[Finding]:
@@ -174,12 +174,14 @@ def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
     bundle = quoted(csv.name)
     for index, item in enumerate(csv.owned_crds):
         api = _DefinitionKey(item.name, item.version, item.kind)
+        # What remains of `provided` afterwards nobody owns: to this check that is advice, to the bundle validator an
+        # error.
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)
     for api, place in provided.items():
-        told = f"CRD {api} is present in bundle {bundle} but not defined in CSV"
-        yield Finding(rules.CONTENT_ADVICE, told, place)
+        message = f"CRD {api} is present in bundle {bundle} but not defined in CSV"
+        yield Finding(rules.CONTENT_ADVICE, message, place)
 
 
 def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
@@ -197,8 +199,8 @@ def _crd_versions(file: FolderFile) -> Iterator[_DefinitionKey]:
 def _release_findings(csv: Csv) -> Iterator[Finding]:
     release, substituted = csv.spec.get("release"), csv.annotations.get(SUBSTITUTES_FOR)
     if release and substituted:
-        told = (
+        message = (
             f'bundle {quoted(csv.name)} cannot have both a release version ("{release}") and olm.substitutesFor '
             f"annotation ({quoted(substituted)})"
         )
-        yield Finding(rules.CONTENT_APIS, told, csv.place("spec", "release"))
+        yield Finding(rules.CONTENT_APIS, message, csv.place("spec", "release"))

@@ -2,7 +2,7 @@
 
 The tools pull every image to see its platforms. olmc pulls nothing: it takes the platforms that it is given, and says
 of every other image that it could not be inspected, as the tools do when a pull fails. How a node affinity differs from
-the platforms of an image is not told; whether there is one is.
+the platforms of an image is not checked; whether there is one is.
 """
 
 from __future__ import annotations
@@ -62,32 +62,33 @@ def multiarch_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[
     csv = csv_of(bundle.csv)
     tool = settings.container_tool.lower()
     if tool not in _TOOLS:
-        told = f"invalid value (container-tools) for ({tool}). {_TOOL_CHOICE}"
-        yield Finding(rules.MULTIARCH, result_text(told, value=csv.name), csv.place())
+        message = f"invalid value (container-tools) for ({tool}). {_TOOL_CHOICE}"
+        yield Finding(rules.MULTIARCH, result_text(message, value=csv.name), csv.place())
         return
     images = _images(csv, settings.platforms)
     promise = _Promise(_labelled(csv, OS_LABEL), _labelled(csv, ARCH_LABEL))
-    for told in _unsupported(images, promise):
-        yield Finding(rules.MULTIARCH, result_text(told, value=csv.name), csv.place("metadata", "labels"))
-    for told in (*_not_inspected(images), *_missing_labels(images, promise), *_poorer_images(images, promise)):
-        yield Finding(rules.MULTIARCH_ADVICE, result_text(told, value=csv.name), csv.place("metadata", "labels"))
-    for told in _missing_affinities(images):
+    for message in _unsupported(images, promise):
+        yield Finding(rules.MULTIARCH, result_text(message, value=csv.name), csv.place("metadata", "labels"))
+    for message in (*_not_inspected(images), *_missing_labels(images, promise), *_poorer_images(images, promise)):
+        yield Finding(rules.MULTIARCH_ADVICE, result_text(message, value=csv.name), csv.place("metadata", "labels"))
+    for message in _missing_affinities(images):
         place = csv.place("spec", "install", "spec", "deployments")
-        yield Finding(rules.MULTIARCH_ADVICE, result_text(told, value=csv.name), place)
+        yield Finding(rules.MULTIARCH_ADVICE, result_text(message, value=csv.name), place)
 
 
 def _labelled(csv: Csv, prefix: str) -> tuple[str, ...]:
+    # The tools look for the prefix anywhere in the key, and only for this very value.
     promised = [key for key, value in csv.labels.items() if prefix in key and value == "supported"]
     return tuple(sorted(key.replace(prefix, "") for key in promised))
 
 
 def _images(csv: Csv, known: Mapping[str, tuple[Platform, ...]]) -> _Images:
-    every = list(containers(csv))
-    manager = _manager_images(every)
-    others = dict.fromkeys(container.image for container in every if container.image not in manager)
+    of_csv = list(containers(csv))
+    manager = _manager_images(of_csv)
+    others = dict.fromkeys(container.image for container in of_csv if container.image not in manager)
     related = dict.fromkeys(text(item.get("image")) for item in mappings(csv.spec.get("relatedImages")))
     platforms = {image: known.get(image, (_UNKNOWN,)) for image in (*manager, *others, *related)}
-    tied = frozenset(container.image for container in every if _has_affinity(container.pod))
+    tied = frozenset(container.image for container in of_csv if _has_affinity(container.pod))
     return _Images(manager, tuple(sorted(others)), tuple(sorted(related)), platforms, tied)
 
 
@@ -96,12 +97,12 @@ def _manager_images(containers: Iterable[Container]) -> tuple[str, ...]:
     by_deployment: dict[int, list[Container]] = {}
     for container in containers:
         by_deployment.setdefault(container.deployment, []).append(container)
-    found: dict[str, None] = {}
+    images: dict[str, None] = {}
     for members in by_deployment.values():
-        chosen = [each for each in members if each.name == "manager"]
-        chosen = chosen or [each for each in members if each.name != _NOT_THE_MANAGER]
-        found.update(dict.fromkeys(each.image for each in chosen))
-    return tuple(found)
+        managers = [member for member in members if member.name == "manager"]
+        managers = managers or [member for member in members if member.name != _NOT_THE_MANAGER]
+        images.update(dict.fromkeys(member.image for member in managers))
+    return tuple(images)
 
 
 def _has_affinity(pod: Mapping[str, Any]) -> bool:
@@ -110,9 +111,9 @@ def _has_affinity(pod: Mapping[str, Any]) -> bool:
     terms = mapping(mapping(node).get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms")
     for term in mappings(terms):
         keys = {
-            text(each.get("key"))
-            for each in mappings(term.get("matchExpressions"))
-            if each.get("operator") == "In" and texts(each.get("values"))
+            text(expression.get("key"))
+            for expression in mappings(term.get("matchExpressions"))
+            if expression.get("operator") == "In" and texts(expression.get("values"))
         }
         if {"kubernetes.io/arch", "kubernetes.io/os"} <= keys:
             return True
@@ -128,6 +129,7 @@ def _not_inspected(images: _Images) -> Iterator[str]:
 
 def _unsupported(images: _Images, promise: _Promise) -> Iterator[str]:
     """Platforms that the labels promise and some image lacks."""
+    # A CSV without labels promises linux on amd64 (R-CAT-265).
     for system in promise.systems or ("linux",):
         for arch in promise.archs or ("amd64",):
             lacking = sorted(
@@ -145,8 +147,8 @@ def _unsupported(images: _Images, promise: _Promise) -> Iterator[str]:
 
 def _provided(images: _Images, labelled: tuple[str, ...], usual: str, field: str) -> list[str]:
     """What the labels and the manager's images provide together, as far as it is known."""
-    found = {getattr(platform, field) for image in images.manager for platform in images.platforms[image]}
-    return sorted({*(labelled or (usual,)), *found} - {"", "error"})
+    known = {getattr(platform, field) for image in images.manager for platform in images.platforms[image]}
+    return sorted({*(labelled or (usual,)), *known} - {"", "error"})
 
 
 def _missing_labels(images: _Images, promise: _Promise) -> Iterator[str]:
@@ -156,7 +158,8 @@ def _missing_labels(images: _Images, promise: _Promise) -> Iterator[str]:
         (OS_LABEL, promise.systems, "linux", "os", "OS(s)", "linux OS you MUST,"),
     ):
         provided = _provided(images, labelled, usual, field)
-        missing = [each for each in provided if not any(each in label for label in labelled)]
+        # The tools look for the name in the label, so that arm counts as labelled where arm64 is.
+        missing = [name for name in provided if not any(name in label for label in labelled)]
         if missing and provided != [usual]:
             yield (
                 f"check if the CSV is missing the label ({prefix}<value>) for the {what}: {quoted_list(missing)}. Be "
@@ -175,7 +178,7 @@ def _poorer_images(images: _Images, promise: _Promise) -> Iterator[str]:
             continue
         for provided, field, what in ((archs, "arch", "Arch(s)"), (systems, "os", "OS(s)")):
             own = {getattr(platform, field) for platform in images.platforms[image]}
-            lacking = [each for each in provided if each not in own]
+            lacking = [name for name in provided if name not in own]
             if lacking:
                 yield (
                     f"check if the image {image} should not support {quoted_list(lacking)}. Note that this CSV has "

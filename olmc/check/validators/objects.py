@@ -5,7 +5,7 @@ clusters do, and so say other things than the API server (`olmc.kube.api_validat
 it counts bytes, dump memory where it prints JSON, judge CRDs of v1beta1 by their own rules, and drop whatever they find
 below `openAPIV3Schema` or `status`. What is the same is asked there: group, scope, names, conversion and
 preserveUnknownFields. Versions are judged here, since errors print all of them; that a version of v1 has no schema is
-told although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
+reported although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
 approval annotation of Kubernetes' own groups, and per-version fields that are all alike.
 """
 
@@ -24,7 +24,6 @@ from olmc.check.validators.findings import (
     result_text,
     subdomain_problems,
 )
-from olmc.check.validators.manifests import CRD_V1, CRD_V1BETA1
 from olmc.diagnostics.rules import validation as rules
 from olmc.kube.api_validation.crd_internal import defaulted_names
 from olmc.kube.api_validation.crds import group_errors, name_errors, preserve_errors, scope_errors
@@ -33,7 +32,17 @@ from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.kube.names import is_label_value
 from olmc.model.diagnostics import Place
-from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappings, metadata_of, spec_of, text
+from olmc.model.objects import (
+    CRD_V1,
+    CRD_V1BETA1,
+    KubernetesObject,
+    annotations_of,
+    mapping,
+    mappings,
+    metadata_of,
+    spec_of,
+    text,
+)
 from olmc.model.operators import Csv
 from olmc.model.workspace import Manifest
 from olmc.semver import VersionError, parse_strict
@@ -76,8 +85,8 @@ def crd_findings(manifest: Manifest) -> Iterator[Finding]:
     if manifest.object.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
         return
     for error in _errors(manifest.object):
-        told = result_text(str(error), field=error.field, value=error.bare_value)
-        yield Finding(rules.CRD, told, Place(manifest.source, error.keys))
+        message = result_text(str(error), field=error.field, value=error.bare_value)
+        yield Finding(rules.CRD, message, Place(manifest.source, error.keys))
 
 
 def _errors(crd: KubernetesObject) -> Iterator[FieldError]:
@@ -161,10 +170,11 @@ def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterato
 def _name_findings(csv: Csv) -> Iterator[Finding]:
     named = (("metadata.name", csv.name), ("spec.replaces", text(csv.spec.get("replaces"))))
     for field, name in named:
+        # OLM writes names of CSVs into labels, hence both rules (R-CAT-210).
         problems = [*subdomain_problems(name), *is_label_value(name)]
         if problems and (name or field == "metadata.name"):
-            told = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
-            yield Finding(rules.CSV_NAME, told, csv.place(*field.split(".")))
+            message = about(csv.name, f"{field} {quoted(name)} is invalid: {','.join(problems)}")
+            yield Finding(rules.CSV_NAME, message, csv.place(*field.split(".")))
 
 
 def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
@@ -173,12 +183,14 @@ def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
     if not modes:
         yield Finding(rules.INSTALL_MODES, about(csv.name, "install modes not found"), place)
         return
+    # A CRD has one conversion webhook for the whole cluster, so its operator must be able to watch all of it
+    # (R-CAT-212).
     only_all = all(supported == (mode == _ALL_NAMESPACES) for mode, supported in modes)
     for index, webhook in enumerate(csv.webhooks):
         if webhook.object.get("conversionCRDs") and not only_all:
-            told = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
+            message = "only AllNamespaces InstallModeType is supported when conversionCRDs is present"
             where = csv.place("spec", "webhookdefinitions", index, "conversionCRDs")
-            yield Finding(rules.INSTALL_MODES, about(csv.name, told), where)
+            yield Finding(rules.INSTALL_MODES, about(csv.name, message), where)
     if not any(supported for _, supported in modes):
         yield Finding(rules.INSTALL_MODES, about(csv.name, "none of InstallModeTypes are supported"), place)
 
@@ -193,8 +205,8 @@ def min_kube_version_findings(csv: Csv) -> Iterator[Finding]:
     try:
         parse_strict(version)
     except VersionError:
-        told = about(csv.name, f"csv.Spec.MinKubeVersion has an invalid value: {version}")
-        yield Finding(rules.BAD_MIN_KUBE_VERSION, told, place)
+        message = about(csv.name, f"csv.Spec.MinKubeVersion has an invalid value: {version}")
+        yield Finding(rules.BAD_MIN_KUBE_VERSION, message, place)
 
 
 def _field_findings(csv: Csv) -> Iterator[Finding]:
@@ -209,6 +221,7 @@ def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
         yield "TypeMeta", "struct", csv.place()
     if not any(csv.metadata.values()):
         yield "ObjectMeta", "struct", csv.place("metadata")
+    # An empty spec is one finding; all that it lacks would be noise (R-CAT-214).
     if not any(spec.values()):
         yield "Spec", "struct", csv.place("spec")
         return
@@ -228,9 +241,9 @@ def _missing_fields(csv: Csv) -> Iterator[tuple[str, str, Place]]:
 def _annotation_findings(csv: Csv) -> Iterator[Finding]:
     yield from miscased_annotations(csv.annotations, csv.name, csv.place("metadata", "annotations"))
     if PROPERTIES in csv.annotations:
-        told = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
+        message = f"found {PROPERTIES} annotation, please define these properties in metadata/properties.yaml instead"
         place = csv.place("metadata", "annotations", PROPERTIES)
-        yield Finding(rules.PROPERTIES_ANNOTATION, result_text(told, value=""), place, of_key=True)
+        yield Finding(rules.PROPERTIES_ANNOTATION, result_text(message, value=""), place, of_key=True)
 
 
 def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place) -> Iterator[Finding]:
@@ -238,8 +251,8 @@ def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place
     for key in annotations:
         right = _CASED.get(key.lower(), key)
         if right != key:
-            told = result_text(f"provided annotation {key} uses wrong case and should be {right} instead", value=name)
-            yield Finding(rules.ANNOTATION_CASE, told, place._replace(keys=(*place.keys, key)), of_key=True)
+            detail = result_text(f"provided annotation {key} uses wrong case and should be {right} instead", value=name)
+            yield Finding(rules.ANNOTATION_CASE, detail, place._replace(keys=(*place.keys, key)), of_key=True)
 
 
 def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:

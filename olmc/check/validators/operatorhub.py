@@ -139,6 +139,7 @@ def _problems(spec: Mapping[str, Any]) -> Iterator[tuple[Rule, _Keys, str]]:
         if url and (problem := link_problem(url)):
             yield rules.OPERATORHUB, (*keys, "url"), f"csv.Spec.Links url {url} is invalid: {problem}"
     version = tolerant_or_none(text(spec.get("version")))
+    # Go's zero version stands for a missing one (R-CAT-241).
     if version is None or str(version).partition("+")[0] == "0.0.0":
         yield rules.OPERATORHUB, ("version",), "csv.Spec.Version must be set"
     yield from _icon_problems(spec.get("icon"))
@@ -163,8 +164,8 @@ def capability_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator
     csv = csv_of(bundle.csv)
     level = csv.annotations.get("capabilities")
     if level is not None and level not in CAPABILITIES:
-        told = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
-        yield Finding(rules.CAPABILITIES, about(csv.name, told), csv.place("metadata", "annotations", "capabilities"))
+        detail = f"csv.Metadata.Annotations.Capabilities {quoted(level)} is not a valid capabilities level"
+        yield Finding(rules.CAPABILITIES, about(csv.name, detail), csv.place("metadata", "annotations", "capabilities"))
 
 
 def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
@@ -176,14 +177,15 @@ def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[F
     place = csv.place("metadata", "annotations", "categories")
     custom = settings.categories
     if custom is not None and custom.problem:
-        told = f"could not extract custom categories from categories map[string]struct {{}}(nil): {custom.problem}"
-        yield Finding(rules.CATEGORIES, about(csv.name, told), place)
+        message = f"could not extract custom categories from categories map[string]struct {{}}(nil): {custom.problem}"
+        yield Finding(rules.CATEGORIES, about(csv.name, message), place)
         return
     known, which = (CATEGORIES, "standard") if custom is None else (custom.names, "custom")
     for category in written.split(","):
+        # Trimmed to compare, but printed as it is written (R-CAT-244).
         if category.strip(SPACES) not in known:
-            told = (
+            message = (
                 f'csv.Metadata.Annotations["categories"] value {quoted(category)} is not in the set of {which} '
                 "categories"
             )
-            yield Finding(rules.CATEGORIES, about(csv.name, told), place)
+            yield Finding(rules.CATEGORIES, about(csv.name, message), place)

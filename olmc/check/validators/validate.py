@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from olmc.check.validators.bundles import bundle_findings, dependency_findings, package_findings, size_findings
 from olmc.check.validators.community import community_findings, removed_api_findings
-from olmc.check.validators.findings import Finding, ValidatorSettings, tell
+from olmc.check.validators.findings import Finding, ValidatorSettings, report_findings
 from olmc.check.validators.folders import (
     BundleFolder,
     annotation_findings,
@@ -19,7 +19,7 @@ from olmc.check.validators.folders import (
     read_folder,
 )
 from olmc.check.validators.good_practices import bundle_object_findings, good_practice_findings
-from olmc.check.validators.manifests import CRD_KIND, content_findings, crd_error, is_forgiven, loading_findings
+from olmc.check.validators.manifests import content_findings, crd_error, is_forgiven, loading_findings
 from olmc.check.validators.multiarch import multiarch_findings
 from olmc.check.validators.objects import crd_findings, csv_findings, operator_group_findings
 from olmc.check.validators.operatorhub import (
@@ -34,6 +34,7 @@ from olmc.load.files import Folder, read_text, scan
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Report
+from olmc.model.objects import CRD_KIND
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Manifest, Workspace
 
@@ -64,10 +65,10 @@ class ValidatedBundle(NamedTuple):
 
 def subject_of(folder: BundleFolder, bundle: Bundle | None) -> ValidatedBundle:
     """The folder with its bundle; one that could not be loaded, for want of annotations, is put together here."""
-    return ValidatedBundle(folder, bundle or _assembled(folder))
+    return ValidatedBundle(folder, bundle or _assemble(folder))
 
 
-def _assembled(folder: BundleFolder) -> Bundle | None:
+def _assemble(folder: BundleFolder) -> Bundle | None:
     files = [
         BundleFile(file.name, Manifest(file.value, file.source))
         for file in folder.manifests or ()
@@ -76,6 +77,7 @@ def _assembled(folder: BundleFolder) -> Bundle | None:
     csvs = [file for file in files if file.manifest.object["kind"] == CSV_KIND]
     if not csvs:
         return None
+    # Of several CSVs the first counts; the others are reported by the loader.
     others = [file for file in files if file is csvs[0] or file not in csvs]
     return Bundle(folder.directory, "", (), "", csvs[0].manifest, tuple(others), {})
 
@@ -83,7 +85,8 @@ def _assembled(folder: BundleFolder) -> Bundle | None:
 def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> Iterator[Finding]:
     """What all default validators, and the optional ones that are asked for, find in a bundle.
 
-    As with the tools, a folder that is no bundle is not looked into, and what can't be decoded is not validated.
+    As with the tools, a folder that is no bundle is not looked into (R-CAT-203), and what can't be decoded is not
+    validated.
     """
     folder, bundle = subject
     if folder.manifests is None or folder.metadata is None:
@@ -98,6 +101,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
     for file in bundle.files:
         if file.manifest.object.get("kind") == CRD_KIND and crd_error(file.manifest.object) is None:
             yield from crd_findings(file.manifest)
+    # Loading has reported what can't be decoded.
     error = decode_error(CSV_KIND, bundle.csv.object)
     if error is not None and not is_forgiven(error):
         return
@@ -105,6 +109,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
     yield from bundle_findings(bundle)
     yield from size_findings(folder, bundle.name)
     for name, validator in OPTIONAL_VALIDATORS.items():
+        # In the order of the table, whatever the order in which they were asked for.
         if name in settings.optional:
             yield from validator(bundle, settings)
 
@@ -125,14 +130,15 @@ def validate(
     folder = without_vendored(root, scan(root, Report(), ignored=ignored))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
-    for each in bundle_folders(folder):
-        subject = subject_of(read_folder(root, each, loaded.get(each.path)), loaded.get(each.path))
+    for of_bundle in bundle_folders(folder):
+        bundle = loaded.get(of_bundle.path)
+        subject = subject_of(read_folder(root, of_bundle, bundle), bundle)
         if is_meant_as_bundle(subject.folder):
-            tell(subject_findings(subject, settings), report)
+            report_findings(subject_findings(subject, settings), report)
             bundles += 1
     for texts in _catalog_texts(root, folder):
-        tell(package_findings(texts), report)
-    tell(_operator_groups(workspace), report)
+        report_findings(package_findings(texts), report)
+    report_findings(_operator_groups(workspace), report)
     return Validated(bundles)
 
 

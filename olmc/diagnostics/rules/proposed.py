@@ -228,7 +228,7 @@ APPROVAL_DENIED = Rule(
     Severity.FAILURE,
     "A user who may not approve an Install",
     'user "{user}" may not approve Install "{name}": missing permissions {missing}',
-    "Let somebody approve it who has these permissions.",
+    "{hint}",
     "Approving an Install gives its service account rights, so only who has them may do it (R-INSTALL-10).",
     found_by=FoundBy.AS_USER,
 )
@@ -274,7 +274,7 @@ NOT_APPLIED = Rule(
     "OLMC678",
     Severity.FAILURE,
     "The content of an Install can't be applied",
-    "Install {name}: {problem}",
+    "{who}: {problem}",
     "Correct the object; what comes after it is not applied.",
     "The objects of an Install are applied in order, and the first that fails stops it.",
     found_by=FoundBy.V2ALPHA1,
@@ -290,6 +290,38 @@ CONFIG_LOST = Rule(
 )
 
 
+NOT_ENABLED = Rule(
+    "OLMC680",
+    Severity.WARNING,
+    "Operators and Installs without the API that they are of",
+    "nothing comes of {objects}: {api} is not switched on",
+    "Write `enableV2alpha1: true` into olmc.yaml below spec, or give --enable-v2alpha1.",
+    "Operator and Install of operators.coreos.com/v2alpha1 are a proposal. OLM does not have them, so olmc heeds them "
+    "only where it is told to. Without the option these objects are passed on like any others, and nothing is "
+    "installed for them (R-OPERATOR-1).",
+)
+
+
+PERMISSION_GROWS = Rule(
+    "OLMC693",
+    Severity.INFO,
+    "A migration that gives an operator more permissions",
+    "{who} {change}",
+    "Look at what is granted before you merge the changes; `olmc rbac` shows all of it.",
+    "An operator that watches more namespaces needs its permissions there as well: what was a Role in some namespaces "
+    "becomes a ClusterRole, which counts in all (R-DESCOPE-10).",
+    found_by=FoundBy.OTHERS,
+)
+INSTALL_ACCOUNT = Rule(
+    "OLMC694",
+    Severity.INFO,
+    "The account that an Install is applied by",
+    "Install {install} is applied by the ServiceAccount {account}, which is granted {count} permissions for it",
+    "Let an OperatorGroup of the install namespace name a service account, and that one is taken instead.",
+    "Subscriptions are carried out by OLM itself. An Install has an account of its own, which needs whatever the "
+    "content grants, since nobody may grant what he lacks (R-INSTALL-5, R-INSTALL-6).",
+    found_by=FoundBy.OTHERS,
+)
 LEFT_ALONE = Rule(
     "OLMC695",
     Severity.WARNING,

@@ -9,8 +9,7 @@ CEL_MISSING = Rule(
     "OLMC500",
     Severity.ERROR,
     "A CEL constraint can't be judged",
-    "namespace {namespace} can't be resolved: a bundle has a CEL constraint, "
-    "and the CEL library can't be loaded ({cause})",
+    "{scope} can't be resolved: a bundle has a CEL constraint, and the CEL library can't be loaded ({cause})",
     "Install it with `pip install cel-expr-python`.",
     "OLM evaluates `cel` constraints with Google's CEL. Guessing what a rule would say could install the "
     "wrong version, so olmc stops where it can't evaluate it.",
@@ -48,7 +47,7 @@ NOT_SATISFIABLE = Rule(
     "OLMC510",
     Severity.FAILURE,
     "A namespace can't be resolved",
-    "nothing can be installed or upgraded in namespace {namespace}: {message}",
+    "nothing can be installed or upgraded in {scope}: {message}",
     "`olmc resolve` says step by step what rules out what.",
     "All Subscriptions of a namespace are resolved together. If there is no choice of versions that suits "
     "all of them, OLM changes nothing in the namespace and sets the condition ResolutionFailed on each "
@@ -59,11 +58,23 @@ PREVENTED = Rule(
     "OLMC511",
     Severity.FAILURE,
     "An error prevents a namespace from being resolved",
-    "nothing can be installed or upgraded in namespace {namespace}: {message}",
+    "nothing can be installed or upgraded in {scope}: {message}",
     "Correct the catalog; the error concerns all Subscriptions of the namespace, whatever catalog they name.",
     "A catalog that can't be read, a channel without a unique order or a requirement that can't be parsed "
     "stops the resolution of the whole namespace.",
     tags=IN_STATUS,
+)
+
+
+HELD_BACK = Rule(
+    "OLMC512",
+    Severity.INFO,
+    "An upgrade that is held back",
+    "{upgrade} is held back in namespace {namespace}: {why}",
+    "Wait for an upgrade of what stands in the way, or remove it.",
+    "All Subscriptions of a namespace are resolved together. OLM takes no upgrade by which another operator would lose "
+    "an API or a package that it requires, and says nothing about it: the Subscription stays AtLatestKnown "
+    "(R-CAT-546, R-CAT-547).",
 )
 
 

@@ -1,7 +1,7 @@
 """What an API server (Kubernetes 1.36) refuses to store, in its own words: API validation.
 
 In goes an object as Go's types keep it, so without what they do not know and with every value of its type; out come
-`FieldError`s in the order in which the server tells them, none if it takes the object. `str` of one is its text,
+`FieldError`s in the order in which the server reports them, none if it takes the object. `str` of one is its text,
 `field.invalid_text` the whole answer, and its `keys` lead to the place in the manifest. What the server fills in before
 it looks counts as filled in. Nothing is judged that depends on the rest of a cluster.
 

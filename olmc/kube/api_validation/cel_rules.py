@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
-from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
 from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: b
     """
     for index, rule in enumerate(mappings(schema.get("x-kubernetes-validations"))):
         here: Place = (place, "x-kubernetes-validations", index)
+        # Then `oldSelf` is an optional value, which has other fields than the schema.
         if rule.get("optionalOldSelf") is True:
             continue
         problem = _problem(text(rule.get("rule")), schema, "BOOL", is_resource)
@@ -67,6 +68,7 @@ def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: b
             yield at(here, "rule").invalid(printed_rule(rule), "cel expression must evaluate to a bool")
         elif problem:
             yield at(here, "rule").invalid(printed_rule(rule), f"compilation failed: {problem}")
+        # The API server compiles the message of a rule only when the rule itself compiles.
         message = text(rule.get("messageExpression"))
         if not message or problem:
             continue
@@ -79,7 +81,7 @@ def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: b
 
 
 def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resource: bool) -> str:
-    compiled = _compiled(expression)
+    compiled = _compile(expression)
     if compiled.problem:
         return compiled.problem
     unknown = list(_unknown_fields(expression, schema, is_resource))
@@ -89,7 +91,7 @@ def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resourc
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> _Compilation:
+def _compile(expression: str) -> _Compilation:
     try:
         environment = _environment()
     except ImportError:
@@ -101,8 +103,8 @@ def _compiled(expression: str) -> _Compilation:
     except RuntimeError as error:
         # Other errors than those of syntax may be the fault of functions that only the API server has.
         reports = str(error).removesuffix(" [INVALID_ARGUMENT]").split("ERROR: ")
-        wrong = [f"ERROR: {each.rstrip()}" for each in reports if " Syntax error: " in each]
-        return _Compilation(problem="\n".join(wrong))
+        messages = [f"ERROR: {message.rstrip()}" for message in reports if " Syntax error: " in message]
+        return _Compilation(problem="\n".join(messages))
     return _Compilation(kind if kind in _PLAIN_TYPES else "")
 
 
@@ -115,20 +117,23 @@ def _environment() -> cel.Env:
 
 def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: bool) -> Iterator[str]:
     """The errors about fields of `self` that a schema doesn't have, as CEL prints them."""
+    # Blanks in the place of literals and comments keep the offsets that messages point to.
     code = _LITERAL.sub(lambda literal: " " * len(literal[0]), expression)
     if re.search(r"[(,]\s*(?:self|oldSelf)\s*,", code):
         return  # a macro may give the name to something else
-    for found in _FIELDS.finditer(code):
-        names = found["names"][1:].split(".")
-        known, start = schema, found.start("names")
-        for number, name in enumerate(names[:-1] if found["call"] else names):
+    for access in _FIELDS.finditer(code):
+        names = access["names"][1:].split(".")
+        known, start = schema, access.start("names")
+        # The name before a bracket is a function.
+        for number, name in enumerate(names[:-1] if access["call"] else names):
             properties = mapping(known.get("properties"))
             if not _has_fields(known) or (is_resource and number == 0 and name in META_FIELDS):
                 break
-            inner = next((each for key, each in properties.items() if name in (key, _escaped(key))), None)
+            inner = next((field for key, field in properties.items() if name in (key, _escaped(key))), None)
             if inner is None:
-                is_tested = found["has"] and number == len(names) - 1
-                offset = found.start("bracket") if is_tested else start
+                is_tested = access["has"] and number == len(names) - 1
+                # CEL places what is wrong in `has(…)` at the macro's bracket.
+                offset = access.start("bracket") if is_tested else start
                 yield _located(expression, offset, f"undefined field '{name}'")
                 break
             known, start = mapping(inner), start + len(name) + 1
@@ -136,9 +141,8 @@ def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: boo
 
 def _has_fields(schema: Mapping[str, Any]) -> bool:
     """Whether a schema is that of an object with fields of its own, and of no resource."""
-    is_resource = schema.get("x-kubernetes-embedded-resource") is True
     is_object = schema.get("type") == "object" and schema.get("x-kubernetes-int-or-string") is not True
-    return is_object and not is_resource and bool(schema.get("properties"))
+    return is_object and not is_embedded(schema) and bool(schema.get("properties"))
 
 
 def _escaped(name: str) -> str:

@@ -95,7 +95,7 @@ def init_containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldEr
 
 
 def _common_errors(container: Struct, around: Surrounding) -> Iterator[FieldError]:
-    """What every container must obey, field by field in Kubernetes' order."""
+    """What holds for every container, field by field in Kubernetes' order."""
     yield from container.required_text("name", is_dns1123_label)
     yield from container.required("image")
     yield from container.unsupported("terminationMessagePolicy", _MESSAGE_POLICIES)
@@ -157,6 +157,7 @@ def _probe_errors(container: Struct, grace: int) -> Iterator[FieldError]:
         seconds, ending = probe.integer("terminationGracePeriodSeconds"), probe.at("terminationGracePeriodSeconds")
         if seconds is not None and seconds <= 0:
             yield ending.invalid(seconds, "must be greater than 0")
+        # The server sets a threshold of 0 to 1.
         threshold = probe.number("successThreshold") or 1
         if name != "readinessProbe" and threshold != 1:
             yield probe.at("successThreshold").invalid(threshold, "must be 1")

@@ -62,6 +62,7 @@ def config_map_errors(obj: Mapping[str, Any]) -> list[FieldError]:
             if key in others:
                 errors.append(path.invalid(key, f"duplicate of key present in {other}"))
     if sum(size(text(value)) for value in data.values()) + sum(map(_decoded_size, binary.values())) > _LIMIT:
+        # A path whose only name is empty prints as brackets, and that is the one Kubernetes makes here.
         errors.append(Path("[]").too_long(_LIMIT))
     return errors
 
@@ -212,6 +213,7 @@ def _port_errors(service: Struct) -> Iterator[FieldError]:
         yield from port.at("port").all_invalid(number, port_number_problems(number))
         if protocol not in _PROTOCOLS:
             yield port.at("protocol").unsupported(protocol, _PROTOCOLS)
+        # The server fills in the port where there is no targetPort, and then complains about both.
         yield from port_errors(port.get("targetPort") or number, port.at("targetPort"))
         application = port.get("appProtocol")
         if isinstance(application, str):
@@ -264,6 +266,7 @@ def _repeated_port_errors(service: Struct) -> Iterator[FieldError]:
     for port in service.structs("ports"):
         protocol, number = port.text("protocol") or "TCP", port.number("port")
         if (protocol, number) in seen:
+            # Kubernetes prints the key by which it looks for the port, a port itself with nothing but these two.
             shown = {
                 "Name": "", "Protocol": protocol, "AppProtocol": None, "Port": number, "TargetPort": 0, "NodePort": 0,
             }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from olmc.gojson import encode_plain
 from olmc.kube.api_validation.field import JsonText
-from olmc.model.objects import mapping, mappings, text, texts
+from olmc.model.objects import mapping, mappings, metadata_of, spec_of, status_of, text, texts
 
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
@@ -64,8 +64,9 @@ class InternalCrd(NamedTuple):
 
 def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     """A CRD of v1 as Go keeps it; `stored`: the versions that its status lists before its storage version is added."""
-    spec = mapping(crd.get("spec"))
+    spec = spec_of(crd)
     raw = mappings(spec.get("versions"))
+    # What no version has is common to all as well.
     common = {key for key in _MOVED if raw and all(version.get(key) == raw[0].get(key) for version in raw)}
     # Selectable fields are looked up in a schema, so they stay with the versions if the schemas do.
     if "schema" not in common:
@@ -75,7 +76,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     # The server puts the storage version into the status before it looks whether it is there.
     storage = next((version.name for version in versions if version.storage), None)
     return InternalCrd(
-        metadata=mapping(crd.get("metadata")),
+        metadata=metadata_of(crd),
         group=text(spec.get("group")),
         names=defaulted_names(mapping(spec.get("names"))),
         scope=text(spec.get("scope")),
@@ -84,14 +85,14 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
         conversion=mapping(spec.get("conversion")) or {"strategy": "None"},
         preserves_unknown=spec.get("preserveUnknownFields") is True,
         stored=stored if storage is None or storage in stored else [*stored, storage],
-        is_established=_is_established(mapping(crd.get("status"))),
+        is_established=_is_established(status_of(crd)),
     )
 
 
 def _is_established(status: Mapping[str, Any]) -> bool:
     conditions = mappings(status.get("conditions"))
-    found = (each.get("status") == "True" for each in conditions if each.get("type") == "Established")
-    return next(found, not conditions)
+    states = (condition.get("status") == "True" for condition in conditions if condition.get("type") == "Established")
+    return next(states, not conditions)
 
 
 def any_schema(crd: InternalCrd, holds: Callable[[Mapping[str, Any]], bool]) -> bool:
@@ -114,12 +115,12 @@ def _schemas_in(schema: Any) -> Iterator[Mapping[str, Any]]:
         if isinstance(known.get(key), dict):
             yield from _schemas_in(known[key])
     for key in ("items", "allOf", "anyOf", "oneOf"):
-        for each in mappings(known.get(key)):
-            yield from _schemas_in(each)
+        for inner in mappings(known.get(key)):
+            yield from _schemas_in(inner)
     for key in ("properties", "patternProperties", "definitions", "dependencies"):
-        for each in mapping(known.get(key)).values():
-            if isinstance(each, dict):
-                yield from _schemas_in(each)
+        for inner in mapping(known.get(key)).values():
+            if isinstance(inner, dict):
+                yield from _schemas_in(inner)
 
 
 def _version(version: Mapping[str, Any]) -> Version:
@@ -156,10 +157,11 @@ def defaulted_names(names: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_versions(crd: Mapping[str, Any]) -> list[str]:
     """The versions that the status of a CRD lists."""
-    return texts(mapping(crd.get("status")).get("storedVersions"))
+    return texts(status_of(crd).get("storedVersions"))
 
 
 _NULL = "null"
+# Fields of which Go's name is more than the key with a capital letter.
 _GO_NAMES = {"id": "ID", "$schema": "Schema", "$ref": "Ref", "url": "URL", "jsonPath": "JSONPath"}
 
 
@@ -215,7 +217,7 @@ def printed_rule(rule: Mapping[str, Any]) -> JsonText:
 
 def printed_versions(versions: Sequence[Mapping[str, Any]] | None) -> JsonText:
     """The versions of a CRD; None is printed as null."""
-    return JsonText(_NULL if versions is None else _list(_printed_version(each) for each in versions))
+    return JsonText(_NULL if versions is None else _list(_printed_version(version) for version in versions))
 
 
 def _object(value: Mapping[str, Any], fields: Mapping[str, tuple[str, str]], written: Mapping[str, str]) -> str:
@@ -261,9 +263,9 @@ def _schema(schema: Any) -> str:
 
 
 def _items(items: Any) -> str:
-    one = _schema(items) if isinstance(items, dict) else _NULL
-    several = _list(map(_schema, items)) if isinstance(items, list) else _NULL
-    return f'{{"Schema":{one},"JSONSchemas":{several}}}'
+    schema = _schema(items) if isinstance(items, dict) else _NULL
+    schemas = _list(map(_schema, items)) if isinstance(items, list) else _NULL
+    return f'{{"Schema":{schema},"JSONSchemas":{schemas}}}'
 
 
 def _schema_or_bool(value: Any) -> str:
@@ -285,7 +287,7 @@ def _printed_version(version: Mapping[str, Any]) -> str:
         written["subresources"] = _subresources(version["subresources"])
     for key, fields in (("additionalPrinterColumns", _COLUMN), ("selectableFields", _SELECTABLE)):
         if isinstance(version.get(key), list):
-            written[key] = _list(_object(each, fields, {}) for each in mappings(version[key]))
+            written[key] = _list(_object(item, fields, {}) for item in mappings(version[key]))
     return _object(version, _VERSION, written)
 
 

@@ -17,6 +17,7 @@ from olmc.kube.api_validation.structural_schema import (
     at,
     conversion_error,
     follow,
+    is_embedded,
     is_plain,
     structural_errors,
 )
@@ -91,7 +92,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     judgement = _Judgement(rules, is_judged and not structure, errors, [])
     _check(schema, root, _Context(), judgement)
     errors += judgement.expression_errors
-    # That a schema can't be converted is told where nothing else explains it.
+    # The API server reports that a schema can't be converted only where no other error explains it.
     if unconverted and not errors:
         errors.append(root.invalid("", unconverted))
     return errors
@@ -111,7 +112,7 @@ def _has_defaults(schema: Schema) -> bool:
         return True
     items, properties = schema.get("items"), schema.get("properties")
     inner = [*properties.values(), items] if isinstance(properties, dict) else [items]
-    return any(_has_defaults(each) for each in inner if isinstance(each, dict))
+    return any(_has_defaults(below) for below in inner if isinstance(below, dict))
 
 
 def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
@@ -153,7 +154,7 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
             _check(others, (place, "additionalProperties", None), context._replace(no_default=reason), judgement)
     if isinstance(properties, dict):
         is_root = isinstance(place, Path)
-        is_resource = is_root or schema.get("x-kubernetes-embedded-resource") is True
+        is_resource = is_root or is_embedded(schema)
         for key in sorted(properties):
             below, inner = context, mapping(properties[key])
             if is_plain(inner):
@@ -208,7 +209,7 @@ def _keyword_errors(schema: Schema, place: Place, context: _Context, rules: Sche
         yield at(place, "type").forbidden("type cannot be set to null, use nullable as an alternative")
     if isinstance(schema.get("items"), list) and schema["items"]:
         yield at(place, "items").forbidden("items must be a schema object and not an array")
-    if context.meta and schema.get("x-kubernetes-embedded-resource") is True:
+    if context.meta and is_embedded(schema):
         yield at(place, "x-kubernetes-embedded-resource").forbidden("must not be used inside of resource meta")
     if schema.get("uniqueItems") is True:
         yield at(place, "uniqueItems").forbidden(_UNIQUE)
@@ -227,8 +228,8 @@ def _extension_errors(schema: Schema, place: Place, rules: SchemaRules) -> Itera
         return
     if schema.get("type") != "array":
         yield from _type_errors(schema, place, "array", "x-kubernetes-list-type")
-    elif rules.atomic_sets and (found := mergeable_set_item(schema)):
-        keyword, printed = found
+    elif rules.atomic_sets and (mergeable := mergeable_set_item(schema)):
+        keyword, printed = mergeable
         yield at((place, "items", None), keyword).invalid(printed, _SET_ITEM)
     if list_type not in ("atomic", "set", "map"):
         yield at(place, "x-kubernetes-list-type").unsupported(list_type, ("atomic", "set", "map"))

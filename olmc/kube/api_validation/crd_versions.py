@@ -149,7 +149,7 @@ def rules_for_update(new: InternalCrd, old: InternalCrd, strict: CrdRules) -> Cr
             atomic_sets=not any_schema(old, lambda schema: mergeable_set_item(schema) is not None),
             sound_map_keys=not any_schema(old, lambda schema: any(map_key_errors(schema, Path()))),
         ),
-        every_schema=old.shared.schema is not None or all(each.own.schema is not None for each in old.versions or ()),
+        every_schema=old.shared.schema is not None or all(item.own.schema is not None for item in old.versions or ()),
         any_review_version=bool(reviewed) and set(reviewed).isdisjoint(REVIEW_VERSIONS),
         any_certificate=not old.is_established or has_no_certificate(bundle),
         many_fields=frozenset(_with_many_fields(new, old)),
@@ -179,16 +179,18 @@ def _has_odd_default(schema: Schema) -> bool:
 def _structures_in(schema: Any) -> Iterator[Schema]:
     known = mapping(schema)
     yield known
-    for each in (known.get("items"), known.get("additionalProperties"), *mapping(known.get("properties")).values()):
-        if isinstance(each, dict):
-            yield from _structures_in(each)
+    for inner in (known.get("items"), known.get("additionalProperties"), *mapping(known.get("properties")).values()):
+        if isinstance(inner, dict):
+            yield from _structures_in(inner)
 
 
 def _with_many_fields(new: InternalCrd, old: InternalCrd) -> Iterator[str]:
     """The versions whose selectable fields are as many as they were, "" for what all share."""
     pairs = [("", new.shared, old.shared)]
     before = {version.name: version.own for version in old.versions or ()}
-    pairs += [(each.name, each.own, before[each.name]) for each in new.versions or () if each.name in before]
+    pairs += [
+        (version.name, version.own, before[version.name]) for version in new.versions or () if version.name in before
+    ]
     for name, part, was in pairs:
         if len(was.selectable) > _MOST_SELECTABLE and part.selectable == was.selectable:
             yield name

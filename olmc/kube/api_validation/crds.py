@@ -91,7 +91,7 @@ def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     yield from group_errors(crd.group)
     yield from scope_errors(crd.scope)
     yield from _missing_schema_errors(crd, rules)
-    if crd.preserves_unknown and any_schema(crd, _has_default):
+    if crd.preserves_unknown and any_schema(crd, lambda schema: schema.get("default") is not None):
         yield _PRESERVE.invalid(True, "must be false in order to use defaults in the schema")
     yield from _version_errors(crd, rules)
     yield from name_errors(crd.names)
@@ -104,10 +104,6 @@ def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
         any_certificate=rules.any_certificate,
     ):
         yield error._replace(value=JsonText.of(error.value)) if isinstance(error.value, list) else error
-
-
-def _has_default(schema: Mapping[str, Any]) -> bool:
-    return schema.get("default") is not None
 
 
 def group_errors(group: str) -> Iterator[FieldError]:
@@ -142,6 +138,7 @@ def _missing_schema_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldE
 def _version_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
     versions = crd.versions or []
     per_version = any(version.own.subresources is not None for version in versions)
+    # Kubernetes looks subresources up by the version's name, and of several the first counts; hence from behind.
     with_status = {version.name: version.own.has_status for version in reversed(versions)}
     for index, version in enumerate(versions):
         path = _VERSIONS.item(index)
@@ -211,6 +208,7 @@ def _immutable_errors(crd: InternalCrd, old: InternalCrd) -> Iterator[FieldError
     scopes, groups = (crd.scope, old.scope), (crd.group, old.group)
     kinds, plurals = ((text(crd.names.get(key)), text(old.names.get(key))) for key in ("kind", "plural"))
     names = _SPEC.child("names")
+    # Until the server has accepted the names, scope and kind may change; group and plural are the CRD's own name.
     lasting = [(_SPEC.child("scope"), scopes), (names.child("kind"), kinds)] if old.is_established else []
     for path, (value, before) in [*lasting, (_SPEC.child("group"), groups), (names.child("plural"), plurals)]:
         if value != before:

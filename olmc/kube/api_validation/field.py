@@ -2,7 +2,7 @@
 
 `Path` is a place: its name in messages along with the keys that lead to it in the manifest. `Struct` is a structure of
 an object at its place; it gives its fields in the types that they should have, so that no rule needs to guard itself
-against what strangers wrote, and makes the errors that many fields have in common.
+against untrusted input, and makes the errors that many fields have in common.
 """
 
 from __future__ import annotations

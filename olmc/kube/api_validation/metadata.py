@@ -11,7 +11,7 @@ from typing import Any
 
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, between, integer, typed
 from olmc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.model.objects import mapping, text
+from olmc.model.objects import metadata_of, text
 
 MAX_ID = 2**32 - 1
 MAX_INT32 = 2**31 - 1
@@ -48,6 +48,7 @@ def size(value: str) -> int:
 
 def generated_name_problems(name: str) -> list[str]:
     """The beginning of an object's name: a dash at its end is none of it."""
+    # Kubernetes cuts off two characters for one, to make a prefix with a dash at its end look like a name.
     return is_dns1123_subdomain(name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name)
 
 
@@ -133,6 +134,7 @@ def backstep_problems(path: str) -> list[str]:
 
 def file_path_problems(path: str) -> list[str]:
     """The path of a file in a volume that Kubernetes writes."""
+    # `../` is reported as a step up already.
     begins_with_dots = path.startswith("..") and not path.startswith("../")
     return [*descending_path_problems(path), *(["must not start with '..'"] if begins_with_dots else [])]
 
@@ -163,7 +165,7 @@ def ip_problems(address: str) -> list[str]:
 
 def _is_ipv4(value: str) -> bool:
     octets = value.split(".")
-    return len(octets) == 4 and all(re.fullmatch("0|[1-9][0-9]{0,2}", one) and int(one) <= 255 for one in octets)
+    return len(octets) == 4 and all(re.fullmatch("0|[1-9][0-9]{0,2}", octet) and int(octet) <= 255 for octet in octets)
 
 
 ANNOTATIONS_LIMIT = 256 * 1024
@@ -180,7 +182,7 @@ def metadata_errors(
     obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name, *, namespaced: bool = False
 ) -> list[FieldError]:
     """What Kubernetes would say about `metadata` of an object of a kind that has no namespace, or has one."""
-    metadata = Struct(mapping(obj.get("metadata")), _METADATA)
+    metadata = Struct(metadata_of(obj), _METADATA)
     errors = metadata.required_text("name", name_problems, "name or generateName is required")
     if namespaced:
         errors += metadata.required_text("namespace", is_dns1123_label)
@@ -220,13 +222,13 @@ def _finalizer_errors(metadata: Struct) -> Iterator[FieldError]:
     for index, finalizer in enumerate(finalizers):
         yield from path.keyed(index).all_invalid(finalizer, is_qualified_name(finalizer))
     if set(_EXCLUSIVE_FINALIZERS) <= set(finalizers):
-        one, other = _EXCLUSIVE_FINALIZERS
-        yield path.invalid(finalizers, f"finalizer {one} and {other} cannot be both set")
+        yield path.invalid(finalizers, f"finalizer {' and '.join(_EXCLUSIVE_FINALIZERS)} cannot be both set")
 
 
 def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """What is wrong with the keys and values of labels."""
     for key in sorted(labels):
+        # Messages name the labels as a whole, never the one that is wrong.
         place, value = path.keyed(key), text(labels[key])
         yield from place.all_invalid(key, is_qualified_name(key))
         yield from place.all_invalid(value, is_label_value(value))
@@ -235,6 +237,7 @@ def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
 def annotation_errors(annotations: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """What is wrong with the keys of annotations, and with the size of all of them."""
     for key in sorted(annotations):
+        # Unlike labels, annotations may have capital letters in the domain of their key.
         yield from path.keyed(key).all_invalid(key, is_qualified_name(key.lower()))
     if sum(size(key) + size(text(value)) for key, value in annotations.items()) > ANNOTATIONS_LIMIT:
         yield path.too_long(ANNOTATIONS_LIMIT)

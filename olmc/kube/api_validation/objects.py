@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.names import is_dns1123_subdomain
-from olmc.model.objects import RBAC, mapping
+from olmc.model.objects import RBAC, metadata_of
 
 Obj = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ def _rules_for(obj: Obj) -> _Rules:
 def _any_kind_errors(obj: Obj) -> list[FieldError]:
     """Whatever else there is: names are DNS subdomains, and whether there is a namespace says the object."""
     # Which kinds have a namespace is not known here; one that has none where it needs one is refused elsewhere.
-    namespaced = bool(mapping(obj.get("metadata")).get("namespace"))
+    namespaced = bool(metadata_of(obj).get("namespace"))
     return metadata_errors(obj, is_dns1123_subdomain, namespaced=namespaced)
 
 

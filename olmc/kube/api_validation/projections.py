@@ -100,6 +100,7 @@ def _split(wanted: str) -> tuple[str, str | None]:
     field, bracket, subscript = wanted.removesuffix("']").partition("['")
     if wanted.endswith("']") and bracket and field:
         return field, subscript
+    # An old name, which Kubernetes still reads.
     return ("spec.nodeName" if wanted == "spec.host" else wanted), None
 
 
@@ -123,6 +124,7 @@ def _resource_ref_errors(reference: Struct, *, of_volume: bool = False) -> Itera
         return
     allowed, detail = _divisors(resource)
     if allowed and divisor not in allowed:
+        # Kubernetes prints the resource, though the divisor is what it refuses.
         yield reference.at("divisor").invalid(resource, f"only divisor's values {detail} resource")
 
 

@@ -101,7 +101,8 @@ def _limit_errors(name: str, request: str, limit: str | None, resources: Struct)
 def _name_errors(name: str, path: Path, *, of_pod: bool) -> Iterator[FieldError]:
     shown = typed(name)
     problems = is_qualified_name(name)
-    if not problems and "/" not in name and not _is_standard(name):
+    is_standard = name in _STANDARD or name.startswith((_HUGE, f"requests.{_HUGE}"))
+    if not problems and "/" not in name and not is_standard:
         problems = ["must be a standard resource type or fully qualified"]
     yield from path.all_invalid(shown, problems)
     if of_pod:
@@ -114,15 +115,12 @@ def _name_errors(name: str, path: Path, *, of_pod: bool) -> Iterator[FieldError]
         yield path.invalid(shown, "doesn't follow extended resource name standard")
 
 
-def _is_standard(name: str) -> bool:
-    return name in _STANDARD or name.startswith((_HUGE, f"requests.{_HUGE}"))
-
-
 def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
 def _is_extended(name: str) -> bool:
+    # Quotas count an extended resource as `requests.NAME`, so that must be a name, too.
     return not _is_native(name) and not name.startswith("requests.") and not is_qualified_name(f"requests.{name}")
 
 
@@ -283,7 +281,7 @@ def _operator_errors(operator: str, value: str, path: Path) -> Iterator[FieldErr
 
 def spread_errors(constraints: Sequence[Struct]) -> Iterator[FieldError]:
     """What is wrong with how pods are spread over the cluster."""
-    kinds = [(each.text("topologyKey"), each.text("whenUnsatisfiable")) for each in constraints]
+    kinds = [(item.text("topologyKey"), item.text("whenUnsatisfiable")) for item in constraints]
     for index, constraint in enumerate(constraints):
         (key, action), skew = kinds[index], constraint.number("maxSkew")
         if skew <= 0:
@@ -292,6 +290,7 @@ def spread_errors(constraints: Sequence[Struct]) -> Iterator[FieldError]:
             yield constraint.at("topologyKey").required("can not be empty")
         if action not in _ACTIONS:
             yield constraint.at("whenUnsatisfiable").unsupported(typed(action), _ACTIONS)
+        # Kubernetes compares a constraint with those behind it, so of two the first is the duplicate.
         if kinds[index] in kinds[index + 1 :]:
             pair = constraint.path.called("{topologyKey, whenUnsatisfiable}")
             yield pair.duplicate(f"{{{key}, {action}}}")

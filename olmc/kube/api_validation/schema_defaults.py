@@ -13,7 +13,7 @@ from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.kube.api_validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
-from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_plain
+from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded, is_plain, preserves_unknown
 from olmc.model.objects import mapping, text
 
 Schema = Mapping[str, Any]
@@ -29,6 +29,7 @@ def schema_default_errors(schema: Schema, place: Place, *, pruned: bool = True) 
     `pruned`: whether fields that the schema does not know are an error.
     """
     errors: list[FieldError] = []
+    # What holds for an embedded resource holds for the one around it, so the root is marked as one.
     root = {**schema, "x-kubernetes-embedded-resource": True}
     _check(root, place, root, (), False, pruned, errors)
     return errors
@@ -39,7 +40,7 @@ def _check(
 ) -> None:
     """The defaults of a schema and of those in it; `root` is the resource that the schema is a part of, `path` where in
     that resource, and `in_meta` whether that is in apiVersion, kind or metadata."""
-    is_resource = _is_resource(schema)
+    is_resource = is_embedded(schema)
     if is_resource:
         root, path, in_meta = schema, (), False
     value = schema.get("default")
@@ -62,10 +63,6 @@ def has_unknown_fields(schema: Schema) -> bool:
     return schema.get("default") is not None and _is_pruned(schema["default"], schema)
 
 
-def _is_resource(schema: Schema) -> bool:
-    return schema.get("x-kubernetes-embedded-resource") is True
-
-
 def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
     value, here = schema["default"], at(place, "default")
     if pruned and has_unknown_fields(schema):
@@ -77,6 +74,7 @@ def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
 def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Iterator[FieldError]:
     """What is wrong with a default that is a part of a resource's apiVersion, kind or metadata."""
     value, here = schema["default"], at(place, "default")
+    # Whether metadata is sound shows only in a resource, so one is built around the default.
     whole = value
     for step in reversed(path):
         whole = [whole] if step == 0 else {step: whole}
@@ -94,7 +92,7 @@ def _shown(value: Any) -> Any:
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
     """Whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands in."""
     known = mapping(schema)
-    keeps_unknown = keeps_unknown or known.get("x-kubernetes-preserve-unknown-fields") is True
+    keeps_unknown = keeps_unknown or preserves_unknown(known)
     if isinstance(value, list):
         items = known.get("items")
         is_looked_at = isinstance(items, dict) or not keeps_unknown
@@ -103,7 +101,7 @@ def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
         return False
     properties, others = mapping(known.get("properties")), known.get("additionalProperties")
     for key, item in value.items():
-        if _is_resource(known) and key in META_FIELDS:
+        if is_embedded(known) and key in META_FIELDS:
             continue
         if key in properties or others is not None:
             if _is_pruned(item, properties.get(key, others)):
@@ -116,7 +114,7 @@ def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
 def _resource_errors(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
     """What is wrong with the apiVersions, kinds and metadata of embedded resources in a value.
 
-    A value of another type is one error, and the only one that the API server tells.
+    A value of another type is one error, and the only one that the API server reports.
     """
     misfit = next(_misfits(value, schema, here), None)
     if misfit is not None:
@@ -141,7 +139,7 @@ def _below(value: Any, schema: Any, here: Path) -> Iterator[tuple[Any, Any, Path
 
 
 def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
-    if isinstance(value, dict) and _is_resource(mapping(schema)):
+    if isinstance(value, dict) and is_embedded(mapping(schema)):
         for name in ("apiVersion", "kind"):
             if name in value and not isinstance(value[name], str):
                 yield here.child(name).invalid(_shown(value[name]), "must be a string")
@@ -155,7 +153,7 @@ def _misfits(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
 
 
 def _resources(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
-    if isinstance(value, dict) and _is_resource(mapping(schema)):
+    if isinstance(value, dict) and is_embedded(mapping(schema)):
         yield from _type_errors(value, here)
         yield from _metadata_errors(value, here)
     for inner in _below(value, schema, here):
@@ -164,19 +162,20 @@ def _resources(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
 
 def _type_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
-        path, found = here.child(name), text(value.get(name))
-        if not found:
+        path, written = here.child(name), text(value.get(name))
+        if not written:
             yield path.required()
-        elif name == "apiVersion" and found.count("/") > 1:
-            yield path.invalid(found, f"unexpected GroupVersion string: {found}")
+        elif name == "apiVersion" and written.count("/") > 1:
+            yield path.invalid(written, f"unexpected GroupVersion string: {written}")
         elif name == "kind":
-            yield from path.all_invalid(found, kind_problems(found))
+            yield from path.all_invalid(written, kind_problems(written))
 
 
 def _metadata_errors(value: Mapping[str, Any], here: Path) -> Iterator[FieldError]:
     if "metadata" not in value:
         return
-    metadata = {"name": "fakename"} | {key: each for key, each in mapping(value["metadata"]).items() if each}
+    # Every object needs a name, but a default need not give it one.
+    metadata = {"name": "fakename"} | {key: field for key, field in mapping(value["metadata"]).items() if field}
     namespaced = bool(metadata.get("namespace"))
     for error in metadata_errors({"metadata": metadata}, path_segment_problems, namespaced=namespaced):
         field = here.child(error.field).field

@@ -1,6 +1,6 @@
 """Values against the OpenAPI schema of a CRD, in the words of the API server (R-CAT-723).
 
-As there, every check of a value speaks for itself, and the branch of a choice that is told about is the one with the
+As there, every check of a value speaks for itself, and the branch of a choice that is reported is the one with the
 most checks that held. Rules in CEL are not part of it. The API server has fields in no order, here they stand by name.
 """
 
@@ -65,6 +65,7 @@ def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[Fi
 
 
 def _validate(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
+    # Null has a type, and may be among the choices; no other check concerns it.
     if value is None:
         return _combine([_type(schema, value, at), _enumeration(schema, value, at)])
     checks = _checks_of(schema, value, at)
@@ -157,6 +158,7 @@ def _type(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResul
         return held
     if name and kind in ("string", "array"):
         return held if not {"integer", "number"} & {*types} else _of_type(at, ",".join(types), kind)
+    # Where a schema has a format, go-openapi compares that with the value's and says nothing of the type.
     own_format = {"integer": "int64", "number": "float64"}.get(kind, "")
     if name and name != own_format:
         return _of_type(at, name, own_format)
@@ -169,12 +171,13 @@ def _of_type(at: _ValuePlace, wanted: str, kind: str) -> _ValueResult:
 
 def _text(schema: Mapping[str, Any], value: str, at: _ValuePlace) -> _ValueResult:
     most, least, pattern = _length(schema, "maxLength"), _length(schema, "minLength"), schema.get("pattern")
+    # The message speaks of bytes, but go-openapi counts characters; and of a text it reports one problem.
     if most is not None and len(value) > most:
         detail = f"may not be more than {most} byte{'' if most == 1 else 's'}"
         return _ValueResult((at.full.too_long(most)._replace(detail=detail),))
     if least is not None and len(value) < least:
         return _invalid(at, value, f"should be at least {least} chars long")
-    if isinstance(pattern, str) and pattern and not regexp.found(pattern, value):
+    if isinstance(pattern, str) and pattern and not regexp.search(pattern, value):
         return _invalid(at, value, f"should match '{pattern}'")
     return _ValueResult()
 
@@ -233,15 +236,16 @@ def _items(schema: Mapping[str, Any], value: Sequence[Any], at: _ValuePlace) -> 
 
 def _enumeration(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
     choices = schema.get("enum")
-    if not isinstance(choices, list) or not choices or any(_same(value, choice) for choice in choices):
+    # True equals 1 in Python, but not in JSON.
+    if (
+        not isinstance(choices, list)
+        or not choices
+        or any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices)
+    ):
         return _ValueResult()
     supported = [choice if isinstance(choice, str) else encode_plain(choice).decode() for choice in choices]
     shown = "null" if value is None else value if isinstance(value, str) else JsonText(_shown(value))
     return _ValueResult((at.full.unsupported(shown, supported),))
-
-
-def _same(value: Any, choice: Any) -> bool:
-    return value == choice and isinstance(value, bool) == isinstance(choice, bool)
 
 
 def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _ValuePlace) -> _ValueResult:
@@ -256,6 +260,7 @@ def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _ValueP
         if key in properties:
             parts.append(_validate(mapping(properties[key]), item, at.below(f".{key}" if at.path else key)))
         elif isinstance(others, Mapping):
+            # Unlike declared ones, additional properties have a dot in front even at the root.
             parts.append(_validate(others, item, at.below(f".{key}")))
         elif others is False:
             detail = f"{at.path}.{key} in body is a forbidden property"
@@ -267,14 +272,14 @@ def _properties(schema: Mapping[str, Any], value: Mapping[str, Any], at: _ValueP
 
 
 def _combinations(schema: Mapping[str, Any], value: Any, at: _ValuePlace) -> _ValueResult:
-    def judged(key: str) -> list[_ValueResult]:
+    def judge(key: str) -> list[_ValueResult]:
         inner = schema.get(key)
-        return [_validate(mapping(each), value, at) for each in inner] if isinstance(inner, list) else []
+        return [_validate(mapping(branch), value, at) for branch in inner] if isinstance(inner, list) else []
 
     parts = [_ValueResult(held=1)]
-    parts += _any_of(judged("anyOf"), at)
-    parts += _one_of(judged("oneOf"), at)
-    parts += _all_of(judged("allOf"), at)
+    parts += _any_of(judge("anyOf"), at)
+    parts += _one_of(judge("oneOf"), at)
+    parts += _all_of(judge("allOf"), at)
     if isinstance(schema.get("not"), Mapping) and not _validate(schema["not"], value, at).problems:
         parts.append(_ValueResult((_composite(at, "not validate the schema (not)"),)))
     return _combine(parts)

@@ -88,6 +88,7 @@ def _escalation_errors(context: Struct) -> Iterator[FieldError]:
         return
     added = context.child("capabilities").texts("add")
     refused = ["`privileged` to true"] if context.get("privileged") is True else []
+    # Kubernetes looks for this spelling alone, although manifests hardly ever write CAP_.
     refused += ["`capabilities.Add` CAP_SYS_ADMIN"] * added.count("CAP_SYS_ADMIN")
     for other in refused:
         detail = f"cannot set `allowPrivilegeEscalation` to false and {other}"
@@ -115,6 +116,7 @@ def pod_security_errors(pod: Struct) -> Iterator[FieldError]:
         if not 0 <= (integer(group) or 0) <= MAX_ID:
             yield context.at("supplementalGroups").item(index).invalid(group, between(0, MAX_ID))
     if pod.get("shareProcessNamespace") is True and pod.get("hostPID") is True:
+        # The message places the field in the security context, where it is not.
         path = Path(context.at("shareProcessNamespace").field, pod.at("shareProcessNamespace").keys)
         yield path.invalid(True, "ShareProcessNamespace and HostPID cannot both be enabled")
     yield from _sysctl_errors(pod, context)
@@ -153,11 +155,8 @@ def _dotted(sysctl: str) -> str:
 def _seccomp_errors(confinement: Struct | None) -> Iterator[FieldError]:
     if confinement is None:
         return
-    kind, local, path = (
-        confinement.text("type"),
-        confinement.get("localhostProfile"),
-        confinement.at("localhostProfile"),
-    )
+    kind, path = confinement.text("type"), confinement.at("localhostProfile")
+    local = confinement.get("localhostProfile")
     yield from _profile_type_errors(confinement, "seccompProfile")
     if kind == "Localhost" and local is None:
         yield path.required("must be set when seccomp type is Localhost")
@@ -177,11 +176,8 @@ def _profile_type_errors(confinement: Struct, field: str) -> Iterator[FieldError
 def _apparmor_errors(confinement: Struct | None) -> Iterator[FieldError]:
     if confinement is None:
         return
-    kind, name, path = (
-        confinement.text("type"),
-        confinement.text("localhostProfile"),
-        confinement.at("localhostProfile"),
-    )
+    kind, path = confinement.text("type"), confinement.at("localhostProfile")
+    name = confinement.text("localhostProfile")
     if kind == "Localhost":
         if not name:
             yield path.required("must be set when AppArmor type is Localhost")
@@ -241,6 +237,7 @@ def _annotated_errors(what: str, confinement: Struct | None, annotation: Any, pa
         return
     kind, known = confinement.text("type"), _ANNOTATED.get(confinement.text("type"))
     by_type = path.child("type").forbidden(f"{what} type in annotation and field must match")
+    # `docker/default` is a name of the default seccomp profile only.
     if known is not None and annotation not in known[: 1 if what == "apparmor" else 2]:
         yield by_type
     if kind != "Localhost":

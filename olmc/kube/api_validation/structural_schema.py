@@ -161,13 +161,14 @@ def conversion_error(schema: Schema) -> str:
 def _own_conversion_error(schema: Schema) -> str:
     """As `conversion_error`, but for fields and items."""
     for name in _UNSUPPORTED:
+        # The message names Go's field, which manifests write as `$schema`.
         value = schema.get("$schema" if name == "schema" else name)
         if value is not None if name == "additionalItems" else value:
             return f"OpenAPIV3Schema '{name}' is not supported"
     for name in ("not", *_LISTS_OF_CHECKS):
         inner = schema.get(name)
-        for each in mappings(inner) if isinstance(inner, list) else (mapping(inner),):
-            if each and (problem := conversion_error(each)):
+        for check in mappings(inner) if isinstance(inner, list) else (mapping(inner),):
+            if check and (problem := conversion_error(check)):
                 return problem
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
@@ -202,22 +203,24 @@ def _check_structure(schema: Schema, place: Place, level: str, errors: list[Fiel
         _check_structure(others, (place, "additionalProperties", None), "fields", errors)
     if others is not None and level == "root":
         errors.append(at(place, "additionalProperties").forbidden("must not be used at the root"))
-    if not kind and not (schema.get("x-kubernetes-int-or-string") or _keeps_unknown(schema) or _is_embedded(schema)):
+    if not kind and not (schema.get("x-kubernetes-int-or-string") or preserves_unknown(schema) or is_embedded(schema)):
         errors.append(at(place, "type").required(_UNTYPED[level]))
     if "x-kubernetes-int-or-string" in schema:
         errors += _int_or_string_errors(schema, place)
     if "pattern" in schema or not _CHECKS.isdisjoint(schema):
         # Kubernetes' own int-or-string fields say their types in an anyOf, so this one form of it is forgiven.
         _check_values(schema, place, _is_int_or_string(schema.get("anyOf")), _starts_int_or_string(schema), errors)
-    if level == "root" or _is_embedded(schema):
+    if level == "root" or is_embedded(schema):
         errors += _resource_errors(schema, place, level)
 
 
-def _keeps_unknown(schema: Schema) -> bool:
+def preserves_unknown(schema: Schema) -> bool:
+    """Whether fields that a schema doesn't have are kept."""
     return schema.get("x-kubernetes-preserve-unknown-fields") is True
 
 
-def _is_embedded(schema: Schema) -> bool:
+def is_embedded(schema: Schema) -> bool:
+    """Whether a schema is that of a whole object in a field of another one."""
     return schema.get("x-kubernetes-embedded-resource") is True
 
 
@@ -232,7 +235,7 @@ def _int_or_string_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
 def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[FieldError]:
     """What is wrong with the schema of a whole resource, at the root or embedded."""
     kind = text(schema.get("type"))
-    if _is_embedded(schema):
+    if is_embedded(schema):
         if not kind:
             yield at(place, "type").required(_EMBEDDED)
         elif kind != "object":
@@ -240,14 +243,14 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
         if schema.get("additionalProperties") is not None:
             detail = "must not be used if x-kubernetes-embedded-resource is set"
             yield at(place, "additionalProperties").forbidden(detail)
-        if not _keeps_unknown(schema) and not schema.get("properties"):
+        if not preserves_unknown(schema) and not schema.get("properties"):
             yield at(place, "properties").required(_BARE_PROPERTIES)
     if level == "root" and kind not in ("", "object"):
         yield at(place, "type").invalid(kind, "must be object at the root")
     properties = mapping(schema.get("properties"))
     for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        if name in properties and (found := text(mapping(properties[name]).get("type"))) != wanted:
-            yield at((place, "properties", name), "type").invalid(found, f"must be {wanted}")
+        if name in properties and (kind := text(mapping(properties[name]).get("type"))) != wanted:
+            yield at((place, "properties", name), "type").invalid(kind, f"must be {wanted}")
     if level == "root" and not _has_only_names(mapping(properties.get("metadata"))):
         yield _path_to((place, "properties", "metadata")).forbidden(_ONLY_NAMES)
 
@@ -269,7 +272,7 @@ def _is_int_or_string(choices: Any) -> bool:
     if not isinstance(choices, list) or len(choices) != 2:
         return False
     wanted = ({"type": "integer"}, {"type": "string"})
-    return all(_significant(mapping(each)) == {**kind} for each, kind in zip(choices, wanted, strict=True))
+    return all(_significant(mapping(choice)) == {**kind} for choice, kind in zip(choices, wanted, strict=True))
 
 
 def _significant(schema: Schema) -> dict[str, Any]:
@@ -291,13 +294,13 @@ def _check_values(schema: Schema, place: Place, skip_any: bool, skip_first: bool
     for name in _LISTS_OF_CHECKS:
         if name == "anyOf" and skip_any:
             continue
-        for index, each in enumerate(mappings(schema.get(name))):
+        for index, inner in enumerate(mappings(schema.get(name))):
             forgiven = skip_first and name == "allOf" and index == 0
-            _check_nested(each, (place, name, index), forgiven, errors)
+            _check_nested(inner, (place, name, index), forgiven, errors)
     if isinstance(schema.get("not"), dict):
         _check_nested(schema["not"], (place, "not", None), False, errors)
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and (problem := regexp.problem(pattern)):
+    if isinstance(pattern, str) and (problem := regexp.compile_error(pattern)):
         detail = f"must be a valid regular expression, but isn't: {problem}"
         errors.append(at(place, "pattern").invalid(pattern, detail))
 
@@ -329,8 +332,8 @@ def _missing_outside(checks: Schema, schema: Schema, place: Place, checked: Plac
     if isinstance(checks.get("not"), dict):
         yield from _missing_below(checks["not"], schema, place, (checked, "not", None))
     for name in _LISTS_OF_CHECKS:
-        for index, each in enumerate(mappings(checks.get(name))):
-            yield from _missing_below(each, schema, place, (checked, name, index))
+        for index, inner in enumerate(mappings(checks.get(name))):
+            yield from _missing_below(inner, schema, place, (checked, name, index))
 
 
 def _missing_below(checks: Schema, schema: Schema, place: Place, checked: Place) -> Iterator[FieldError]:

@@ -29,9 +29,10 @@ _PORTAL_TOO_LONG = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
     "specified."
 )
-# Names that Kubernetes' messages have in the place of the field's.
+# Names that Kubernetes' messages have in the place of the field's, misspelt as they are.
 _CALLED = {"gcePersistentDisk": "persistentDisk"}
 _CALLED_WHEN_SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+# As in Kubernetes the dots of two are not escaped, and the first need not match from the beginning.
 _INITIATORS = {
     "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)$",
     "eui": r"^eui.[A-Za-z0-9]{16}$",
@@ -109,6 +110,7 @@ def _git_repo(source: Struct) -> Iterator[FieldError]:
 def _disk(field: str) -> _Check:
     def check(source: Struct) -> Iterator[FieldError]:
         yield from source.required(field)
+        # 0 stands for the whole disk, so Kubernetes takes it, whatever the message says.
         yield from source.out_of_range("partition", 0, 255, between(1, 255))
 
     return check
@@ -176,6 +178,7 @@ def _secret_name_errors(source: Struct) -> Iterator[FieldError]:
 def _quobyte(source: Struct) -> Iterator[FieldError]:
     registry = source.text("registry")
     if registry and len(source.text("tenant")) >= 65:
+        # Kubernetes reports a tenant that is too long as a missing one.
         yield source.at("tenant").required("must be a UUID and may not exceed a length of 64 characters")
     else:
         yield from source.required_text("registry", _registry_problems, _REGISTRIES)

@@ -78,7 +78,7 @@ def creation_errors(deployment: Mapping[str, Any]) -> list[FieldError]:
 def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
     """Why the API server refuses to put a Deployment in the place of one with the same name: none if it takes it.
 
-    Beside all that a new one must obey, the selector stays as it is.
+    Beside all that holds for a new one, the selector stays as it is.
     """
     errors = creation_errors(new)
     after, before = (Struct(deployment, Path()).child("spec") for deployment in (new, old))
@@ -117,10 +117,12 @@ def _selected_errors(spec: Struct) -> Iterator[FieldError]:
         yield path.required()
     yield from errors
     written = spec.get("selector")
+    # A missing selector selects nothing and an empty one everything, so only the second fits every template.
     selects_all = selector is not None and is_empty(written)
     if selects_all:
         yield path.invalid(JsonText.of(written), "empty selector is invalid for deployment")
     if errors:
+        # With a selector that can't be read Kubernetes gives up on the template, too.
         yield path.invalid(JsonText.of(written), "invalid label selector")
         return
     template = spec.child("template")
@@ -204,13 +206,14 @@ def _special_annotation_errors(annotations: Mapping[str, Any], pod: Struct, path
 
 
 def _is_int32(value: str) -> bool:
+    # Kubernetes wants one spelling of each number: no plus sign, no zero in front.
     is_number = re.fullmatch("-?[0-9]{1,11}", value) is not None and not re.match("0.", value)
     return is_number and -MAX_INT32 - 1 <= int(value) <= MAX_INT32
 
 
 def _pod_errors(pod: Struct) -> Iterator[FieldError]:
-    """What is wrong with the specification of a template's pods, in Kubernetes' order."""
-    # The order is that of ValidatePodSpec: which error is told first is part of the answer.
+    """What is wrong with the specification of a template's pods."""
+    # ValidatePodSpec's order, function by function: the answer lists the errors as it comes upon them.
     usable, errors = volume_errors(pod)
     containers = all_containers(pod)
     yield from errors

@@ -14,8 +14,8 @@ from olmc.model.options import Profile
 
 Era = Mapping[str, Any]
 
+# The profile of what the documents of OLM say, to the letter.
 DOCS = "docs"
-"""The profile of what the documents of OLM say, to the letter."""
 
 
 class UnknownVersionError(ValueError):
@@ -34,11 +34,12 @@ _NUMBERS = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
 def _closest(version: str) -> str:
     """The version that was probably meant, "" for none: OpenShift's without its prefix, the minor of a release that
-    there is not, or a slip of the keyboard. A number that is near another one is no slip."""
+    there is not, or a slip of the keyboard."""
     known = known_versions()
     openshift = _OPENSHIFT.search(version)
     if openshift and f"ocp-{openshift[1]}" in known:
         return f"ocp-{openshift[1]}"
+    # Versions next to each other differ in one digit, so a number is never taken for a slip of another.
     if _NUMBERS.fullmatch(version):
         minor = ".".join(version.lstrip("vV").split(".")[:2])
         return minor if minor in known else ""
@@ -49,8 +50,8 @@ def _closest(version: str) -> str:
 def formats() -> dict[str, Any]:
     """The file's content: `versions` in order, those that were `compared` with clusters, `named` blends of them,
     `features` with their eras, what of them can't be reproduced in some versions (`gaps`) or `never`."""
-    found: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
+    return content
 
 
 def canonical(version: str) -> str:
@@ -91,9 +92,10 @@ def eras(name: str) -> Iterator[tuple[str, Era]]:
     order = {release: index for index, release in enumerate(formats()["versions"])}
     blend = formats()["named"].get(name) or {"base": name}
     own, like = blend.get("values") or {}, blend.get("like") or {}
-    for feature, found in formats()["features"].items():
+    for feature, entry in formats()["features"].items():
+        # OpenShift ships releases with single changes from later ones, feature by feature.
         place = order[like.get(feature, blend["base"])]
-        past = [era for era in found["eras"] if order[era["since"]] <= place]
+        past = [era for era in entry["eras"] if order[era["since"]] <= place]
         yield feature, own.get(feature) or past[-1]
 
 
@@ -103,9 +105,9 @@ def gaps(name: str) -> Iterator[tuple[str, str]]:
     yield from ((feature, era["gap"]) for feature, era in eras(name) if "gap" in era)
     order = {release: index for index, release in enumerate(formats()["versions"])}
     place = order[(formats()["named"].get(name) or {"base": name})["base"]]
-    for what, found in formats()["gaps"].items():
-        if order[found["since"]] <= place <= order[found["until"]]:
-            yield what, found["gap"]
+    for what, entry in formats()["gaps"].items():
+        if order[entry["since"]] <= place <= order[entry["until"]]:
+            yield what, entry["gap"]
 
 
 @cache

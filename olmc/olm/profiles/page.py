@@ -32,7 +32,7 @@ def gaps_text(version: str) -> str:
     """What olmc can't reproduce of a version, for a terminal; raises UnknownVersionError."""
     name = canonical(version)
     unknown = [*(gap for _, gap in gaps(name)), *formats()["never"]]
-    listed = [fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in unknown]
+    listed = [fill(gap, WIDTH, initial_indent="- ", subsequent_indent="  ") for gap in unknown]
     return "\n".join([heading(name), "", "What olmc can't reproduce:", "", *listed, ""])
 
 
@@ -143,16 +143,16 @@ def _sections() -> Iterator[str]:
     yield _INTRODUCTION.format(newest=newest(), releases=releases)
     yield from _named(known["named"])
     gaps = "\n".join((*_gaps(known["features"]), *_further_gaps(known["gaps"])))
-    yield _RANDOM.format(never="\n".join(f"- {each}" for each in known["never"]), gaps=gaps)
+    yield _RANDOM.format(never="\n".join(f"- {gap}" for gap in known["never"]), gaps=gaps)
     *others, last = known["compared"]
     yield _KNOWN.format(compared=f"{', '.join(others)} and {last}", oldest=others[0], docs=DOCS)
     yield _FORMATS
     section = ""
-    for feature, found in known["features"].items():
-        if found["section"] != section:
-            section = found["section"]
+    for feature, entry in known["features"].items():
+        if entry["section"] != section:
+            section = entry["section"]
             yield f"\n### {section}\n"
-        yield from _feature(feature, found)
+        yield from _feature(feature, entry)
 
 
 def _named(named: dict[str, Any]) -> Iterator[str]:
@@ -169,17 +169,17 @@ def _named(named: dict[str, Any]) -> Iterator[str]:
 
 def _gaps(features: dict[str, Any]) -> Iterator[str]:
     """A row for each gap; one that lasts for several eras is one."""
-    for found in features.values():
-        for gap, lasting in groupby(found["eras"], key=lambda era: era.get("gap")):
+    for entry in features.values():
+        for gap, lasting in groupby(entry["eras"], key=lambda era: era.get("gap")):
             *_, last = eras = list(lasting)
-            following = found["eras"][found["eras"].index(last) + 1 :]
+            following = entry["eras"][entry["eras"].index(last) + 1 :]
             if gap:
                 yield f"| {eras[0]['since']} | {_before(following[0]['since']) if following else ''} | {gap} |"
 
 
 def _further_gaps(gaps: dict[str, Any]) -> Iterator[str]:
-    for found in gaps.values():
-        yield f"| {found['since']} | {found['until']} | {found['gap']} |"
+    for entry in gaps.values():
+        yield f"| {entry['since']} | {entry['until']} | {entry['gap']} |"
 
 
 def _before(version: str) -> str:
@@ -187,14 +187,14 @@ def _before(version: str) -> str:
     return versions[versions.index(version) - 1]
 
 
-def _feature(feature: str, found: dict[str, Any]) -> Iterator[str]:
-    yield f"\n**{found['title']}** (`{feature}`)\n\n| since | |\n|---|---|\n"
-    for era in found["eras"]:
+def _feature(feature: str, entry: dict[str, Any]) -> Iterator[str]:
+    yield f"\n**{entry['title']}** (`{feature}`)\n\n| since | |\n|---|---|\n"
+    for era in entry["eras"]:
         yield f"| {era['since']} | {_cell(words_of(era))} |\n"
-    if "note" in found:
-        yield f"\n{found['note']}\n"
-    if "known" in found:
-        yield f"\n*How it is known:* {found['known']}\n"
+    if "note" in entry:
+        yield f"\n{entry['note']}\n"
+    if "known" in entry:
+        yield f"\n*How it is known:* {entry['known']}\n"
 
 
 def _cell(text: str) -> str:

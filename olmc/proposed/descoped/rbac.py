@@ -17,11 +17,11 @@ from olmc.model.objects import (
     RBAC,
     RBAC_V1,
     KubernetesObject,
-    ObjectKey,
     PolicyRule,
     Rendered,
     Request,
     Subject,
+    crd_key,
     mapping,
     mappings,
     spec_of,
@@ -31,7 +31,6 @@ from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import managed_labels, named, owner_labels
 from olmc.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
-from olmc.reconcile.requirements import APIEXTENSIONS
 from olmc.render.context import RenderContext, rendered
 from olmc.yaml import at, locate
 
@@ -83,9 +82,6 @@ def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -
         if target in world.cluster.namespaces:
             metadata = {"name": role, "namespace": target, "labels": labels}
             yield {"apiVersion": RBAC_V1, "kind": "RoleBinding", "metadata": metadata, **body}
-
-
-CRD = "CustomResourceDefinition"
 
 
 class _Shipped(NamedTuple):
@@ -167,7 +163,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
     """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
-    crd = cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD, "", api.name))
+    crd = cluster.objects.get(crd_key(api.name))
     return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
 

@@ -3,14 +3,14 @@ R-INSTALL-8)."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from olmc.kube.rbac import decode_rules, requests_of, rules_allow
-from olmc.kube.rbac_access import Access, access, decode_binding, user, with_groups
+from olmc.kube.rbac_access import Access, access, decode_binding, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.objects import (
     ACCOUNT,
     RBAC,
@@ -32,6 +32,7 @@ from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import named
 from olmc.proposed.v2alpha1.content import Resolved
+from olmc.resolver.steps import UndecodableCSV
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
@@ -139,7 +140,8 @@ class InstallDecision(NamedTuple):
 
     `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
     is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
-    predecessors. `missing`: what the approving user lacks, as canonical entries.
+    predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
+    has picked, `picks` are its part of that, the Operator's own first, and `question` is what was asked.
     """
 
     install: Install
@@ -151,6 +153,13 @@ class InstallDecision(NamedTuple):
     made: tuple[KubernetesObject, ...]
     approvals: frozenset[Atom]
     missing: tuple[Entry, ...] = ()
+    picks: tuple[Selection, ...] = ()
+    question: ResolveRequest | None = None
+
+    @property
+    def pending_count(self) -> int:
+        """How many permissions wait for approval."""
+        return sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in self.pending)
 
 
 class Setting(NamedTuple):
@@ -177,8 +186,9 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
     lacking = not_held(required(content, setting.known), access(setting.objects, aggregated=True), subjects)
     pending = lacking - setting.inherited
     missing: frozenset[Atom] = frozenset()
-    asked = install.approved or options.approve_installs
-    somebody = bool(options.user) or options.approve_installs
+    trusted = options.approve_installs or _is_listed(install, options.approved_installs)
+    asked = install.approved or trusted
+    somebody = bool(options.user) or trusted
     if pending and asked and somebody:
         missing = _lacked_by_user(pending, setting)
         if not missing:
@@ -193,6 +203,11 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
         tuple(_made(install, by, lacking, setting)) if applied else tuple(_account(by, setting)),
         approvals, tuple(canonical(missing)),
     )  # fmt: skip
+
+
+def _is_listed(install: Install, approved: Sequence[str]) -> bool:
+    names = {"all", install.operator or install.name, f"{install.operator}/{install.name}"}
+    return not names.isdisjoint(approved)
 
 
 def service_account(install: Install, content: Resolved, setting: Setting) -> Account:
@@ -243,7 +258,7 @@ def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Ato
     """What the approving user lacks of the pending permissions; without a user, somebody omnipotent approves (D46)."""
     if not setting.options.user:
         return frozenset()
-    subjects = with_groups(user(setting.options.user), *setting.options.user_groups)
+    subjects = with_groups(subject_of(setting.options.user), *setting.options.user_groups)
     return not_held(pending, access(setting.objects, aggregated=True), subjects)
 
 
@@ -275,17 +290,14 @@ def _labels(setting: Setting) -> dict[str, dict[str, str]]:
     return {"labels": dict(setting.labels)} if setting.labels else {}
 
 
-def as_json(entries: Sequence[Entry]) -> str:
-    """Entries as one line, for messages."""
-    return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
-
-
 class OperatorResult(NamedTuple):
     """What became of an Operator.
 
     `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
     `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
-    ResolutionFailed, `missing` the image whose content is not known, `problem` why content could not be applied.
+    ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
+    `lacking` the entry of a catalog that has it, `problem` why content could not be applied, `unreadable` where a CSV
+    says what can't be read.
     """
 
     operator: Operator
@@ -297,6 +309,9 @@ class OperatorResult(NamedTuple):
     failure: tuple[str, str] | None = None
     missing: str = ""
     problem: str = ""
+    unresolved: tuple[ResolveRequest, Resolution] | None = None
+    lacking: Candidate | None = None
+    unreadable: UndecodableCSV | None = None
 
     @property
     def ref(self) -> CatalogKey:

@@ -6,18 +6,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
-from olmc.catalogs.rendering import bundle_properties, loose
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey, KubernetesObject, metadata_of
+from olmc.model.objects import CRD_KIND, CatalogKey, KubernetesObject, metadata_of
 from olmc.model.operators import CSV_KIND, Install
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle, Workspace
 from olmc.olm.naming import CORE_KINDS
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.single_bundle import SUGGESTED
-from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, bundle_steps, csv_object, inline_content
+from olmc.resolver.steps import (
+    Content,
+    UndecodableCSV,
+    UndecodableCSVError,
+    bundle_content,
+    bundle_steps,
+    csv_object,
+    inline_content,
+)
 
 DEFAULT = "default"
 OPERATORS = "operators"
@@ -31,7 +39,8 @@ class Resolved(NamedTuple):
 
     `items` are those of the status, with images pinned; `steps` carry out its bundles, in the order of the items; `raw`
     are the objects that it names itself. In both, namespaces are replaced. `namespace` is the install namespace,
-    `missing` are images whose content is not known, `problem` says why a bundle can't be unpacked ("" if all can).
+    `missing` are images whose content is not known, `problem` says why a bundle can't be unpacked ("" if all can), and
+    `unreadable` where that stands.
     """
 
     items: tuple[dict[str, Any], ...]
@@ -40,6 +49,7 @@ class Resolved(NamedTuple):
     namespace: str
     missing: tuple[str, ...] = ()
     problem: str = ""
+    unreadable: UndecodableCSV | None = None
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:
@@ -59,17 +69,17 @@ def resolved(install: Install, workspace: Workspace, options: Options) -> Resolv
     home = _install_namespace(install, mapped, [c for c in contents.values() if c is not None], known)
     steps: list[Step] = []
     profile = profile_of(options.olm_version)
-    problem = ""
+    problem, unreadable = "", None
     for content in contents.values():
         if content is not None:
             try:
                 found = placed_steps(content, home, "", bundle_text(content), NO_CATALOG, known, profile)
                 steps += calling(found, mapping)
             except UndecodableCSVError as error:
-                problem = str(error)
+                problem, unreadable = str(error), error.undecodable
     missing = tuple(image for image, content in contents.items() if content is None)
     items = tuple(pinned(item.given, workspace, options) for item in install.content)
-    return Resolved(items, tuple(steps), tuple(mapped), home, missing, problem)
+    return Resolved(items, tuple(steps), tuple(mapped), home, missing, problem, unreadable)
 
 
 def objects_of(content: Content) -> Iterator[KubernetesObject]:
@@ -129,7 +139,7 @@ def content_of_image(workspace: Workspace, image: str, options: Options) -> Cont
 
 
 def _of_bundle(bundle: Bundle) -> Content:
-    return bundle_content(bundle)._replace(served=tuple(bundle_properties(loose(bundle), Report())))
+    return bundle_content(bundle)._replace(served=tuple(bundle_properties(uncatalogued(bundle), Report())))
 
 
 def pinned_image(image: str, workspace: Workspace, options: Options) -> str:
@@ -195,7 +205,7 @@ _FIELDS: Mapping[str, Callable[[KubernetesObject, Mapping[str, str]], Kubernetes
     "APIService": _in_apiservice,
     "ValidatingWebhookConfiguration": _in_webhooks,
     "MutatingWebhookConfiguration": _in_webhooks,
-    "CustomResourceDefinition": _in_conversion,
+    CRD_KIND: _in_conversion,
 }
 
 

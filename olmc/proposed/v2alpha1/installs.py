@@ -42,6 +42,7 @@ from olmc.proposed.v2alpha1.content import (
     suggested_namespace,
 )
 from olmc.reconcile.apply_step import StepTarget, apply_step
+from olmc.reconcile.initial_state import ALWAYS_THERE
 from olmc.resolver.steps import Content
 
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
@@ -81,7 +82,9 @@ def begin(workspace: Workspace, options: Options, report: Report) -> InitialInst
         if operator.image
     ]
     there = frozenset(_installed_before(found.workspace, found.operators, options))
-    begun = InitialInstalls(found.workspace, workspace.manifests, found.operators, (), labelled, (), there)
+    asked = frozenset(operator.catalog.ref for operator in found.operators if operator.catalog is not None)
+    left = found.workspace._replace(asked_catalogs=asked)
+    begun = InitialInstalls(left, workspace.manifests, found.operators, (), labelled, (), there)
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
@@ -116,7 +119,7 @@ def _of_image(operator: Operator, workspace: Workspace, record: Install | None, 
 def _applied(begun: InitialInstalls, install: Install, options: Options) -> InitialInstalls:
     content = resolved(install, begun.workspace, options)
     manifests = begun.workspace.manifests
-    if install.operator and not _exists(manifests, content.namespace):
+    if install.operator and not (content.missing or _exists(manifests, content.namespace)):
         content = content._replace(raw=(namespace_object(content.namespace), *content.raw))
     setting = Setting(
         objects=objects_in(manifests),
@@ -156,7 +159,7 @@ def namespace_object(name: str) -> KubernetesObject:
 
 
 def _exists(manifests: Sequence[Manifest], namespace: str) -> bool:
-    return any(
+    return namespace in ALWAYS_THERE or any(
         (m.object["kind"], m.object["metadata"]["name"]) == ("Namespace", namespace)
         or m.object["metadata"].get("namespace") == namespace
         for m in manifests

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from olmc.diagnostics.rules import proposed as migrate
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
-from olmc.kube.rbac_access import access, user, with_groups
+from olmc.kube.rbac_access import access, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.load.v2alpha1 import V2ALPHA1
-from olmc.model.catalog import Candidate, ResolveRequest, Selection, SubscriptionRequest
+from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import CatalogKey, KubernetesObject, Request, labels_of
@@ -31,10 +31,12 @@ from olmc.proposed.v2alpha1.approval import (
 )
 from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
-from olmc.reconcile.apply_step import StepError
+from olmc.proposed.v2alpha1.own_csvs import is_own
+from olmc.proposed.v2alpha1.questions import question_of, with_places, without_entrypoint
+from olmc.reconcile.crds import StepError
 from olmc.reconcile.loop import MAX_ROUNDS, settled_state
-from olmc.resolver.cluster_wide import cluster_question, components
-from olmc.resolver.resolve import NOT_SATISFIABLE, answer
+from olmc.resolver.cluster_wide import components
+from olmc.resolver.resolve import answer
 from olmc.resolver.steps import UndecodableCSVError, content_of
 from olmc.semver import tolerant_or_none
 from olmc.yaml import locate
@@ -44,7 +46,7 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
     if not options.user:
         return True
-    subjects = with_groups(user(options.user), *options.user_groups)
+    subjects = with_groups(subject_of(options.user), *options.user_groups)
     granted = access(cluster.objects, aggregated=True).rules(catalog.namespace, *subjects)
     return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
 
@@ -59,8 +61,9 @@ def follow(
     state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
     for _ in range(MAX_ROUNDS):
         before = cluster
-        for part in components(_question(scene, cluster, state.values())):
-            cluster, state = _round(scene, cluster, state, part)
+        question = question_of(scene, cluster, state.values())
+        for part in components(question):
+            cluster, state = _round(scene, cluster, state, part, question)
         if cluster is before:
             break
         cluster = settled_state(cluster, scene.options)
@@ -79,11 +82,11 @@ def _first(operator: Operator, cluster: Cluster, installed: str, scene: Approval
     if not catalog.package:
         found = entrypoint_of(cluster, catalog)
         if found is None:
-            text = f"no operators found with name {catalog.entrypoint} in catalog {catalog.ref.name} in namespace "
-            text += f"{catalog.ref.namespace} referenced by operator {operator.name}"
-            return outcome._replace(failure=(NOT_SATISFIABLE, text))
+            unresolved = without_entrypoint(scene, cluster, outcome)
+            given = unresolved[1]
+            return outcome._replace(failure=(given.reason, given.message), unresolved=unresolved)
         outcome = outcome._replace(package=found.package, channel=found.channel)
-    installed = installed or _labelled(cluster, component_key(operator.name, scene.options))
+    installed = installed or _labelled(cluster, component_key(operator.name, scene.options), outcome)
     if not installed:
         return outcome
     outcome = outcome._replace(installed=installed)
@@ -98,9 +101,9 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
     return min(found, key=lambda e: (e.package, not e.default_channel, e.channel), default=None)
 
 
-def _labelled(cluster: Cluster, key: str) -> str:
-    """The name of the newest CSV that carries a component label."""
-    found = [csv for csv in cluster.csvs.values() if key in csv.labels]
+def _labelled(cluster: Cluster, key: str, outcome: OperatorResult) -> str:
+    """The name of the newest CSV of an Operator's own that carries its component label."""
+    found = [csv for csv in cluster.csvs.values() if key in csv.labels and is_own(csv, outcome, cluster)]
     found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
@@ -146,41 +149,34 @@ def _approved(
     return InstallDecision(install, content, by, (), True, True, (), frozenset(required(content, known)))
 
 
-def _question(scene: ApprovalContext, cluster: Cluster, outcomes: Iterable[OperatorResult]) -> ResolveRequest:
-    wishes = [
-        SubscriptionRequest(
-            name=outcome.operator.name,
-            package=outcome.package,
-            channel=outcome.channel,
-            catalog=outcome.ref,
-            starting=outcome.operator.catalog.entrypoint,
-            installed=outcome.installed,
-            current=outcome.installed,
-        )
-        for outcome in outcomes
-        if outcome.operator.catalog is not None and outcome.package and not (outcome.fixed and outcome.installed)
-    ]
-    return cluster_question(scene.workspace, cluster, wishes, cluster.subscriptions, scene.options)
-
-
 def _round(
-    scene: ApprovalContext, cluster: Cluster, state: Mapping[str, OperatorResult], part: ResolveRequest
+    scene: ApprovalContext,
+    cluster: Cluster,
+    state: Mapping[str, OperatorResult],
+    part: ResolveRequest,
+    question: ResolveRequest,
 ) -> tuple[Cluster, dict[str, OperatorResult]]:
-    """One component: what is picked for its Operators is installed, or waits, or nothing can be said."""
+    """One component of a question: what is picked for its Operators is installed, or waits, or nothing can be said."""
     after = dict(state)
     mine = [state[wish.name] for wish in part.wishes]
     if any(outcome.problem for outcome in mine):
         return cluster, after
     found = answer(part)
     if found.message:
+        # What is not there, or is called otherwise, is said of all that the catalogs have, not of the component.
+        whole = part._replace(catalogs=question.catalogs)
+        asked = with_places(whole, {outcome.operator.name: outcome.operator for outcome in mine})
+        given = answer(asked)
         for outcome in mine:
-            after[outcome.operator.name] = outcome._replace(failure=(found.reason, found.message))
+            failed = outcome._replace(failure=(given.reason, given.message), unresolved=(asked, given))
+            after[outcome.operator.name] = failed
         return cluster, after
     # A CSV that is there already can be picked again, if it does not say of which package it is (R-CAT-310).
     there = {name.name for name in cluster.csvs}
     new = [pick for pick in found.picks if pick.candidate.name not in there]
     for name, picks in _by_operator(mine, new).items():
-        cluster, after[name] = _installed(scene, cluster, after[name]._replace(failure=None), picks)
+        outcome = after[name]._replace(failure=None, unresolved=None)
+        cluster, after[name] = _installed(scene, cluster, outcome, picks, part)
     return cluster, after
 
 
@@ -203,20 +199,26 @@ def _by_operator(outcomes: Sequence[OperatorResult], picks: Iterable[Selection])
 
 
 def _installed(
-    scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult, picks: Sequence[Selection]
+    scene: ApprovalContext,
+    cluster: Cluster,
+    outcome: OperatorResult,
+    picks: Sequence[Selection],
+    question: ResolveRequest,
 ) -> tuple[Cluster, OperatorResult]:
     contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
     for pick, content in zip(picks, contents, strict=True):
         if content is None:
-            return cluster, outcome._replace(missing=pick.candidate.image or pick.candidate.name)
+            missing = pick.candidate.image or pick.candidate.name
+            return cluster, outcome._replace(missing=missing, lacking=pick.candidate)
     there = [content for content in contents if content is not None]
     known = known_kinds(cluster, there)
-    home = _home(cluster, outcome) or suggested_namespace(there[0])
+    home = _home(cluster, outcome) or _recorded_home(scene, outcome.operator) or suggested_namespace(there[0])
     try:
         install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
     except UndecodableCSVError as error:
-        return cluster, outcome._replace(problem=str(error))
+        return cluster, outcome._replace(problem=str(error), unreadable=error.undecodable)
     done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
+    done = done._replace(picks=tuple(picks), question=question)
     applied = tuple(each for each in outcome.installs if each.applied)
     outcome = outcome._replace(installs=(*applied, done))
     if not done.applied:
@@ -231,6 +233,13 @@ def _installed(
 def _home(cluster: Cluster, outcome: OperatorResult) -> str:
     """Where the CSV is that an update replaces."""
     return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
+
+
+def _recorded_home(scene: ApprovalContext, operator: Operator) -> str:
+    """Where the Operator's Installs of the workspace put it: an update stays where its predecessor was installed."""
+    key = component_key(operator.name, scene.options)
+    records = (install for install in scene.records.values() if key in labels_of(install.object) and install.namespaces)
+    return next((install.namespaces[0][1] for install in records), "")
 
 
 class Association(NamedTuple):

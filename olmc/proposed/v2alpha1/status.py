@@ -8,12 +8,23 @@ from typing import Any
 from olmc.kube.restmapper import Crd
 from olmc.model.catalog import InstalledEntry
 from olmc.model.cluster import Cluster
-from olmc.model.objects import GVK, CatalogKey, KubernetesObject, Rendered, as_text, labels_of, spec_of, status_of
-from olmc.model.operators import Csv
+from olmc.model.objects import (
+    CRD_KIND,
+    GVK,
+    CatalogKey,
+    KubernetesObject,
+    Rendered,
+    as_text,
+    labels_of,
+    spec_of,
+    status_of,
+)
+from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import Options
 from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.components import references
 from olmc.proposed.v2alpha1.operators import may_use
+from olmc.proposed.v2alpha1.own_csvs import is_own
 from olmc.resolver.snapshot import item_of_candidate, item_of_present
 from olmc.resolver.upgrade_path import upgrades
 from olmc.semver import tolerant_or_none
@@ -25,9 +36,9 @@ def operator_object(
     outcome: OperatorResult, key: str, objects: Sequence[Rendered], cluster: Cluster, diverging: bool, options: Options
 ) -> KubernetesObject:
     """An Operator with its status, in the state of `objects`, which are labelled."""
-    mine = [found.object for found in objects if key in labels_of(found.object)]
     status: dict[str, Any] = {}
-    metadata = metadata_of(mine, (found.object for found in objects))
+    csvs = (f.object for f in objects if f.identity.kind == CSV_KIND and key in labels_of(f.object))
+    metadata = metadata_of((obj for obj in csvs if is_own(Csv(obj), outcome, cluster)), (f.object for f in objects))
     if metadata:
         status["metadata"] = metadata
     available = updates_available(outcome, cluster, options)
@@ -46,16 +57,13 @@ def operator_object(
     return {**given, "spec": spec_of(given), "status": status}
 
 
-def metadata_of(components: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> dict[str, Any]:
-    """What an Operator says about itself, from its newest successful CSV; {} if there is none (R-OPERATOR-7)."""
-    csvs = [
-        obj
-        for obj in components
-        if obj["kind"] == "ClusterServiceVersion" and status_of(obj).get("phase") == "Succeeded"
-    ]
-    if not csvs:
+def metadata_of(csvs: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> dict[str, Any]:
+    """What an Operator says about itself, from the newest successful one of its own CSVs; {} if there is none
+    (R-OPERATOR-7)."""
+    successful = [csv for csv in csvs if status_of(csv).get("phase") == "Succeeded"]
+    if not successful:
         return {}
-    newest = Csv(max(csvs, key=_age))
+    newest = Csv(max(successful, key=_age))
     singulars = dict(_singulars(objects))
     found = {
         "displayName": as_text(newest.spec.get("displayName")),
@@ -73,7 +81,7 @@ def _age(csv: KubernetesObject) -> tuple[Any, str, str]:
 
 def _singulars(objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
     for obj in objects:
-        if obj["kind"] == "CustomResourceDefinition":
+        if obj["kind"] == CRD_KIND:
             yield obj["metadata"]["name"], Crd(obj).singular
 
 

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from olmc.api import load
 from olmc.check.validators.examples import invalid_offset
-from olmc.check.validators.findings import OPTIONAL, SUITES, Categories, ValidatorSettings, chosen, result_text
+from olmc.check.validators.findings import (
+    OPTIONAL,
+    SUITES,
+    Categories,
+    ValidatorSettings,
+    result_text,
+    select_validators,
+)
 from olmc.check.validators.folders import read_folder
 from olmc.check.validators.objects import csv_findings
 from olmc.check.validators.operatorhub import link_problem, mail_problem
@@ -45,12 +52,12 @@ def test_texts_of_results(field: str, value: str | None, detail: str, text: str)
 
 def test_choosing_validators() -> None:
     """R-CAT-201: by name, by suite, or all, with or without the words that operator-sdk wants."""
-    assert chosen(["community"]) == (frozenset({"community"}), ())
-    assert chosen(["name=operatorhub/v2", "multiarch"]) == (frozenset({"operatorhubv2", "multiarch"}), ())
+    assert select_validators(["community"]) == (frozenset({"community"}), ())
+    assert select_validators(["name=operatorhub/v2", "multiarch"]) == (frozenset({"operatorhubv2", "multiarch"}), ())
     hub = {"operatorhub", "operatorhubv2", "standardcapabilities", "standardcategories"}
-    assert chosen(["suite=operatorframework"]) == (frozenset(hub), ())
-    assert chosen(["all"]) == (frozenset(OPTIONAL), ())
-    assert chosen(["community", "comunity"]) == (frozenset({"community"}), ("comunity",))
+    assert select_validators(["suite=operatorframework"]) == (frozenset(hub), ())
+    assert select_validators(["all"]) == (frozenset(OPTIONAL), ())
+    assert select_validators(["community", "comunity"]) == (frozenset({"community"}), ("comunity",))
     assert tuple(OPTIONAL_VALIDATORS) == OPTIONAL
     assert set(SUITES["all"]) == set(OPTIONAL)
 

@@ -1,0 +1,129 @@
+"""Migrations of all real operators: what runs before runs after, in the same namespaces, with the same permissions."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+from operator_manifests import OLM
+
+import olmc
+from olmc.catalogs.properties import GVK
+from olmc.catalogs.rendering import bundle_properties, uncatalogued
+from olmc.load.bundles import read_bundle
+from olmc.load.files import scan
+from olmc.migrate import migrate
+from olmc.model.cluster import NamespacedName
+from olmc.model.diagnostics import Report
+from olmc.model.operators import Csv
+
+NAMESPACE = "home"
+TARGETS: dict[str, dict[str, Any]] = {
+    "AllNamespaces": {},
+    "OwnNamespace": {"targetNamespaces": [NAMESPACE]},
+    "SingleNamespace": {"targetNamespaces": ["team-a"]},
+    "MultiNamespace": {"targetNamespaces": ["team-a", "team-b"]},
+}
+# OLM's own bookkeeping, and the accounts and grants by which Installs are applied.
+BOOKKEEPING = {"Subscription", "InstallPlan", "Operator", "Install"}
+
+
+def operator_workspace(root: Path, bundle: Path, mode: str) -> str:
+    """A workspace that subscribes to a real bundle from a catalog, with a group for an install mode; the CSV's name."""
+    folder = scan(bundle, Report())
+    assert folder is not None
+    read = read_bundle(bundle, folder, Report())
+    assert read is not None
+    name, image = str(read.csv.object["metadata"]["name"]), "registry.example.com/bundle:v1"
+    properties = [
+        {"type": each.type, "value": json.loads(json.dumps(each.value))}
+        for each in bundle_properties(uncatalogued(read, image), Report())
+        if each.type in ("olm.package", GVK)
+    ]
+    catalog = [
+        {"schema": "olm.package", "name": read.package, "defaultChannel": "stable"},
+        {"schema": "olm.channel", "package": read.package, "name": "stable", "entries": [{"name": name}]},
+        {"schema": "olm.bundle", "name": name, "package": read.package, "image": image, "properties": properties},
+    ]
+    source = {"sourceType": "grpc", "image": "registry.example.com/catalog:v1"}
+    subscription = {"name": read.package, "channel": "stable", "source": "cat", "sourceNamespace": "olm"}
+    group = {"apiVersion": f"{OLM}/v1", "kind": "OperatorGroup"}
+    manifests = [
+        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in (NAMESPACE, "team-a", "team-b")),
+        {
+            "apiVersion": f"{OLM}/v1alpha1", "kind": "CatalogSource",
+            "metadata": {"name": "cat", "namespace": "olm"}, "spec": source,
+        },
+        {**group, "metadata": {"name": "group", "namespace": NAMESPACE}, "spec": TARGETS[mode]},
+        {
+            "apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription",
+            "metadata": {"name": "it", "namespace": NAMESPACE}, "spec": subscription,
+        },
+    ]  # fmt: skip
+    (root / "catalogs/cat").mkdir(parents=True)
+    (root / "catalogs/cat/catalog.json").write_text("\n".join(map(json.dumps, catalog)))
+    (root / "cluster.yaml").write_text("---\n".join(yaml.safe_dump(each) for each in manifests))
+    shutil.copytree(bundle, root / "bundles/it")
+    return name
+
+
+def running(made: olmc.Compilation) -> dict[tuple[str, str, str], Any]:
+    """What runs: every object that is not OLM's bookkeeping or a copy, without what says who collects it."""
+    objects: dict[tuple[str, str, str], Any] = {}
+    accounts = {f"olm/{r.identity.name}" for r in made.objects if r.identity.kind == "Install"}
+    for rendered in made.objects:
+        key, obj = rendered.identity, json.loads(json.dumps(rendered.object))
+        metadata = obj["metadata"]
+        labels = metadata.get("labels") or {}
+        of_install = f"{key.namespace}/{key.name}" in accounts or any(
+            str(metadata.get("generateName")) == f"{account.partition('/')[2]}-" for account in accounts
+        )
+        if key.kind in BOOKKEEPING or "olm.copiedFrom" in labels or of_install:
+            continue
+        metadata["labels"] = {k: v for k, v in labels.items() if not k.startswith("operators.coreos.com/")}
+        metadata.pop("ownerReferences", None)
+        objects[key.kind, key.namespace, key.name] = obj
+    return objects
+
+
+def supported_mode(bundle: Path, number: int) -> str:
+    """One of the install modes that a bundle supports, so that over the corpus all modes come up."""
+    folder = scan(bundle, Report())
+    assert folder is not None
+    read = read_bundle(bundle, folder, Report())
+    assert read is not None
+    modes = [
+        mode
+        for mode in TARGETS
+        if any(each.type == mode and each.supported for each in Csv(read.csv.object).install_modes)
+    ]
+    return modes[number % len(modes)]
+
+
+def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
+    """R-OPERATOR-13: an operator that runs becomes an Operator, and everything that runs runs on as it did."""
+    outcomes: Counter[str] = Counter()
+    for number, bundle in enumerate(corpus[::4]):
+        mode = supported_mode(bundle, number)
+        root = tmp_path / str(number)
+        csv = operator_workspace(root, bundle, mode)
+        before = olmc.compile(root)
+        done = migrate(root, "v2alpha1")
+        for change in done.changes:
+            (root / change.path).write_text(change.after)
+        after = olmc.compile(root)
+        was, now = running(before), running(after)
+        assert was.keys() == now.keys(), (bundle, mode, was.keys() ^ now.keys())
+        assert was == now, (bundle, mode, [key for key in was if was[key] != now[key]])
+        assert before.phases == after.phases, (bundle, mode)
+        reasons = [remark.message for remark in done.remarks if remark.code == "OLMC695"]
+        assert bool(reasons) != bool(done.changes), (bundle, mode, reasons)
+        runs = before.phases[NamespacedName(NAMESPACE, csv)] == ("Succeeded", "InstallSucceeded")
+        assert bool(done.changes) <= runs, (bundle, mode)
+        outcomes["moved" if done.changes else "left" if runs else "not running"] += 1
+    assert outcomes["moved"] >= 45, outcomes
+    assert outcomes["left"] <= 2, outcomes
