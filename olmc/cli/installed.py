@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +22,9 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+
+if TYPE_CHECKING:
+    from olmc.proposed.migration import FileChange
 
 
 @click.command()
@@ -247,16 +251,18 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     if given["dry_run"]:
         click.echo(as_patch(done.changes), nl=False)
     else:
-        _write({path / change.path: change.after for change in done.changes})
+        _write(path, done.changes)
     ctx.exit(FINDINGS if done.unfinished else DONE)
 
 
-def _write(texts: dict[Path, str]) -> None:
+def _write(root: Path, changes: Sequence[FileChange]) -> None:
     from olmc.output.directory import rewrite
 
+    texts = {root / change.path: change.after for change in changes}
     empty = [path for path, text in texts.items() if not text]
+    new = [root / change.path for change in changes if not change.before]
     with writing(*texts):
-        rewrite({path: text for path, text in texts.items() if text})
+        rewrite({path: text for path, text in texts.items() if text}, new=new)
         for path in empty:
             path.unlink()
     for path in texts:

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -40,15 +40,15 @@ def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> No
         sync_folder(path.parent)
 
 
-def rewrite(texts: Mapping[Path, str]) -> None:
-    """Give files of somebody else's a new text, all of them or, with OSError, none.
+def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
+    """Give files of somebody else's a new text, and make those that are `new`: all of them or, with OSError, none.
 
-    Permissions stay, and where a path is a link, the file that it leads to is changed. What is not there is made.
+    Permissions stay, and where a path is a link, the file that it leads to is changed.
     """
     partials: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
-            if not (path.exists() or path.is_symlink()):
+            if path in new:
                 partials.append((_beside(path, text, 0o644), path))
                 continue
             target = path.resolve(strict=True)

@@ -205,6 +205,12 @@ def judged(install: Install, content: Resolved, setting: Setting) -> InstallDeci
     )  # fmt: skip
 
 
+def approved_before(install: Install, content: Resolved, setting: Setting) -> InstallDecision:
+    """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
+    by = service_account(install, content, setting)
+    return InstallDecision(install, content, by, (), True, True, (), frozenset(required(content, setting.known)))
+
+
 def _is_listed(install: Install, approved: Sequence[str]) -> bool:
     names = {"all", install.operator or install.name, f"{install.operator}/{install.name}"}
     return not names.isdisjoint(approved)

@@ -9,6 +9,7 @@ from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Place, Source
 from olmc.model.objects import (
+    CRD_KIND,
     KubernetesObject,
     ObjectKey,
     Provenance,
@@ -118,10 +119,19 @@ def rewriting(
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         mine = labelled([*kept, *installs], found.labels, frozenset(keys))
         mine = without_copies(mine, keys, world.cluster.copies)
-        operators = [_operator(outcome, mine, world.cluster, found.differing, options) for outcome in found.outcomes]
+        seen = [_with_crd_status(each, world.cluster) for each in mine]
+        operators = [_operator(outcome, seen, world.cluster, found.differing, options) for outcome in found.outcomes]
         return [*mine, *operators]
 
     return rewrite
+
+
+def _with_crd_status(found: Rendered, cluster: Cluster) -> Rendered:
+    """A CRD with the status that the workspace shows: nobody writes it, but Operators report it (R-OPERATOR-5)."""
+    stored = cluster.objects.get(found.identity) if found.identity.kind == CRD_KIND else None
+    if stored is None or "status" not in stored.object:
+        return found
+    return found._replace(object={**found.object, "status": stored.object["status"]})
 
 
 def _operator(

@@ -29,7 +29,14 @@ from olmc.model.operators import CSV_KIND, ContentItem, Install, Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.naming import component_label_key
-from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, OperatorResult, Setting, judged
+from olmc.proposed.v2alpha1.approval import (
+    ApprovalContext,
+    InstallDecision,
+    OperatorResult,
+    Setting,
+    approved_before,
+    judged,
+)
 from olmc.proposed.v2alpha1.content import (
     Resolved,
     calling,
@@ -128,6 +135,9 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
         options=options,
         labels=component_labels(install.object),
     )
+    if install.operator and _runs(content, setting.labels, manifests):
+        # What is there was approved once, and the cluster has it as it is, whatever the content says by now.
+        return begun._replace(judged=(*begun.judged, approved_before(install, content, setting)))
     done = judged(install, content, setting)
     begun = begun._replace(judged=(*begun.judged, done))
     objects = (*done.made, *(content.raw if done.applied else ()))
@@ -140,6 +150,17 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
         return begun
     csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
     return begun._replace(steps=(*begun.steps, *content.steps), installed=begun.installed | csvs)
+
+
+def _runs(content: Resolved, labels: Mapping[str, str], manifests: Iterable[Manifest]) -> bool:
+    """Whether a CSV of the content is among the manifests, with the component labels of its Operator (R-INSTALL-11)."""
+    csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
+    return any(
+        manifest.object["kind"] == CSV_KIND
+        and csv_name(manifest.object) in csvs
+        and not labels.keys().isdisjoint(labels_of(manifest.object))
+        for manifest in manifests
+    )
 
 
 def csv_name(csv: KubernetesObject) -> NamespacedName:

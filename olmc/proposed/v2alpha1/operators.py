@@ -12,24 +12,16 @@ from olmc.diagnostics.rules import proposed as migrate
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, subject_of, with_groups
-from olmc.kube.restmapper import RestMapper
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import CatalogKey, KubernetesObject, Request, labels_of
-from olmc.model.operators import OLM_GROUP, CatalogUpdates, Install, Operator
+from olmc.model.operators import OLM_GROUP, CatalogUpdates, Operator
 from olmc.model.options import Options
 from olmc.olm.naming import component_label_key
-from olmc.proposed.v2alpha1.approval import (
-    ApprovalContext,
-    InstallDecision,
-    OperatorResult,
-    judged,
-    required,
-    service_account,
-)
-from olmc.proposed.v2alpha1.content import Resolved, resolved, suggested_namespace
+from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, OperatorResult, approved_before, judged
+from olmc.proposed.v2alpha1.content import resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
 from olmc.proposed.v2alpha1.own_csvs import is_own
 from olmc.proposed.v2alpha1.questions import question_of, with_places, without_entrypoint
@@ -119,7 +111,8 @@ def _record(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult) -
         content = resolved(given, scene.workspace, scene.options)
         if not (content.missing or content.problem):
             known = known_kinds(cluster, ())
-            return _approved(given._replace(operator=outcome.operator.name), content, scene, cluster, outcome, known)
+            setting = setting_of(scene, cluster, outcome, known)
+            return approved_before(given._replace(operator=outcome.operator.name), content, setting)
     source = cluster.catalogs.get(outcome.ref)
     entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
     entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
@@ -133,20 +126,7 @@ def _record(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult) -
         made = install_for(scene, outcome, [Selection(entries[0], csv.replaces)], [bundle], home, known, cluster)
     except UndecodableCSVError:
         return None
-    return _approved(*made, scene, cluster, outcome, known)
-
-
-def _approved(
-    install: Install,
-    content: Resolved,
-    scene: ApprovalContext,
-    cluster: Cluster,
-    outcome: OperatorResult,
-    known: RestMapper,
-) -> InstallDecision:
-    """An Install that was applied before: all that it takes was approved (R-INSTALL-11)."""
-    by = service_account(install, content, setting_of(scene, cluster, outcome, known))
-    return InstallDecision(install, content, by, (), True, True, (), frozenset(required(content, known)))
+    return approved_before(*made, setting_of(scene, cluster, outcome, known))
 
 
 def _round(
