@@ -14,6 +14,7 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from olmc.model.workspace import LockedImage, LockFile
 
 CATALOGS_FOLDER = "catalogs"
+_OF_CATALOG = "olm.package"
 INDEX_IGNORE = ".indexignore"
 
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
@@ -59,8 +61,12 @@ def load(
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [])
+    kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     for part, add in _parts(folder):
+        add = _add_catalog_files if kustomization is not None and add is _add_files else add
         add(root, part, reading, report)
+    if kustomization is not None:
+        _build(root, kustomization, reading, report)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
@@ -227,6 +233,24 @@ def _add_files(root: Path, folder: Folder, reading: _Reading, report: Report) ->
             text = read_text(root, path, report)
             if text is not None:
                 _add_text(path, text, reading, report)
+
+
+def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
+    """Files beside what is built: of them only catalogs count."""
+    for name in folder.files:
+        path = folder.join(name)
+        text = read_text(root, path, Report()) if name.endswith(SUFFIXES) and path != CONFIG_FILE else None
+        if text is not None and _OF_CATALOG in text and _CATALOG_TEXT.search(text):
+            _add_text(path, text, reading, report)
+
+
+def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:
+    """What a kustomization builds to takes the place of the manifests that are there."""
+    from olmc.load.kustomize import build  # few workspaces are built
+
+    built = build(root, kustomization, report)
+    reading.manifests[:] = built.manifests
+    reading.files.update(dict.fromkeys(built.files))
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
