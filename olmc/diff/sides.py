@@ -245,7 +245,9 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
         return Side(source.name, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), build_files(path))
+    # What is built is compared as it is built.
+    builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
+    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), builds)
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
     return Side(source.name, objects, compilation.settled, left_out=left, settings=settings)

@@ -27,6 +27,8 @@ _FOLDERS = ("resources", "bases", "components", "generators", "transformers", "v
 _FILES = ("crds", "configurations", "patchesStrategicMerge")
 _WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
+_CHARTS = ("HelmChartInflationGenerator",)
+_PLUGINS = ("generators", "transformers", "validators")
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 # As kustomize knows repositories: with a scheme, a user, a host that it knows, or marks of a place inside of one.
 _REPOSITORY = re.compile(
@@ -71,7 +73,20 @@ def kustomization_in(root: Path, folder: Folder) -> Path | None:
     if name is None:
         return None
     path = root / folder.join(name)
-    return None if (_text_of(path) or "").startswith((GENERATED, SCAFFOLDED)) else path
+    text = _text_of(path) or ""
+    return None if text.startswith(SCAFFOLDED) or only_lists_output(text) else path
+
+
+def only_lists_output(text: str) -> bool:
+    """Whether a kustomization is as olmc render writes it, so that it does no more than name the files beside it."""
+    if not text.startswith(GENERATED):
+        return False
+    report = Report()
+    values = [document.value for document in read("", text, report)]
+    if report.failed or len(values) != 1 or mapping(values[0]).keys() != {"apiVersion", "kind", "resources"}:
+        return False
+    resources = values[0]["resources"]
+    return isinstance(resources, list) and all(isinstance(name, str) and "/" not in name for name in resources)
 
 
 def read_kustomization(path: Path, shown: str) -> tuple[Mapping[str, Any], Source]:
@@ -87,8 +102,12 @@ def references(content: Mapping[str, Any]) -> Iterator[Reference]:
     """Everything that a kustomization names, in the order of its fields' meaning."""
     for field in (*_FOLDERS, *_FILES):
         for number, entry in enumerate(_items(content, field)):
-            if isinstance(entry, str) and "\n" not in entry:
+            if isinstance(entry, str) and not _is_inline(entry):
                 yield Reference((field, number), entry, may_be_folder=field in _FOLDERS)
+    for field in _PLUGINS:
+        for number, entry in enumerate(_items(content, field)):
+            if isinstance(entry, str) and _is_inline(entry):
+                yield from _of_plugins(entry, (field, number))
     for field in _WITH_PATHS:
         for number, entry in enumerate(_items(content, field)):
             if isinstance(mapping(entry).get("path"), str):
@@ -101,9 +120,7 @@ def references(content: Mapping[str, Any]) -> Iterator[Reference]:
         yield Reference(("openapi", "path"), openapi)
     for field in ("helmCharts", "helmChartInflationGenerator"):
         for number, entry in enumerate(_items(content, field)):
-            chart = mapping(entry)
-            texts = (chart.get("repo") or chart.get("chartRepoUrl"), chart.get("name") or chart.get("chartName"))
-            yield Reference((field, number), " ".join(str(text) for text in texts if text), is_chart=True)
+            yield _chart(mapping(entry), (field, number))
 
 
 def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) -> Iterator[Reference]:
@@ -115,6 +132,27 @@ def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) 
                 yield Reference((*keys, field, number), text)
     if isinstance(generator.get("env"), str):
         yield Reference((*keys, "env"), generator["env"])
+
+
+def _is_inline(entry: str) -> bool:
+    """Whether an entry is YAML itself, and not the path of a file of it."""
+    return "\n" in entry or "{" in entry
+
+
+def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[Reference]:
+    """What the configuration of a generator or a transformer has by URL: it reads files as the kustomization does."""
+    for document in read("", text, Report()):
+        plugin = mapping(document.value)
+        path = plugin.get("path")
+        named = [*_generator_files(plugin, ()), *([Reference((), path)] if isinstance(path, str) else [])]
+        yield from (reference._replace(keys=keys) for reference in named if _URL.match(reference.text))
+        if plugin.get("kind") in _CHARTS:
+            yield _chart(plugin, keys)
+
+
+def _chart(chart: Mapping[str, Any], keys: tuple[str | int, ...]) -> Reference:
+    texts = (chart.get("repo") or chart.get("chartRepoUrl"), chart.get("name") or chart.get("chartName"))
+    return Reference(keys, " ".join(str(text) for text in texts if text), is_chart=True)
 
 
 def _items(content: Mapping[str, Any], field: str) -> list[Any]:
@@ -151,6 +189,10 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
                 waiting += [below] if below is not None else []
             else:
                 files[target] = None
+                if reference.keys[0] in _PLUGINS:
+                    place = Location(relative_path(target, root))
+                    named = _of_plugins(_text_of(target) or "", ())
+                    remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
     return KustomizationTree(tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing))
 
 

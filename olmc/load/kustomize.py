@@ -166,7 +166,7 @@ def _run(command: list[str]) -> _Output:
 
 def _environment(folder: str) -> dict[str, str]:
     """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
-    proxies = {name: _NO_PROXY_THERE for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
     places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
     # Without it no program starts on Windows.
     system = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}

@@ -60,7 +60,7 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = _Reading({}, {}, {}, [], {}, [])
+    reading = _Reading({}, {}, {}, [], {}, [], {})
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     for part, add in _parts(folder):
         add = _add_catalog_files if kustomization is not None and add is _add_files else add
@@ -167,7 +167,8 @@ def _image_catalogs(
 class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
-    `files` are those in which all objects count, `unused` objects that do not count."""
+    `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
+    were built of."""
 
     bundles: dict[str, Bundle]
     catalogs: dict[str, dict[str, str]]
@@ -175,6 +176,7 @@ class _Reading(NamedTuple):
     manifests: list[Manifest]
     files: dict[str, None]
     unused: list[Unused]
+    built: dict[str, None]
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -250,7 +252,7 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
 
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
-    reading.files.update(dict.fromkeys(built.files))
+    reading.built.update(dict.fromkeys(built.files))
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
@@ -283,7 +285,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
     """Which files count, and which objects in them do not."""
     of_bundles = inputs_of((*reading.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}
-    files = (CONFIG_FILE, *reading.files, *chain.from_iterable(read), *of_bundles.files)
+    files = (CONFIG_FILE, *reading.files, *reading.built, *chain.from_iterable(read), *of_bundles.files)
     unused = (
         *reading.unused,
         *of_bundles.unused,
@@ -291,7 +293,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
     )
     # In a file of a catalog that is no folder's, objects are manifests.
     kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in reading.files)
-    return Inputs(frozenset(files), tuple(kept))
+    return Inputs(frozenset(files), tuple(kept), frozenset(reading.built))
 
 
 def _implied_catalogs(
