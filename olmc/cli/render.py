@@ -12,6 +12,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.inputs import inputs_of
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -134,7 +135,7 @@ def render(
     """Print the objects that OLM would leave in the cluster.
 
     PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; several are
-    compiled side by side. Without PATH it is the current directory.
+    compiled side by side. Files, and - for stdin, are one workspace together. Without PATH it is the current directory.
 
     \b
     Examples:
@@ -149,7 +150,8 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
-    roots = paths or (Path(),)
+    inputs = inputs_of(ctx, paths)
+    roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
@@ -173,9 +175,9 @@ def render(
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
-        for path in roots:
+        for path, beside, _ in inputs:
             doing(f"compiling {path}")
-            done.append(compile(path, options, given=given))
+            done.append(compile(path, options, given=given, beside=beside))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():

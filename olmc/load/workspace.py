@@ -44,6 +44,7 @@ _CATALOG_TEXT = re.compile(
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    beside: Path | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -51,7 +52,7 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace.
+    workspace, `beside` another folder whose files count as well.
     """
     problem = no_folder(root)
     if problem:
@@ -67,6 +68,9 @@ def load(
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    if beside is not None:
+        for part, add in _parts(scan(beside, report)):
+            add(beside, part, reading, report)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
