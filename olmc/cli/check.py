@@ -12,7 +12,7 @@ import click
 
 from olmc.api import compile
 from olmc.cli.console import progress, tell_approvals
-from olmc.cli.inputs import inputs_of
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     codes,
@@ -156,12 +156,13 @@ def _cel_problem(rule: str) -> str:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
+@entry_option
 @compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    olm_version: str, **proposed: Any,
+    entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -171,6 +172,8 @@ def check(
       olmc check --ignore OLMC27 --strict       for CI: everything but OLMC270 to OLMC279
       olmc check -o github                      annotations for GitHub Actions, on stderr
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
+      olmc check clusters/prod                  a folder that kustomize builds
+      olmc check --entry prod-operators         what this Application or Flux Kustomization applies
       kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
@@ -196,7 +199,7 @@ def check(
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
-    inputs = inputs_of(ctx, paths)
+    inputs = inputs_of(ctx, paths, entries)
     done, compilations = [], []
     with progress() as doing:
         for root, beside, _ in inputs:

@@ -29,18 +29,50 @@ class Input(NamedTuple):
     is_staged: bool = False
 
 
+def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
+    """The folders of the entries of a repository that are called so."""
+    from olmc.cli.console import tell
+    from olmc.load.entries import changed_entries, chosen, entries_at
+    from olmc.model.diagnostics import Report, close_matches, did_you_mean, join_limited
+
+    if len(paths) > 1:
+        raise click.UsageError("--entry chooses in one repository; give one PATH.")
+    known, report = entries_at(paths[0]), Report()
+    folders: dict[Path, None] = {}
+    for name in names:
+        meant = chosen(known, name)
+        if not meant:
+            words = [entry.path for entry in known]
+            words += (applier.name.rpartition("/")[2] for entry in known for applier in entry.appliers)
+            near = did_you_mean(*close_matches(name, words, 3)) or f"There are: {join_limited(words, 12)}."
+            raise click.BadParameter(f"{paths[0]} has no entry {name}. {near}", param_hint="--entry")
+        changed_entries(meant, report)
+        folders.update(dict.fromkeys(paths[0] / entry.path for entry in meant))
+    tell(tuple(report))
+    return list(folders)
+
+
 def _is_single(path: Path) -> bool:
     """Whether a path is a file or a stream."""
     return str(path) == STREAM or path.is_file() or path.is_fifo()
 
 
-def inputs_of(ctx: click.Context, paths: Sequence[Path]) -> list[Input]:
+entry_option = click.option(
+    "--entry", "entries", multiple=True, metavar="NAME",
+    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
+)  # fmt: skip
+
+
+def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] = ()) -> list[Input]:
     """What to compile for the paths of a command line, the current directory for none.
 
-    Directories are compiled one by one. Files and streams make one workspace together, with the one directory that may
-    stand among them. They are put into a folder that is gone when the command ends.
+    With `entries` the one path is a repository, and they are names of its entries. Directories are compiled one by
+    one. Files and streams make one workspace together, with the one directory that may stand among them. They are put
+    into a folder that is gone when the command ends.
     """
     paths = paths or (Path(),)
+    if entries:
+        paths = _entries(paths, entries)
     if not any(map(_is_single, paths)):
         return [Input(path) for path in paths]
     import tempfile  # hardly any run needs these

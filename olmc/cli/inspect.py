@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmc.cli.inputs import inputs_of
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
@@ -77,6 +77,7 @@ def why(
     ["table", "wide", "json", "prometheus"],
     "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
 )
+@entry_option
 @approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
@@ -86,7 +87,7 @@ def why(
 @click.pass_context
 def status(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool, olm_version: str, **proposed: Any,
+    legacy_metrics: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say how every operator would be, and what it lacks.
 
@@ -103,7 +104,7 @@ def status(
 
     Exit codes: 0 done, 1 an operator would fail or can't be upgraded, 2 wrong usage, 3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, paths)
+    inputs = inputs_of(ctx, paths, entries)
     roots = [one.root for one in inputs]
     if output == "prometheus" and len(roots) > 1:
         raise click.UsageError("-o prometheus takes one PATH: metrics have no label for workspaces.")

@@ -11,7 +11,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals, writing
-from olmc.cli.inputs import Input, inputs_of
+from olmc.cli.inputs import Input, entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     metavar="PACKAGE=VERSION",
     help="Set startingCSV and manual approval on the package's Subscription, in its file.",
 )
+@entry_option
 @compile_options
 @click.pass_context
 def resolve(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, update: bool, locked: bool, pin: str | None,
-    approve: tuple[str, ...], olm_version: str, **proposed: Any,
+    entries: tuple[str, ...], approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say what OLM would install in a workspace, and why.
 
@@ -67,7 +68,7 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
-    path, beside, is_staged = _one_input(ctx, paths)
+    path, beside, is_staged = _one_input(ctx, paths, entries)
     if is_staged and (update or pin is not None):
         raise click.UsageError("--update and --pin write into a workspace; give its directory as PATH.")
     given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
@@ -93,9 +94,9 @@ def resolve(
     ctx.exit(FINDINGS if done.findings else DONE)
 
 
-def _one_input(ctx: click.Context, paths: tuple[Path, ...]) -> Input:
+def _one_input(ctx: click.Context, paths: tuple[Path, ...], entries: tuple[str, ...]) -> Input:
     """What the paths are together: one directory, with files and streams beside it."""
-    first, *others = inputs_of(ctx, paths)
+    first, *others = inputs_of(ctx, paths, entries)
     if others:
         raise click.UsageError("one workspace is resolved at a time; give one directory.")
     return first

@@ -12,7 +12,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
-from olmc.cli.inputs import inputs_of
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -97,6 +97,7 @@ _FIELDS = {
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
+@entry_option
 @compile_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
@@ -124,6 +125,7 @@ def render(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
+    entries: tuple[str, ...],
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: str,
@@ -150,7 +152,7 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, paths)
+    inputs = inputs_of(ctx, paths, entries)
     roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
     options = Options(

@@ -63,6 +63,8 @@ def load(
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {})
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
+    if kustomization is None and _has_entries(root, folder, report):
+        return Workspace((), {}, {})
     for part, add in _parts(folder):
         add = _add_catalog_files if kustomization is not None and add is _add_files else add
         add(root, part, reading, report)
@@ -248,6 +250,15 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
         text = read_text(root, path, Report()) if name.endswith(SUFFIXES) and path != CONFIG_FILE else None
         if text is not None and _OF_CATALOG in text and _CATALOG_TEXT.search(text):
             _add_text(path, text, reading, report)
+
+
+def _has_entries(root: Path, folder: Folder, report: Report) -> bool:
+    """Whether this is a repository with several workspaces in it, of which none is taken: that is reported."""
+    from olmc.load.entries import find_entries, has_kustomizations, report_entries  # few repositories have any
+
+    entries = find_entries(root, folder) if has_kustomizations(folder) else ()
+    report_entries(entries, report)
+    return bool(entries)
 
 
 def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:

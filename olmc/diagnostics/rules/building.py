@@ -52,3 +52,21 @@ NOT_BUILT = Rule(
     "folders of its kustomizations.",
     "A GitOps tool would not apply it either, so nothing is compiled.",
 )
+SEVERAL_ENTRIES = Rule(
+    "OLMC195",
+    Severity.ERROR,
+    "A repository of which a part has to be chosen",
+    "this is no workspace but a repository with kustomizations: {count} of its folders can be applied by themselves",
+    "{hint}",
+    "The bases and overlays of a repository, read as one workspace, would be the same Subscriptions several times, and "
+    "as nobody applies them. Each folder that a GitOps tool applies is a workspace.",
+)
+ENTRY_CHANGED = Rule(
+    "OLMC196",
+    Severity.WARNING,
+    "An entry that the GitOps tool changes while it applies it",
+    "{name} applies {path} with {fields}, which does not count here",
+    "Write it into the kustomization, where every tool sees it.",
+    "Argo CD and Flux can patch what they apply by fields of their own objects. olmc compiles the folder as it is.",
+    found_by=FoundBy.OTHERS,
+)
