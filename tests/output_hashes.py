@@ -99,7 +99,9 @@ def hashed(command: Command) -> str:
 
     with tempfile.TemporaryDirectory() as copy:
         if command.writes:
-            shutil.copytree(Path(command.folder, "fixtures"), Path(copy, "fixtures"))
+            shutil.copytree(
+                Path(command.folder, "fixtures"), Path(copy, "fixtures"), ignore=shutil.ignore_patterns("repos")
+            )
         os.chdir(copy if command.writes else command.folder)
         result = CliRunner().invoke(main, list(command.arguments))
         os.chdir(HERE)

@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import building as rules
 from olmc.load.bundles import is_bundle
 from olmc.load.files import Folder, no_folder, read_text, scan
-from olmc.load.kustomization import NAMES, Reference, is_remote, kustomization_in, read_kustomization, references
+from olmc.load.kustomization import (
+    NAMES,
+    KustomizationReference,
+    is_remote,
+    kustomization_in,
+    read_kustomization,
+    references,
+)
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of
@@ -41,7 +48,7 @@ class Applier(NamedTuple):
     changes: tuple[str, ...] = ()
 
 
-class Entry(NamedTuple):
+class RepositoryEntry(NamedTuple):
     """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known."""
 
     path: str
@@ -52,7 +59,7 @@ class Entry(NamedTuple):
         return f"{self.path} ({names})" if names else self.path
 
 
-class _Node(NamedTuple):
+class _KustomizedFolder(NamedTuple):
     """A folder with a kustomization: the folders and the files that it names, and what may stand in it unseen."""
 
     is_component: bool
@@ -66,7 +73,7 @@ def has_kustomizations(folder: Folder) -> bool:
     return any(True for _ in _kustomized(folder))
 
 
-def find_entries(root: Path, folder: Folder) -> tuple[Entry, ...]:
+def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
     An entry is what Argo CD or Flux apply, as far as objects in the repository say so, and every kustomization that no
@@ -77,16 +84,16 @@ def find_entries(root: Path, folder: Folder) -> tuple[Entry, ...]:
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
-        Entry(path, appliers.get(path, ()))
+        RepositoryEntry(path, appliers.get(path, ()))
         for path, node in nodes.items()
         if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
     ]
     plain = [path for path in appliers if path not in nodes and _has_olm(root, folder, path)]
-    entries += (Entry(path, appliers[path]) for path in plain)
+    entries += (RepositoryEntry(path, appliers[path]) for path in plain)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
 
 
-def report_entries(entries: Sequence[Entry], report: Report) -> None:
+def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
     """Say which entries there are, where one has to be chosen."""
     if entries:
         listed = [f"  {entry}" for entry in entries[:_MOST]]
@@ -95,18 +102,18 @@ def report_entries(entries: Sequence[Entry], report: Report) -> None:
         report.add(rules.SEVERAL_ENTRIES.finding(None, count=len(entries), hint=hint))
 
 
-def entries_at(root: Path) -> tuple[Entry, ...]:
+def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, () where there is nothing to read."""
     return () if no_folder(root) else find_entries(root, scan(root, Report()))
 
 
-def chosen(entries: Iterable[Entry], name: str) -> list[Entry]:
+def chosen(entries: Iterable[RepositoryEntry], name: str) -> list[RepositoryEntry]:
     """The entries that a name means: a folder, or what applies folders as `Kind/namespace/name` or its end."""
     path = posixpath.normpath(name)
     return [entry for entry in entries if path == entry.path or any(_is_called(a, name) for a in entry.appliers)]
 
 
-def changed_entries(entries: Iterable[Entry], report: Report) -> None:
+def changed_entries(entries: Iterable[RepositoryEntry], report: Report) -> None:
     """Say of entries what GitOps tools change in them while they apply them."""
     for entry in entries:
         for applier in entry.appliers:
@@ -129,7 +136,7 @@ def _kustomized(folder: Folder) -> Iterator[Folder]:
         yield from _kustomized(below)
 
 
-def _node(root: Path, folder: Folder) -> _Node:
+def _node(root: Path, folder: Folder) -> _KustomizedFolder:
     name = next(name for name in NAMES if name in folder.files)
     content, _ = read_kustomization(root / folder.join(name), folder.join(name))
     folders, files, has_remotes = [], [], False
@@ -141,10 +148,10 @@ def _node(root: Path, folder: Folder) -> _Node:
             files.append(path)
         else:
             folders.append(path)
-    return _Node(content.get("kind") == _COMPONENT, tuple(folders), tuple(files), has_remotes)
+    return _KustomizedFolder(content.get("kind") == _COMPONENT, tuple(folders), tuple(files), has_remotes)
 
 
-def _joined(folder: str, reference: Reference) -> str | None:
+def _joined(folder: str, reference: KustomizationReference) -> str | None:
     """Where a reference leads in the repository; None for what is remote or outside."""
     if is_remote(reference):
         return None
@@ -156,7 +163,7 @@ class _Holding(NamedTuple):
     """Which kustomizations have something of OLM, as far as that was asked for."""
 
     root: Path
-    nodes: Mapping[str, _Node]
+    nodes: Mapping[str, _KustomizedFolder]
     known: dict[str, bool]
 
     def olm(self, path: str) -> bool:

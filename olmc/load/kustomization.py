@@ -38,7 +38,7 @@ _REPOSITORY = re.compile(
 )
 
 
-class Reference(NamedTuple):
+class KustomizationReference(NamedTuple):
     """What a kustomization names: the keys that lead to it, the text, whether it may be a folder, and whether it is a
     Helm chart."""
 
@@ -98,12 +98,12 @@ def read_kustomization(path: Path, shown: str) -> tuple[Mapping[str, Any], Sourc
     return mapping(documents[0].value), documents[0].source
 
 
-def references(content: Mapping[str, Any]) -> Iterator[Reference]:
+def references(content: Mapping[str, Any]) -> Iterator[KustomizationReference]:
     """Everything that a kustomization names, in the order of its fields' meaning."""
     for field in (*_FOLDERS, *_FILES):
         for number, entry in enumerate(_items(content, field)):
             if isinstance(entry, str) and not _is_inline(entry):
-                yield Reference((field, number), entry, may_be_folder=field in _FOLDERS)
+                yield KustomizationReference((field, number), entry, may_be_folder=field in _FOLDERS)
     for field in _PLUGINS:
         for number, entry in enumerate(_items(content, field)):
             if isinstance(entry, str) and _is_inline(entry):
@@ -111,27 +111,27 @@ def references(content: Mapping[str, Any]) -> Iterator[Reference]:
     for field in _WITH_PATHS:
         for number, entry in enumerate(_items(content, field)):
             if isinstance(mapping(entry).get("path"), str):
-                yield Reference((field, number, "path"), entry["path"])
+                yield KustomizationReference((field, number, "path"), entry["path"])
     for field in _GENERATORS:
         for number, entry in enumerate(_items(content, field)):
             yield from _generator_files(mapping(entry), (field, number))
     openapi = mapping(content.get("openapi")).get("path")
     if isinstance(openapi, str):
-        yield Reference(("openapi", "path"), openapi)
+        yield KustomizationReference(("openapi", "path"), openapi)
     for field in ("helmCharts", "helmChartInflationGenerator"):
         for number, entry in enumerate(_items(content, field)):
             yield _chart(mapping(entry), (field, number))
 
 
-def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) -> Iterator[Reference]:
+def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
     for field in ("files", "envs"):
         for number, entry in enumerate(_items(generator, field)):
             if isinstance(entry, str):
                 # `key=file`; of a URL an equals sign may be a part.
                 text = entry if _URL.match(entry) else entry.partition("=")[2] or entry
-                yield Reference((*keys, field, number), text)
+                yield KustomizationReference((*keys, field, number), text)
     if isinstance(generator.get("env"), str):
-        yield Reference((*keys, "env"), generator["env"])
+        yield KustomizationReference((*keys, "env"), generator["env"])
 
 
 def _is_inline(entry: str) -> bool:
@@ -139,20 +139,20 @@ def _is_inline(entry: str) -> bool:
     return "\n" in entry or "{" in entry
 
 
-def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[Reference]:
+def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
     """What the configuration of a generator or a transformer has by URL: it reads files as the kustomization does."""
     for document in read("", text, Report()):
         plugin = mapping(document.value)
         path = plugin.get("path")
-        named = [*_generator_files(plugin, ()), *([Reference((), path)] if isinstance(path, str) else [])]
+        named = [*_generator_files(plugin, ()), *([KustomizationReference((), path)] if isinstance(path, str) else [])]
         yield from (reference._replace(keys=keys) for reference in named if _URL.match(reference.text))
         if plugin.get("kind") in _CHARTS:
             yield _chart(plugin, keys)
 
 
-def _chart(chart: Mapping[str, Any], keys: tuple[str | int, ...]) -> Reference:
+def _chart(chart: Mapping[str, Any], keys: tuple[str | int, ...]) -> KustomizationReference:
     texts = (chart.get("repo") or chart.get("chartRepoUrl"), chart.get("name") or chart.get("chartName"))
-    return Reference(keys, " ".join(str(text) for text in texts if text), is_chart=True)
+    return KustomizationReference(keys, " ".join(str(text) for text in texts if text), is_chart=True)
 
 
 def _items(content: Mapping[str, Any], field: str) -> list[Any]:
@@ -196,12 +196,12 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
     return KustomizationTree(tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing))
 
 
-def is_remote(reference: Reference) -> bool:
+def is_remote(reference: KustomizationReference) -> bool:
     """Whether kustomize would fetch what is named, which is no path that is there."""
     return bool((_REPOSITORY if reference.may_be_folder else _URL).search(reference.text))
 
 
-def _local(folder: Path, reference: Reference) -> Path | None:
+def _local(folder: Path, reference: KustomizationReference) -> Path | None:
     """Where a reference leads on this machine, whether or not there is something; None where it is remote."""
     # To kustomize a URL is one whatever there is on this machine.
     if reference.is_chart or _URL.match(reference.text):
