@@ -73,7 +73,7 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
 
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
-    narrowing: Narrowing | None = None,
+    narrowing: Narrowing | None = None, beside: Path | None = None,
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
@@ -88,7 +88,7 @@ def _read_workspace(
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
-        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1,
+        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
     )  # fmt: skip
     return workspace, options, config
 
@@ -109,12 +109,14 @@ def compile(
     given: frozenset[str] = frozenset(),
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
+    beside: Path | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
     anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
-    say. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
+    say. What is in the folder `beside` counts like what is in the workspace. Nothing is raised for bad input: whatever
+    is wrong with it is among the diagnostics.
     """
     report, path = Report(), Path(root)
     options = options or Options()
@@ -128,13 +130,13 @@ def compile(
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
     config: Mapping[str, Any] = {}
-    if folder is not None and is_bundle(folder):
+    if folder is not None and beside is None and is_bundle(folder):
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
         options = _narrowed(options, narrowing, given)
         settled, bundles = _settle_bundle(path, folder, options, report)
     else:
         workspace, options, config = _read_workspace(
-            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
         )
         if not report.failed:
             begun, settled = _settle_workspace(workspace, options, report)

@@ -12,6 +12,7 @@ import click
 
 from olmc.api import compile
 from olmc.cli.console import progress, tell_approvals
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     codes,
@@ -155,12 +156,13 @@ def _cel_problem(rule: str) -> str:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
+@entry_option
 @compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    olm_version: str, **proposed: Any,
+    entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -170,13 +172,17 @@ def check(
       olmc check --ignore OLMC27 --strict       for CI: everything but OLMC270 to OLMC279
       olmc check -o github                      annotations for GitHub Actions, on stderr
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
+      olmc check clusters/prod                  a folder that kustomize builds
+      olmc check --entry prod-operators         what this Application or Flux Kustomization applies
+      kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
 
-    Compiles PATH (a workspace or a bundle; without PATH the current directory) and shows what every stage has to say,
-    what the validators of opm and operator-sdk find in every bundle, and what else looks wrong. In text and json, paths
-    of files are relative to PATH, or begin with it if there are several; in the other formats they are relative to the
-    current directory, or to GITHUB_WORKSPACE. An error, which stops the compilation, is shown whatever is selected.
+    Compiles PATH (a workspace, a bundle, a file, or - for stdin; without PATH the current directory) and shows what
+    every stage has to say, what the validators of opm and operator-sdk find in every bundle, and what else looks wrong.
+    In text and json, paths of files are relative to PATH, or begin with it if there are several; in the other formats
+    they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which stops the compilation, is shown
+    whatever is selected.
 
     A comment `# olmc: ignore[CODE] reason`, on the line or above it, or an entry in olmc.yaml accepts a finding.
 
@@ -193,19 +199,19 @@ def check(
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
-    roots = paths or (Path(),)
+    inputs = inputs_of(ctx, paths, entries)
     done, compilations = [], []
     with progress() as doing:
-        for root in roots:
+        for root, beside, _ in inputs:
             doing(f"compiling {root}")
-            made = compile(root, options, given=given)
+            made = compile(root, options, given=given, beside=beside)
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
             compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = select_findings(check_directory(root, compiled, lenient, options, given), select, ignore)
-            done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))
+            done.append(found._replace(shown_as=_shown_as(root, output, len(inputs))))
     tell_idle(ctx, given_of(compilations))
     tell_approvals(options.approve, [each.settled.cluster for each in compilations if each.settled is not None])
     least = Severity.INFO if everything else Severity.WARNING

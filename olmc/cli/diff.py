@@ -104,7 +104,7 @@ def diff(
 
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
-    path of the other side.
+    path of the other side. One of them may be - for stdin. A folder with a kustomization is compiled as it is built.
 
     \b
     Examples:
@@ -117,6 +117,8 @@ def diff(
 
     Exit codes: 0 both sides mean the same, 1 they differ, 2 wrong usage, 3 a side can't be read or compiled.
     """
+    if old == new == "-":
+        raise click.UsageError("there is only one stdin; give another OLD or NEW.")
     if (len(olm_version) == 2) == bool(new):
         raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
     options = Options(

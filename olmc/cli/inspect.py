@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
@@ -53,7 +54,8 @@ def why(
     from olmc.explain.why import why as answers_to
     from olmc.output.messages import QueryError
 
-    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
+    path, beside, _ = inputs_of(ctx, [path])[0]
+    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
     left = tell_left_out(path, done)
     scene = ExplainContext(
         done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
@@ -78,6 +80,7 @@ def why(
     ["table", "wide", "json", "prometheus"],
     "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
 )
+@entry_option
 @approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
@@ -87,12 +90,13 @@ def why(
 @click.pass_context
 def status(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool, olm_version: str, **proposed: Any,
+    legacy_metrics: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say how every operator would be, and what it lacks.
 
     One row an operator and namespace, with what comes next. PATH is a workspace or a bundle; several are shown below
-    each other, without PATH it is the current directory. olmc why NAME says more about a row.
+    each other, without PATH it is the current directory. Files, and - for stdin, are one workspace together. olmc why
+    NAME says more about a row.
 
     \b
     Examples:
@@ -103,7 +107,8 @@ def status(
 
     Exit codes: 0 done, 1 an operator would fail or can't be upgraded, 2 wrong usage, 3 input that can't be compiled.
     """
-    roots = paths or (Path(),)
+    inputs = inputs_of(ctx, paths, entries)
+    roots = [one.root for one in inputs]
     if output == "prometheus" and len(roots) > 1:
         raise click.UsageError("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (all_metrics or legacy_metrics):
@@ -111,7 +116,10 @@ def status(
     from olmc.explain.metrics import as_prometheus
     from olmc.explain.status import as_data, as_table, operators, untold
 
-    done = [compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR) for path in roots]
+    done = [
+        compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
+        for path, beside, _ in inputs
+    ]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)

@@ -11,6 +11,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals, writing
+from olmc.cli.inputs import Input, entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @output_option(["table", "json"], "A table for people, or JSON for machines (schemas/resolution.schema.json).")
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
@@ -41,13 +42,16 @@ if TYPE_CHECKING:
     metavar="PACKAGE=VERSION",
     help="Set startingCSV and manual approval on the package's Subscription, in its file.",
 )
+@entry_option
 @compile_options
 @click.pass_context
 def resolve(
-    ctx: click.Context, /, path: Path, output: str, update: bool, locked: bool, pin: str | None,
-    approve: tuple[str, ...], olm_version: str, **proposed: Any,
+    ctx: click.Context, /, paths: tuple[Path, ...], output: str, update: bool, locked: bool, pin: str | None,
+    entries: tuple[str, ...], approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say what OLM would install in a workspace, and why.
+
+    PATH is a directory; files, and - for stdin, count beside it. Without PATH it is the current directory.
 
     \b
     Examples:
@@ -64,11 +68,14 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
+    path, beside, is_staged = _one_input(ctx, paths, entries)
+    if is_staged and (update or pin is not None):
+        raise click.UsageError("--update and --pin write into a workspace; give its directory as PATH.")
     given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"resolving {path}")
-        done = compile(path, options, given=given, obey_lock=not update and pin is None)
+        done = compile(path, options, given=given, obey_lock=not update and pin is None, beside=beside)
     tell(done.diagnostics)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
@@ -85,6 +92,14 @@ def resolve(
         ctx.exit(code)
     _print(done, output)
     ctx.exit(FINDINGS if done.findings else DONE)
+
+
+def _one_input(ctx: click.Context, paths: tuple[Path, ...], entries: tuple[str, ...]) -> Input:
+    """What the paths are together: one directory, with files and streams beside it."""
+    first, *others = inputs_of(ctx, paths, entries)
+    if others:
+        raise click.UsageError("one workspace is resolved at a time; give one directory.")
+    return first
 
 
 def _lock_broken(done: Compilation) -> bool:

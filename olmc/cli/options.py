@@ -222,12 +222,12 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity,
+    least: Severity, beside: Path | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
-    `proposed` are the values of the options of the proposed APIs.
+    `proposed` are the values of the options of the proposed APIs, `beside` is a folder whose files count as well.
 
     Ends the command if the path can't be compiled.
     """
@@ -235,7 +235,7 @@ def compiled(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, options, given=given)
+        done = compile(path, options, given=given, beside=beside)
     tell(done.diagnostics, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:

@@ -12,6 +12,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -101,6 +102,7 @@ _FIELDS = {
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
+@entry_option
 @compile_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
@@ -128,6 +130,7 @@ def render(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
+    entries: tuple[str, ...],
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: str,
@@ -139,7 +142,7 @@ def render(
     """Print the objects that OLM would leave in the cluster.
 
     PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; several are
-    compiled side by side. Without PATH it is the current directory.
+    compiled side by side. Files, and - for stdin, are one workspace together. Without PATH it is the current directory.
 
     \b
     Examples:
@@ -154,7 +157,8 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
-    roots = paths or (Path(),)
+    inputs = inputs_of(ctx, paths, entries)
+    roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
@@ -178,9 +182,9 @@ def render(
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
-        for path in roots:
+        for path, beside, _ in inputs:
             doing(f"compiling {path}")
-            done.append(compile(path, options, given=given))
+            done.append(compile(path, options, given=given, beside=beside))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():

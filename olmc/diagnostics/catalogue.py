@@ -112,6 +112,7 @@ _CHAPTERS = (
         "OLMC172",
         "Rules about what is left out: objects in a workspace that olmc does not compile, and tools would apply",
     ),
+    ("OLMC190", "Rules about what is built before it is compiled: kustomizations, and the entries of a repository"),
     (
         "OLMC200",
         "Rules about catalogs: what makes a catalog one that OLM can't serve, and what is odd about one that it can",

@@ -89,7 +89,7 @@ def _accepted(code: str, reason: str, files: str) -> Message:
 
 @change_kind("BuildAdded", ChangeGroup.SETTINGS, ADDED)
 def build_added(tool: str) -> Judgement:
-    """A file that only the new side has, by which `tool` builds what is applied of its folder."""
+    """A file that only the new side has, by which `tool` builds what is applied of its folder, and olmc does not."""
     return RISK, ("new: GitOps tools build this folder with ", tool, ", which olmc does not follow")
 
 
@@ -216,6 +216,24 @@ def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
     if phase == "Failed":
         return BREAKING, ("the plan for ", *listed(csvs), " fails: ", shown(message))
     return CHANGE, ("the plan for ", *listed(csvs), " waits for approval")
+
+
+@change_kind("SubscriptionAdded", ChangeGroup.VERSIONS, ADDED)
+def subscription_added(package: str, channel: str, source: str, approval: str, starting_csv: str) -> Judgement:
+    """A Subscription that only the new side has, and what it asks for; "" for what it leaves open."""
+    return CHANGE, ("new: ", *_subscribed(package, channel, source, approval, starting_csv))
+
+
+@change_kind("SubscriptionRemoved", ChangeGroup.VERSIONS, REMOVED)
+def subscription_removed(package: str, channel: str, source: str, approval: str, starting_csv: str) -> Judgement:
+    """A Subscription that only the old side has; the values are those of SubscriptionAdded."""
+    return CHANGE, ("removed: ", *_subscribed(package, channel, source, approval, starting_csv))
+
+
+def _subscribed(package: str, channel: str, source: str, approval: str, starting_csv: str) -> Message:
+    start: Message = (" from ", shown(starting_csv), " on") if starting_csv else ()
+    of_channel: Message = (", channel ", shown(channel)) if channel else ()
+    return ("package ", shown(package), *of_channel, " of ", shown(source), *start, f", {approval}")
 
 
 @change_kind("SubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)

@@ -162,12 +162,13 @@ def _one_sided(pair: Pair) -> Iterator[DiffChange]:
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known)
         return
+    if _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+        return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
     if known.kind in WORKLOADS:
         yield from image_changes(pair)
-    elif _is_olm(known, "Subscription"):
-        yield from subscription_changes(pair)
 
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:

@@ -15,6 +15,8 @@ from typing import IO, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
+from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
+from olmc.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.model.workspace import LeftOut, Reason, Unseen
@@ -94,11 +96,47 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
     if _git("cat-file", "-t", obj).strip() == b"blob":
         _write_files([_TreeEntry("100644", obj, 0, place.name)], target, revision, report)
         return place
-    place.mkdir()
     entries = _entries(obj, revision, report)
-    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], place, revision, report)
-    _write_links([entry for entry in entries if entry.mode == _LINK], place)
+    if any(entry.path in KUSTOMIZATIONS for entry in entries):
+        return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
+    place.mkdir()
+    _write(entries, place, revision, report)
     return place
+
+
+def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
+    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], target, revision, report)
+    _write_links([entry for entry in entries if entry.mode == _LINK], target)
+
+
+def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path:
+    """Write the folder of a kustomization, and whatever it is built of, in its place in the repository."""
+    path = "" if path in (".", "/") else path
+    top = target.resolve() / "repository"
+    place = top / path
+    place.mkdir(parents=True)
+    (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
+    # What there is to say of files elsewhere in the repository is no part of this folder.
+    waiting = {entry.path: entry for entry in _entries(commit, revision, Report())}
+    wanted = [path]
+    while wanted:
+        chosen = [name for name in waiting if any(_is_below(name, folder) for folder in wanted)]
+        if not chosen:
+            break
+        _write([waiting.pop(name) for name in chosen], top, revision, report)
+        wanted = list(_missing(top, place))
+    return place
+
+
+def _missing(top: Path, place: Path) -> Iterator[str]:
+    """The paths in the repository that a build of a folder lacks."""
+    kustomization = next((place / name for name in KUSTOMIZATIONS if (place / name).is_file()), None)
+    for path in read_tree(kustomization, place).missing if kustomization is not None else ():
+        yield path.relative_to(top).as_posix()
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder in ("", ".", path) or path.startswith(f"{folder}/")
 
 
 def submodules(revision: Revision) -> Iterator[LeftOut]:

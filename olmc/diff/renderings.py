@@ -19,6 +19,7 @@ from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
+from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
@@ -51,8 +52,9 @@ _COPIED = re.compile(rf"^  labels:\n(?:    .*\n)*?    {re.escape(COPIED_FROM)}: 
 def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     """The texts of a rendering by path: a file, or a folder whose objects are compared as they are.
 
-    None for a workspace, which is to be compiled: a folder with a bundle, a catalog or olmc.yaml, and one with objects
-    of OLM of which none has a status. What olmc wrote is a rendering, as is all else. Problems go to `report`.
+    None for a workspace, which is to be compiled: a folder with a bundle, a catalog or olmc.yaml, one that a
+    kustomization builds, and one with objects of OLM of which none has a status. What olmc wrote is a rendering, as is
+    all else. Problems go to `report`.
     """
     if not path.is_dir():
         return _file(path, report)
@@ -63,6 +65,8 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     texts = _texts(path, folder, problems)
     # Objects of OLM of which none has a status are input, unless olmc itself says that it wrote them.
     if not any(text.startswith(GENERATED) for text in texts.values()):
+        if kustomization_in(path, folder) is not None:
+            return None
         of_olm = [text for text in texts.values() if _OLM_INPUT.search(text)]
         if any(map(_CATALOG.search, texts.values())) or (of_olm and not any(map(_STATUS.search, of_olm))):
             return None

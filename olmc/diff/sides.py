@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
@@ -17,7 +18,7 @@ from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spare
 from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
-from olmc.load.files import ignore_lines, scan
+from olmc.load.files import MAX_FILE_BYTES, ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
@@ -28,6 +29,9 @@ from olmc.model.workspace import Inputs, LeftOut
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
 
+
+STREAM = "-"
+"""The side that is read from stdin."""
 
 Compile = Callable[[Path, Narrowing | None], SettledCompilation]
 """Compiles a directory, with what is left out of it in the place of what it leaves out itself."""
@@ -81,9 +85,10 @@ def read_sides(
 ) -> Sides:
     """The two sides of a comparison.
 
-    Each is the path of a workspace, a bundle, a rendering or a file of one, or `git:REF[:PATH]`; a revision without a
-    path takes that of the other side, or else the current directory. `folder` is an empty folder to write revisions to,
-    `compile_folder` compiles a directory. With `allow_empty` a side that does not exist, or has no objects, is empty.
+    Each is the path of a workspace, a bundle, a rendering or a file of one, or `git:REF[:PATH]`, or `-` for a stream of
+    either; a revision without a path takes that of the other side, or else the current directory. `folder` is an empty
+    folder to write revisions to, `compile_folder` compiles a directory. With `allow_empty` a side that does not exist,
+    or has no objects, is empty.
 
     What a workspace leaves out by its own settings is decided by the old side for both: whoever changes the new one
     must not choose what a review gets to see. `kinds` are those of the command line, and win.
@@ -185,6 +190,8 @@ def _place(
 ) -> tuple[Revision | None, Path | None]:
     """The revision that a side is of, and where it is on this machine, None if it is nowhere."""
     revision = as_revision(name)
+    if name == STREAM:
+        return None, _stream(folder)
     if revision is None:
         path = Path(name)
         if not path.exists() and not allow_empty:
@@ -198,6 +205,13 @@ def _place(
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
         return None, None
+
+
+def _stream(folder: Path) -> Path:
+    """A folder with what comes from stdin, which is a workspace or a rendering like any other."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    (place / "stdin.yaml").write_bytes(sys.stdin.buffer.read(MAX_FILE_BYTES + 1))
+    return place
 
 
 def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty: bool) -> Side:
@@ -246,7 +260,9 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
         return Side(source.name, ())
     files = scan(path, Report(), ignored=everything.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), build_files(path))
+    # What is built is compared as it is built.
+    builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
+    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), builds)
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
     return Side(source.name, objects, compilation.settled, left_out=left, settings=settings)
@@ -271,7 +287,7 @@ def _with_path(revision: Revision, other: str) -> Revision:
         path = beside.path if beside.path is not None else "."
         return _with_path(revision._replace(path=path), other)
     top = top_of()
-    there = Path(other).resolve()
+    there = Path("." if other == STREAM else other).resolve()
     if top is not None and there.is_relative_to(top):
         return revision._replace(path=there.relative_to(top).as_posix())
     return revision._replace(path=folder_here())

@@ -198,12 +198,17 @@ def _direct_path(old: DiffOperator, new: DiffOperator) -> UpgradePath:
 
 
 def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
-    """What changed in a Subscription besides its `config`, and whether it can still be resolved."""
+    """What changed in a Subscription besides its `config`, or what one that comes or goes asks for, and whether it can
+    still be resolved."""
     before, after = (_subscription_fields(obj) for obj in (pair.old, pair.new))
     if pair.old is not None and pair.new is not None:
         for field in SUBSCRIBED:
             if before[field] != after[field]:
                 yield kinds.subscription_changed(pair.identity, field, before[field], after[field])
+    elif pair.old is None:
+        yield kinds.subscription_added(pair.identity, *_request(after))
+    else:
+        yield kinds.subscription_removed(pair.identity, *_request(before))
     if pair.new is not None:
         failure = _failure(pair.new)
         # What couldn't be resolved before is no change.
@@ -216,6 +221,11 @@ def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str
     fields = {field: text(spec.get(field)) for field in SUBSCRIBED}
     # OLM takes a missing approval for Automatic, so to write it down changes nothing.
     return {**fields, "installPlanApproval": fields["installPlanApproval"] or "Automatic"}
+
+
+def _request(fields: Mapping[str, str]) -> tuple[str, str, str, str, str]:
+    """What a Subscription asks for: package, channel, catalog, approval, and the CSV to start with."""
+    return (fields["name"], fields["channel"], fields["source"], fields["installPlanApproval"], fields["startingCSV"])
 
 
 def _failure(subscription: KubernetesObject) -> str:

@@ -13,6 +13,8 @@ from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything, spec_of
+from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
+from olmc.load.kustomization import only_lists_output
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
@@ -23,8 +25,7 @@ from olmc.yaml import locate, read
 from olmc.yaml.events import documents_in, head_of, plain_keys
 
 _NAMES = {
-    "kustomization.yaml": "Kustomize", "kustomization.yml": "Kustomize", "Kustomization": "Kustomize",
-    "Chart.yaml": "Helm",
+    **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), "Chart.yaml": "Helm",
 }  # fmt: skip
 _ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
 
@@ -47,23 +48,10 @@ def _below(root: Path, folder: Folder) -> Iterator[tuple[str, str]]:
     for name in (*folder.files, *folder.links):
         if builder(name):
             path, is_link = folder.join(name), name in folder.links
-            if is_link or not _only_lists_output(root, path):
+            if is_link or not only_lists_output(read_text(root, path, Report()) or ""):
                 yield path, _file_digest(root / path, is_link=is_link)
     for below in folder.folders:
         yield from _below(root, below)
-
-
-def _only_lists_output(root: Path, path: str) -> bool:
-    """Whether a file is as olmc render writes it, so that it does no more than name the files beside it."""
-    text = read_text(root, path, Report()) or ""
-    if not text.startswith(GENERATED):
-        return False
-    report = Report()
-    values = [document.value for document in read(path, text, report)]
-    if report.failed or len(values) != 1 or mapping(values[0]).keys() != {"apiVersion", "kind", "resources"}:
-        return False
-    resources = values[0]["resources"]
-    return isinstance(resources, list) and all(isinstance(name, str) and "/" not in name for name in resources)
 
 
 def _file_digest(path: Path, *, is_link: bool = False) -> str:

@@ -14,6 +14,7 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from olmc.model.workspace import LockedImage, LockFile
 
 CATALOGS_FOLDER = "catalogs"
+_OF_CATALOG = "olm.package"
 INDEX_IGNORE = ".indexignore"
 
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
@@ -43,6 +45,7 @@ def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
+    beside: Path | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -50,7 +53,8 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace. With `v2alpha1` bundles without a catalog serve the Operators of that version, too.
+    workspace, `beside` another folder whose files count as well. With `v2alpha1` bundles without a catalog serve the
+    Operators of that version, too.
     """
     problem = no_folder(root)
     if problem:
@@ -59,9 +63,18 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = _Reading({}, {}, {}, [], {}, [])
+    reading = _Reading({}, {}, {}, [], {}, [], {})
+    kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
+    if kustomization is None and _has_entries(root, folder, report):
+        return Workspace((), {}, {})
     for part, add in _parts(folder):
+        add = _add_catalog_files if kustomization is not None and add is _add_files else add
         add(root, part, reading, report)
+    if kustomization is not None:
+        _build(root, kustomization, reading, report)
+    if beside is not None:
+        for part, add in _parts(scan(beside, report)):
+            add(beside, part, reading, report)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
@@ -162,7 +175,8 @@ def _image_catalogs(
 class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
-    `files` are those in which all objects count, `unused` objects that do not count."""
+    `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
+    were built of."""
 
     bundles: dict[str, Bundle]
     catalogs: dict[str, dict[str, str]]
@@ -170,6 +184,7 @@ class _Reading(NamedTuple):
     manifests: list[Manifest]
     files: dict[str, None]
     unused: list[Unused]
+    built: dict[str, None]
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -230,6 +245,33 @@ def _add_files(root: Path, folder: Folder, reading: _Reading, report: Report) ->
                 _add_text(path, text, reading, report)
 
 
+def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
+    """Files beside what is built: of them only catalogs count."""
+    for name in folder.files:
+        path = folder.join(name)
+        text = read_text(root, path, Report()) if name.endswith(SUFFIXES) and path != CONFIG_FILE else None
+        if text is not None and _OF_CATALOG in text and _CATALOG_TEXT.search(text):
+            _add_text(path, text, reading, report)
+
+
+def _has_entries(root: Path, folder: Folder, report: Report) -> bool:
+    """Whether this is a repository with several workspaces in it, of which none is taken: that is reported."""
+    from olmc.load.entries import find_entries, has_kustomizations, report_entries  # few repositories have any
+
+    entries = find_entries(root, folder) if has_kustomizations(folder) else ()
+    report_entries(entries, report)
+    return bool(entries)
+
+
+def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:
+    """What a kustomization builds to takes the place of the manifests that are there."""
+    from olmc.load.kustomize import build  # few workspaces are built
+
+    built = build(root, kustomization, report)
+    reading.manifests[:] = built.manifests
+    reading.built.update(dict.fromkeys(built.files))
+
+
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
     if text.startswith((GENERATED, SCAFFOLDED)):
@@ -260,7 +302,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
     """Which files count, and which objects in them do not."""
     of_bundles = inputs_of((*reading.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}
-    files = (CONFIG_FILE, *reading.files, *chain.from_iterable(read), *of_bundles.files)
+    files = (CONFIG_FILE, *reading.files, *reading.built, *chain.from_iterable(read), *of_bundles.files)
     unused = (
         *reading.unused,
         *of_bundles.unused,
@@ -268,7 +310,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
     )
     # In a file of a catalog that is no folder's, objects are manifests.
     kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in reading.files)
-    return Inputs(frozenset(files), tuple(kept))
+    return Inputs(frozenset(files), tuple(kept), frozenset(reading.built))
 
 
 def _implied_catalogs(

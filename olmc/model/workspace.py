@@ -197,10 +197,12 @@ class Unused(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What of a directory was read as input: the paths of the files, and what in them is not used."""
+    """What of a directory was read as input: the paths of the files, what in them is not used, and of which files
+    manifests were built."""
 
     files: frozenset[str] = frozenset()
     unused: tuple[Unused, ...] = ()
+    built: frozenset[str] = frozenset()
 
 
 class Workspace(NamedTuple):

@@ -140,7 +140,7 @@ def test_the_current_directory_is_the_default(tmp_path: Path, monkeypatch: pytes
         (["--locked", "--pin", "a=1"], "--update, --locked and --pin exclude each other"),
         (["--pin", "a"], "--pin takes PACKAGE=VERSION"),
         (["-o", "yaml"], "'yaml' is not one of"),
-        (["one-more"], "unexpected extra argument"),
+        (["one-more"], "one workspace is resolved at a time"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: list[str], says: str, tmp_path: Path) -> None:

@@ -1,0 +1,187 @@
+"""Building a kustomization with `kustomize` or `kubectl kustomize`: what a GitOps tool would apply of a folder.
+
+The tool runs in an environment of its own, without the user's: no proxies but one that answers nothing, no
+credentials, no git, no plugins, and for so long only. What it would have to fetch is refused before it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from olmc.diagnostics.rules import building as rules
+from olmc.load.files import MAX_FILE_BYTES
+from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
+from olmc.load.manifests import SUFFIXES, manifests_in
+from olmc.model.diagnostics import Location, Report, Source
+from olmc.model.objects import KubernetesObject, as_text, name_of, namespace_of
+from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import Manifest
+from olmc.yaml import read
+
+SECONDS = 60
+"""How long a build may take."""
+
+_TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
+_RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
+_MOST_ERRORS = 64 * 1024
+# Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
+_NO_PROXY_THERE = "http://127.0.0.1:9"
+_FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
+
+
+class Build(NamedTuple):
+    """What a kustomization builds to, and the files that it was built of, relative to the workspace."""
+
+    manifests: tuple[Manifest, ...]
+    files: tuple[str, ...]
+
+
+class _Output(NamedTuple):
+    """What a tool printed; `problem` says why it is nothing, "" for no problem."""
+
+    text: str
+    problem: str = ""
+
+
+def build(root: Path, kustomization: Path, report: Report) -> Build:
+    """What the kustomization of the workspace at `root` builds to; nothing, with the reason in `report`, where it can't
+    be built without a network or without a tool."""
+    tree = read_tree(kustomization, root)
+    paths = tuple(relative_path(path, root) for path in (*tree.kustomizations, *tree.files))
+    shown = relative_path(kustomization.resolve(), root)
+    for remote in tree.remotes:
+        rule = rules.HELM_IN_KUSTOMIZATION if remote.is_chart else rules.REMOTE_BASE
+        report.add(rule.finding(remote.place, remote=remote.text))
+    for outside in tree.outside:
+        report.add(rules.BASE_OUTSIDE.finding(outside.place, path=outside.text))
+    if tree.remotes or tree.outside:
+        return Build((), paths)
+    tool = _tool()
+    if tool is None:
+        report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
+        return Build((), paths)
+    output = _run([*tool, *_RESTRICTED, str(kustomization.parent.resolve())])
+    if output.problem:
+        problem = _relative_to(root, output.problem)
+        report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
+        return Build((), paths)
+    documents = read(shown, output.text, report)
+    manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
+    origins = _Origins(root, tree)
+    return Build(tuple(origins.placed(manifests)), paths)
+
+
+class _Origins(NamedTuple):
+    """Where the objects of a build come from."""
+
+    root: Path
+    tree: KustomizationTree
+
+    def placed(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """The objects with their place: of one that the build leaves as it is, that in its file; of another one the
+        file that it comes from, where only one can be meant, or else the kustomization."""
+        known = list(self._written())
+        for manifest in manifests:
+            alike = [other for other in known if _is_origin(other.object, manifest.object)]
+            same = [other for other in alike if other.object == manifest.object]
+            if same:
+                yield same[-1]
+            elif len({other.source.path for other in alike}) == 1:
+                yield manifest._replace(source=Source(alike[0].source.path, ""))
+            else:
+                yield manifest
+
+    def _written(self) -> Iterator[Manifest]:
+        """OLM's objects in the files that the kustomizations name: those of which there is something to say."""
+        for path in self.tree.files:
+            if not path.name.endswith(SUFFIXES):
+                continue
+            try:
+                text = path.read_text("utf-8")
+            except (OSError, ValueError):
+                continue
+            if OLM_GROUP in text:
+                shown = relative_path(path, self.root)
+                yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
+
+
+def _is_origin(written: KubernetesObject, built: KubernetesObject) -> bool:
+    """Whether an object may have become another one in a build, which adds to names and sets namespaces."""
+    namespaces = {namespace_of(written), namespace_of(built)}
+    return (
+        written["kind"] == built["kind"]
+        and as_text(written["apiVersion"]) == as_text(built["apiVersion"])
+        and name_of(written) in name_of(built)
+        and (len(namespaces) == 1 or "" in namespaces or name_of(written) == name_of(built))
+    )
+
+
+def _tool() -> list[str] | None:
+    """The command that builds a folder, None where there is none."""
+    for name, *arguments in _TOOLS:
+        path = shutil.which(name)
+        if path is not None:
+            return [path, *arguments]
+    return None
+
+
+def _run(command: list[str]) -> _Output:
+    """Run a command without a network, in an environment of its own, and bounded in time and output."""
+    import subprocess  # takes its time to import, and few workspaces are built
+    import tempfile
+    import threading
+
+    with tempfile.TemporaryDirectory(prefix="olmc-build-") as folder, tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder),
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return _Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.daemon = True
+        timer.start()
+        with process:
+            assert process.stdout is not None
+            data = process.stdout.read(MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                process.kill()
+        ended = timer.is_alive()
+        timer.cancel()
+        if not ended:
+            return _Output("", f"it took more than {SECONDS} seconds")
+        if len(data) > MAX_FILE_BYTES:
+            return _Output("", f"it gives more than {MAX_FILE_BYTES:,} bytes")
+        if process.returncode:
+            errors.seek(0)
+            return _Output("", _cleaned(errors.read(_MOST_ERRORS).decode("utf-8", "replace")))
+    return _Output(data.decode("utf-8", "replace"))
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
+    places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
+    # Without it no program starts on Windows.
+    system = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    return {**system, **places, **proxies, "KUBECONFIG": os.devnull, "LC_ALL": "C"}
+
+
+def _relative_to(root: Path, problem: str) -> str:
+    """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
+    top = "/".join(root.resolve().parts[1:2])
+    return re.sub(
+        rf"(?<![\w/])/{re.escape(top)}/[^\s'\":;,\]]+", lambda match: relative_path(Path(match[0]), root), problem
+    )
+
+
+def _cleaned(text: str) -> str:
+    """A tool's message in one line, without what it is framed in."""
+    line = " ".join(_FRAMES.sub(" ", text.strip()).split())
+    return line[:600] or "it ended without a message"

@@ -1,0 +1,101 @@
+"""The first commands that a person would type in a repository with a base and overlays, and what they print."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from test_diff import git
+
+from olmc.cli.main import main
+
+COMMANDS = {
+    "check": ("check",),
+    "check-entry": ("check", "--entry", "operators-prod"),
+    "check-overlay": ("check", "overlays/test"),
+    "render": ("render", "overlays/prod", "--include", "Subscription"),
+    "diff-overlays": ("diff", "overlays/test", "overlays/prod"),
+    "diff-root": ("diff", "git:HEAD", "."),
+}
+needs_tool = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
+)
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot is a text file of its own: what a terminal shows."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of the fixture, with one commit."""
+    root = tmp_path / "clusters"
+    shutil.copytree(project / "fixtures" / "repos" / "kustomize", root)
+    git("init", "--quiet", "--initial-branch=main", cwd=root)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "operators", cwd=root)
+    monkeypatch.chdir(root)
+    return root
+
+
+def olmc(*arguments: str, stream: str = "") -> Result:
+    done = CliRunner().invoke(main, list(arguments), input=stream)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@needs_tool
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_first_commands(name: str, snapshot: SnapshotAssertion) -> None:
+    done = olmc(*COMMANDS[name])
+    text = f"$ olmc {' '.join(COMMANDS[name])}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+    assert text == snapshot.use_extension(TextFile)
+
+
+@needs_tool
+def test_a_change_of_the_base_changes_the_overlays(repository: Path) -> None:
+    """Both sides are built with the base of their own revision, in the work tree and in git."""
+    for path, old, new in (("base/beacon.yaml", "olm\n", "olm\n  startingCSV: beacon.v1.0.0\n"),
+                           ("components/reviewed/kustomization.yaml", "Manual", "Automatic")):  # fmt: skip
+        file = repository / path
+        file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    expected = ["installPlanApproval: Manual → Automatic  [risk]", "startingCSV: none → beacon.v1.0.0"]
+    in_work_tree = olmc("diff", "git:HEAD", "overlays/prod").stdout
+    assert all(line in in_work_tree for line in expected)
+    assert "installPlanApproval" not in olmc("diff", "git:HEAD", "overlays/test").stdout
+    git("commit", "--quiet", "--all", "--message", "start", cwd=repository)
+    in_git = olmc("diff", "git:HEAD~1:overlays/prod", "git:HEAD:overlays/prod").stdout
+    assert in_git.splitlines()[1:] == in_work_tree.splitlines()[1:]
+    assert olmc("diff", "git:HEAD", "overlays/prod").exit_code == 0
+
+
+@needs_tool
+def test_a_stream_is_compared_with_a_folder(repository: Path) -> None:
+    base = {path.name: path.read_text(encoding="utf-8") for path in (repository / "base").iterdir()}
+    stream = "---\n".join(base[name] for name in ("namespace.yaml", "group.yaml", "beacon.yaml"))
+    done = olmc("diff", "overlays/test", "-", stream=stream)
+    assert "~ channel: fast → set-by-overlays" in done.stdout
+    assert done.stdout == olmc("diff", "git:HEAD:overlays/test", "-", stream=stream).stdout.replace("git:HEAD:", "", 1)
+    assert olmc("diff", "-", "-").exit_code == 2
+
+
+@needs_tool
+def test_a_base_outside_of_the_repository_is_not_read_for_git_either(repository: Path) -> None:
+    for name in ("overlays/test", "../elsewhere"):
+        (repository / name).mkdir(exist_ok=True)
+    (repository / "../elsewhere/kustomization.yaml").write_text("resources: []\n", encoding="utf-8")
+    overlay = repository / "overlays/test/kustomization.yaml"
+    overlay.write_text("resources: [../../../elsewhere]\n", encoding="utf-8")
+    git("commit", "--quiet", "--all", "--message", "outside", cwd=repository)
+    for side in ("overlays/test", "git:HEAD:overlays/test"):
+        done = olmc("diff", "overlays/prod", side)
+        assert (done.exit_code, "OLMC192" in done.stderr) == (3, True)

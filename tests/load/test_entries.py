@@ -1,0 +1,116 @@
+"""A repository with several workspaces in it names them and takes none silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from scenarios import write
+
+from olmc.cli.main import main
+from olmc.load.entries import entries_at
+
+KIND = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: "
+GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: prod, namespace: argocd}
+spec:
+  source: {repoURL: https://git.example.com/harbour.git, path: overlays/prod}
+"""
+SEVERAL_SOURCES = APPLICATION.replace("source: {", "sources: [{").replace("prod}", "prod}]")
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all}
+spec:
+  generators:
+  - list: {elements: [{values: {path: overlays/prod}}]}
+  template: {spec: {source: {path: '{{values.path}}'}}}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: prod, namespace: flux-system}
+spec: {path: ./overlays/prod, prune: true}
+"""
+REPOSITORY = {
+    "base/kustomization.yaml": f"{KIND}Kustomization\nresources: [group.yaml]\n",
+    "base/group.yaml": GROUP,
+    "extra/kustomization.yaml": f"{KIND}Component\nresources: [group.yaml]\n",
+    "extra/group.yaml": GROUP,
+    "overlays/prod/kustomization.yaml": f"{KIND}Kustomization\nresources: [../../base]\n",
+    "overlays/test/kustomization.yml": f"{KIND}Kustomization\nresources: [../../base]\ncomponents: [../../extra]\n",
+    "settings/Kustomization": f"{KIND}Kustomization\nresources: [settings.yaml]\n",
+    "settings/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: harbour}\n",
+}
+
+
+def paths(root: Path) -> list[str]:
+    return [str(entry) for entry in entries_at(root)]
+
+
+def olmc(*arguments: str) -> Result:
+    done = CliRunner().invoke(main, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def test_entries_are_what_no_other_kustomization_takes_in(tmp_path: Path) -> None:
+    """Bases and components are parts of others, and settings have nothing of OLM."""
+    write(tmp_path, REPOSITORY)
+    assert paths(tmp_path) == ["overlays/prod", "overlays/test"]
+
+
+@pytest.mark.parametrize(
+    ("applied", "expected"),
+    [(APPLICATION, "overlays/prod (Application/argocd/prod)"),
+     (SEVERAL_SOURCES, "overlays/prod (Application/argocd/prod)"),
+     (SET, "overlays/prod (ApplicationSet/all)"),
+     (FLUX, "overlays/prod (Kustomization/flux-system/prod)"),
+     (APPLICATION.replace("overlays/prod", "plain"), "plain (Application/argocd/prod)"),
+     (APPLICATION.replace("overlays/prod", "base"), "base (Application/argocd/prod)")],
+)  # fmt: skip
+def test_argo_cd_and_flux_name_them(tmp_path: Path, applied: str, expected: str) -> None:
+    write(tmp_path, {**REPOSITORY, "apps/apps.yaml": applied, "plain/group.yaml": GROUP})
+    assert paths(tmp_path)[0] == expected
+
+
+def test_paths_that_are_not_there_or_templates_are_no_entries(tmp_path: Path) -> None:
+    for path in ("elsewhere", "../outside", "'{{path}}'", "settings"):
+        write(tmp_path, {**REPOSITORY, "app.yaml": APPLICATION.replace("overlays/prod", path)})
+        assert paths(tmp_path) == ["overlays/prod", "overlays/test"]
+
+
+def test_the_root_takes_none_of_them(tmp_path: Path) -> None:
+    write(tmp_path, {**REPOSITORY, "app.yaml": APPLICATION})
+    for command in ("check", "render", "status", "resolve"):
+        done = olmc(command, str(tmp_path))
+        assert done.exit_code == 3
+        assert "OLMC195" in done.output
+        assert "  overlays/prod (Application/argocd/prod)\n    overlays/test" in done.output
+
+
+def test_kustomizations_that_take_in_each_other_are_no_endless_task(tmp_path: Path) -> None:
+    write(tmp_path, {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"})
+    assert paths(tmp_path) == []
+
+
+def test_an_entry_is_chosen_by_its_folder_or_by_who_applies_it(tmp_path: Path) -> None:
+    changed = APPLICATION.replace("path: overlays", "kustomize: {namePrefix: x}, path: overlays").replace(
+        "prod", "plain"
+    )
+    write(tmp_path, {**REPOSITORY, "app.yaml": changed, "overlays/plain/group.yaml": GROUP})
+    names = ("overlays/plain", "./overlays/plain/", "plain", "argocd/plain", "Application/argocd/plain")
+    outputs = {olmc("render", str(tmp_path), "--entry", name, "-o", "name").stdout for name in names}
+    assert len(outputs) == 1
+    assert "OperatorGroup/harbour/all" in outputs.pop()
+    assert (
+        "with source.kustomize, which does not count here [OLMC196]"
+        in olmc("check", str(tmp_path), "--entry", "plain").stderr
+    )
+    wrong = olmc("check", str(tmp_path), "--entry", "plian")
+    assert (wrong.exit_code, "Did you mean plain?" in wrong.stderr) == (2, True)

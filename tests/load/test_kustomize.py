@@ -1,0 +1,173 @@
+"""A folder with a kustomization is what it builds to: never the files beside it, and nothing from a network."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from scenarios import write
+
+from olmc.load import kustomize
+from olmc.load.workspace import load
+from olmc.model.diagnostics import Report
+from olmc.model.workspace import GENERATED, SCAFFOLDED, Workspace
+
+needs_tool = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
+)
+KIND = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+SUBSCRIPTION = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata:
+  name: beacon
+spec:
+  name: beacon
+  channel: patched-by-overlays
+  source: harbour
+  sourceNamespace: olm
+"""
+GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+PATCH = """\
+namespace: harbour
+patches:
+- target: {kind: Subscription}
+  patch: '[{"op": "replace", "path": "/spec/channel", "value": "stable"}]'
+"""
+BASE = {"base/kustomization.yaml": f"{KIND}resources: [beacon.yaml]\n", "base/beacon.yaml": SUBSCRIPTION}
+OVERLAY = {"prod/kustomization.yaml": f"{KIND}resources: [../base, group.yaml]\n{PATCH}", "prod/group.yaml": GROUP}
+
+
+def loaded(root: Path) -> tuple[Workspace, dict[str, str]]:
+    """The workspace, and the messages by code, with their places."""
+    report = Report()
+    workspace = load(root, report)
+    return workspace, {d.code: f"{d.location}: {d.message}" for d in report}
+
+
+def channels(workspace: Workspace) -> list[str]:
+    return [m.object["spec"]["channel"] for m in workspace.manifests if m.object["kind"] == "Subscription"]
+
+
+@needs_tool
+def test_an_overlay_is_its_base_as_it_is_patched(tmp_path: Path) -> None:
+    write(tmp_path, {**BASE, **OVERLAY, "prod/stray.yaml": SUBSCRIPTION})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert (channels(workspace), messages) == (["stable"], {})
+    places = {m.object["kind"]: m.source.path for m in workspace.manifests}
+    assert places == {"Subscription": "../base/beacon.yaml", "OperatorGroup": "group.yaml"}
+
+
+@needs_tool
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_all_names_of_the_file_count(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {name: f"{KIND}resources: [beacon.yaml]\n{PATCH}", "beacon.yaml": SUBSCRIPTION})
+    assert channels(loaded(tmp_path)[0]) == ["stable"]
+
+
+@needs_tool
+def test_the_place_of_what_no_patch_touches_is_its_own(tmp_path: Path) -> None:
+    write(tmp_path, {**BASE, **OVERLAY})
+    workspace, _ = loaded(tmp_path / "prod")
+    group = next(m for m in workspace.manifests if m.object["kind"] == "OperatorGroup")
+    assert group.source.text == GROUP
+
+
+@needs_tool
+def test_catalogs_and_bundles_beside_it_count(tmp_path: Path) -> None:
+    catalog = "schema: olm.package\nname: beacon\ndefaultChannel: stable\n"
+    write(tmp_path, {**BASE, **OVERLAY, "prod/catalogs/harbour/beacon.yaml": catalog})
+    assert list(loaded(tmp_path / "prod")[0].catalogs) == ["harbour"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "name"),
+    [("resources: ['https://git.example.com/a.yaml']", "OLMC190", "https://git.example.com/a.yaml"),
+     ("resources: ['git.example.com/team/base//prod?ref=v1']", "OLMC190", "git.example.com/team/base//prod?ref=v1"),
+     ("components: ['git@git.example.com:team/base.git']", "OLMC190", "git@git.example.com:team/base.git"),
+     ("configMapGenerator: [{name: a, files: ['a=https://git.example.com/a']}]", "OLMC190", "https://git.example.com"),
+     ("patches: [{path: 'http://localhost:8080/a'}]", "OLMC190", "http://localhost:8080/a"),
+     ("generators: ['{kind: ConfigMapGenerator, files: [\"https://a.example.com/b\"]}']", "OLMC190", "a.example.com"),
+     ("generators: [plugin.yaml]", "OLMC190", "https://git.example.com/c"),
+     ("helmCharts: [{name: beacon, repo: 'https://charts.example.com'}]", "OLMC191", "charts.example.com beacon")],
+)  # fmt: skip
+def test_what_is_remote_is_named_and_no_tool_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, code: str, name: str
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    plugin = "kind: SecretGenerator\nenvs: ['https://git.example.com/c']\n"
+    write(
+        tmp_path,
+        {
+            **BASE,
+            "base/plugin.yaml": plugin,
+            "base/kustomization.yaml": f"{KIND}{content}\n",
+            "prod/Kustomization": "bases: [../base]",
+        },
+    )
+    workspace, messages = loaded(tmp_path / "prod")
+    assert not workspace.manifests
+    assert messages.keys() == {code}
+    assert name in messages[code]
+    assert messages[code].startswith(("../base/kustomization.yaml:3:", "../base/plugin.yaml:"))
+
+
+def test_nothing_outside_of_the_repository_is_read(tmp_path: Path) -> None:
+    write(tmp_path, {**BASE, "repository/.git": "", "repository/prod/kustomization.yaml": "resources: [../../base]\n"})
+    workspace, messages = loaded(tmp_path / "repository/prod")
+    assert not workspace.manifests
+    assert messages.keys() == {"OLMC192"}
+
+
+def test_without_a_tool_the_raw_files_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    write(tmp_path, {**BASE, **OVERLAY})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert not workspace.manifests
+    assert messages.keys() == {"OLMC193"}
+
+
+@needs_tool
+@pytest.mark.parametrize("resource", ["missing.yaml", "../group.yaml"])
+def test_what_can_not_be_built_is_said_without_paths_of_the_machine(tmp_path: Path, resource: str) -> None:
+    write(tmp_path, {"group.yaml": GROUP, "prod/kustomization.yaml": f"{KIND}resources: [{resource}]\n"})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert not workspace.manifests
+    assert messages.keys() == {"OLMC194"}
+    assert str(tmp_path) not in messages["OLMC194"]
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [("echo 'Error: no such thing' >&2; exit 1", "no such thing"), ("while :; do :; done", "more than 1 seconds"),
+     ("while :; do echo aaaaaaaa; done", "more than 1,000 bytes"), ("exit 3", "without a message")],
+)  # fmt: skip
+def test_a_tool_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, problem: str) -> None:
+    write(tmp_path, {"kustomization.yaml": KIND, "bin/kustomize": f"#!/bin/sh\n{script}\n"})
+    (tmp_path / "bin/kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(kustomize, "SECONDS", 1)
+    monkeypatch.setattr(kustomize, "MAX_FILE_BYTES", 1000)
+    assert problem in loaded(tmp_path)[1]["OLMC194"]
+
+
+def test_a_tool_gets_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = '#!/bin/sh\n/usr/bin/env >&2\necho "$@" >&2\nexit 1\n'
+    write(tmp_path, {"kustomization.yaml": KIND, "bin/kubectl": script})
+    (tmp_path / "bin/kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    for name in ("GITHUB_TOKEN", "SSH_AUTH_SOCK", "AWS_PROFILE"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.com")
+    said = loaded(tmp_path)[1]["OLMC194"]
+    assert "secret" not in said
+    assert "proxy.example.com" not in said
+    assert "kustomize --load-restrictor LoadRestrictionsRootOnly" in said
+
+
+@pytest.mark.parametrize("mark", [SCAFFOLDED, GENERATED])
+def test_what_olmc_wrote_is_not_built(tmp_path: Path, mark: str) -> None:
+    write(tmp_path, {"kustomization.yaml": f"{mark}\n{KIND}resources:\n- a.yaml\n", "beacon.yaml": SUBSCRIPTION})
+    assert channels(loaded(tmp_path)[0]) == ["patched-by-overlays"]
