@@ -86,7 +86,8 @@ def canonical_version(value: str) -> str:
 
 olm_version_option = click.option(
     "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
-    shell_complete=olm_versions, help="The OLM of the cluster: a release, what OpenShift ships (ocp-4.14), or docs.",
+    shell_complete=olm_versions,
+    help="The OLM of the cluster: a release, an OpenShift release with all that it sets (ocp-4.18), or docs.",
 )  # fmt: skip
 
 

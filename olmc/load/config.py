@@ -15,6 +15,7 @@ from olmc.model.diagnostics import Location, Place, Report
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
 from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile
 from olmc.olm.profiles.data import UnknownVersionError, canonical
+from olmc.olm.profiles.openshift import on_platform
 from olmc.yaml import Document, dump_one, locate, read
 
 CONFIG_FILE = "olmc.yaml"
@@ -120,7 +121,8 @@ def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
 
 
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:
-    """`base` with what the config says, except for the fields in `given`, which the command line has set."""
+    """`base` with what the config says, except for the fields in `given`, which the command line has set; and with what
+    the OpenShift release sets that is compiled for, where neither says anything else."""
     values: dict[str, Any] = {}
     for key, field in FIELDS.items():
         if key in config and field not in given:
@@ -135,7 +137,8 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
         values["images"] = tuple(
             ImageContent(item["image"], item.get("digest", ""), item.get("bundle", "")) for item in config["images"]
         )
-    return base._replace(**values)
+    options = base._replace(**values)
+    return on_platform(options, given | values.keys())
 
 
 LOCK_FILE = "olmc.lock"

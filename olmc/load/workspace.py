@@ -19,7 +19,7 @@ from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import as_text, name_of, namespace_of, spec_of
-from olmc.model.options import DEFAULT_INDEXING, Indexing
+from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
@@ -42,6 +42,7 @@ _CATALOG_TEXT = re.compile(
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    resources: Iterable[APIResource] = (),
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -49,7 +50,7 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace.
+    workspace, `resources` the kinds that the cluster serves besides.
     """
     problem = no_folder(root)
     if problem:
@@ -65,7 +66,8 @@ def load(
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
-    placed = manifests_in_their_scope(reading.manifests, (*reading.bundles.values(), *vendored.values()), report)
+    of_bundles = (*reading.bundles.values(), *vendored.values())
+    placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
     kept = without_duplicates(placed, report)
     served |= _configmap_catalogs(kept, report)
     if images:

@@ -185,6 +185,7 @@ def _load(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> 
         work.root, findings, ignored=tuple(work.config.get("ignore") or ()),
         indexing=indexing_from(work.config), kube_version=work.options.kube_version,
         lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
+        resources=work.options.api_resources,
     )  # fmt: skip
     errors = [diagnostic for diagnostic in findings if diagnostic.severity is Severity.ERROR]
     for diagnostic in errors:

@@ -13,6 +13,7 @@ import olmc
 from olmc import Report, Severity
 from olmc.load.config import indexing_from, options_from, read_config
 from olmc.model.options import Indexing
+from olmc.olm.profiles.openshift import served_by
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ ALL_OPTIONS = (
   descoped: true
   allowSharedAPIs: [kettles.tea.example.com]
   enableV2alpha1: true
+  approvedInstalls: [all]
   olmNamespace: openshift-operator-lifecycle-manager
   images: [{image: registry.example.com/kettle, bundle: kettle.v1}]
   proxy: {httpProxy: "http://p:1", noProxy: x}
@@ -111,11 +113,13 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         legacy_crd_rules=True,
         protected_copied_csv_namespaces=("kept",),
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
+        api_resources=served_by("4.14"),
         namespaces=("team-a",),
         approve=("all",),
         descoped=True,
         shared_apis=("kettles.tea.example.com",),
         v2alpha1=True,
+        approved_installs=("all",),
         olm_namespace="openshift-operator-lifecycle-manager",
         images=(type(options.images[0])("registry.example.com/kettle", "", "kettle.v1"),),
         proxy=type(options.proxy)("http://p:1", "", "x"),
