@@ -76,7 +76,7 @@ def _read_workspace(
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
-    from olmc.load.config import indexing_from, options_from, read_config, read_lock
+    from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
@@ -88,6 +88,7 @@ def _read_workspace(
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, resources=options.api_resources,
+        cluster_catalogs=cluster_catalogs(path, config),
     )  # fmt: skip
     return workspace, options, config
 

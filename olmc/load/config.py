@@ -11,9 +11,11 @@ from olmc.diagnostics.rules import reconcile as versions
 from olmc.diagnostics.rules import workspace as rules
 from olmc.load.files import has_file, ignore_lines, read_text, spec_of
 from olmc.load.json_schema import problems
-from olmc.model.diagnostics import Location, Place, Report
+from olmc.model.diagnostics import Location, Place, Report, Source
+from olmc.model.objects import KubernetesObject
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
-from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile
+from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile, Manifest
 from olmc.olm.profiles.data import UnknownVersionError, canonical
 from olmc.olm.profiles.openshift import on_platform
 from olmc.yaml import Document, dump_one, locate, read
@@ -118,6 +120,27 @@ def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
     ignored = (*(config.get("ignore") or ()), *ignore_lines(root))
     include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
     return Narrowing(ignored, include, exclude, config.get("for"))
+
+
+def cluster_catalogs(root: Path, config: Mapping[str, Any]) -> tuple[Manifest, ...]:
+    """The CatalogSources that exist in the cluster, as the olmc.yaml in `root` says, whose `config` this is; each with
+    its place there."""
+    listed = config.get("catalogs") or ()
+    text = read_text(root, CONFIG_FILE, Report()) if listed else ""
+    return tuple(
+        Manifest(_catalog_source(item), Source(CONFIG_FILE, text or "", prefix=("spec", "catalogs", number)))
+        for number, item in enumerate(listed)
+    )
+
+
+def _catalog_source(item: Mapping[str, Any]) -> KubernetesObject:
+    priority = {"priority": item["priority"]} if "priority" in item else {}
+    return {
+        "apiVersion": f"{OLM_GROUP}/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": item["name"], "namespace": item["namespace"]},
+        "spec": {"sourceType": "grpc", "image": item["image"], **priority},
+    }
 
 
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:

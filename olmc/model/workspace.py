@@ -208,7 +208,7 @@ class Workspace(NamedTuple):
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
-    `inputs` is what of the directory was read.
+    `inputs` is what of the directory was read, `cluster_catalogs` the CatalogSources that the cluster has already.
     """
 
     manifests: tuple[Manifest, ...]
@@ -218,3 +218,4 @@ class Workspace(NamedTuple):
     images: tuple[LockedImage, ...] = ()
     vendored: Mapping[str, Bundle] = MappingProxyType({})
     inputs: Inputs = Inputs()
+    cluster_catalogs: tuple[Manifest, ...] = ()

@@ -20,7 +20,8 @@ from olmc.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift
 
 @cache
 def openshift() -> Mapping[str, Any]:
-    """The file's content: `kubernetes` (by release), `globalCatalogNamespace`, `olmNamespace`, `apis`."""
+    """The file's content: `kubernetes` (by release), `globalCatalogNamespace`, `olmNamespace`, `catalogs` that
+    every cluster has, `apis`."""
     content: dict[str, Any] = json.loads((Path(__file__).parent / "openshift.json").read_text(encoding="utf-8"))
     return content
 
