@@ -138,9 +138,12 @@ def rest_mapper(objects: Iterable[KubernetesObject], resources: Iterable[APIReso
             crd = _custom(spec_of(obj))
             if crd.kind and crd.group_kind not in kubernetes_kinds():
                 custom.setdefault(crd.group_kind, crd)
+    served: dict[GroupKind, RestMapping] = {}
     for group, kind, plural, namespaced, versions, _ in resources:
-        custom.setdefault(GroupKind(group, kind), RestMapping(group, kind, plural, namespaced, versions=versions))
-    return RestMapper(custom)
+        # Several may know of versions of one kind.
+        known = served.get(GroupKind(group, kind), RestMapping(group, kind, plural, namespaced))
+        served[known.group_kind] = known._replace(versions=(*known.versions, *versions))
+    return RestMapper({**served, **custom})
 
 
 def _custom(spec: Mapping[str, Any]) -> RestMapping:

@@ -128,8 +128,8 @@ class RequirementContext(NamedTuple):
         if rendered is not None:
             return Crd(rendered.object).served_versions
         plural, _, group = crd.partition(".")
-        there = (each for each in self.api_resources if each.is_crd and (each.plural, each.group) == (plural, group))
-        return next((each.versions for each in there), None)
+        there = [each for each in self.api_resources if (each.is_crd, each.plural, each.group) == (True, plural, group)]
+        return [version for each in there for version in each.versions] if there else None
 
 
 def requirements(csv: Csv, context: RequirementContext) -> tuple[bool, tuple[Status, ...]]:

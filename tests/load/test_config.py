@@ -137,7 +137,7 @@ def test_every_option_of_the_schema_is_covered(project: Path) -> None:
     schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
     known = schema["properties"]["spec"]["properties"].keys()
     named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
-    assert known - named == {"ignore", "bundleEdges", "enableAlpha", "suppress", "vendor", "catalogs"}
+    assert known - named == {"ignore", "bundleEdges", "enableAlpha", "suppress", "vendor", "catalogs", "apisFrom"}
 
 
 @pytest.mark.parametrize(
