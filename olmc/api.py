@@ -145,6 +145,8 @@ def compile(
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
         options, config = _bundle_options(path, folder, options, given, report)
         options = _narrowed(options, narrowing, given)
+        if config.get("ignore") and narrowing is None:
+            folder = scan(path, Report(), ignored=tuple(config["ignore"]))
         if not report.failed:
             settled, bundles = _settle_bundle(path, folder, options, report)
     else:
