@@ -14,7 +14,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
-from olmc.olm.profiles.data import UnknownVersionError, profile_of
+from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
 from olmc.reconcile.diagnose import diagnose
 from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
 from olmc.render.passes import render
@@ -77,7 +77,7 @@ def _read_workspace(
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
-    from olmc.load.config import indexing_from, options_from, read_config, read_lock
+    from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
     from olmc.load.workspace import load as load_workspace
 
     config = read_config(path, report)
@@ -89,8 +89,22 @@ def _read_workspace(
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
+        resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
     )  # fmt: skip
     return workspace, options, config
+
+
+def _bundle_options(
+    path: Path, folder: Folder, options: Options, given: frozenset[str], report: Report
+) -> tuple[Options, Mapping[str, Any]]:
+    """The options for a bundle by itself with what an olmc.yaml in its folder says, and all that it says."""
+    has_config = any(name.startswith("olmc.y") for name in folder.files)
+    if not has_config and not is_openshift(options.olm_version):
+        return options, {}  # most bundles have none, and imports take time
+    from olmc.load.config import options_from, read_config
+
+    config = read_config(path, report) if has_config else {}
+    return options_from(config, options, given), config
 
 
 def _narrowed(options: Options, narrowing: Narrowing | None, given: frozenset[str]) -> Options:
@@ -132,8 +146,12 @@ def compile(
     config: Mapping[str, Any] = {}
     if folder is not None and beside is None and is_bundle(folder):
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
+        options, config = _bundle_options(path, folder, options, given, report)
         options = _narrowed(options, narrowing, given)
-        settled, bundles = _settle_bundle(path, folder, options, report)
+        if config.get("ignore") and narrowing is None:
+            folder = scan(path, Report(), ignored=tuple(config["ignore"]))
+        if not report.failed:
+            settled, bundles = _settle_bundle(path, folder, options, report)
     else:
         workspace, options, config = _read_workspace(
             path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
@@ -202,7 +220,7 @@ def _compilation(
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, installs = stage.settled, stage.operators, stage.installs
         changes = (stage.further, stage.rewrite)
-    settled = settled._replace(cluster=in_scope_of_crds(settled.cluster))
+    settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     diagnose(settled, bundles, options, report)
     objects = () if report.failed else render(settled.cluster, options, report, *changes)
     if report.failed:  # in the objects themselves

@@ -13,9 +13,9 @@ from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT
 from olmc.kube.names import is_dns1123_label
-from olmc.model.diagnostics import Severity
+from olmc.model.diagnostics import Report, Severity
 from olmc.model.objects import KubernetesObject
-from olmc.model.options import Options, full_kube_version
+from olmc.model.options import APIResource, Options, full_kube_version
 from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
 
@@ -96,7 +96,8 @@ def canonical_version(value: str) -> str:
 
 olm_version_option = click.option(
     "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
-    shell_complete=olm_versions, help="The OLM of the cluster: a release, what OpenShift ships (ocp-4.14), or docs.",
+    shell_complete=olm_versions,
+    help="The OLM of the cluster: a release, an OpenShift release with all that it sets (ocp-4.18), or docs.",
 )  # fmt: skip
 
 
@@ -126,9 +127,48 @@ def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noq
     return version
 
 
-kube_version_option = click.option(
-    "--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
-    help="The Kubernetes version of the cluster.",
+def _apis(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
+    """APIs as `group/version/Kind`; anything else is wrong usage."""
+    for api in value:
+        if api.count("/") != 2 or not all(api.split("/")):
+            raise click.BadParameter(
+                f"{api!r} is no GROUP/VERSION/Kind such as monitoring.coreos.com/v1/ServiceMonitor"
+            )
+    return value
+
+
+def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -> tuple[APIResource, ...]:  # noqa: ARG001
+    """What a file says that the cluster serves; one that can't be read ends the command."""
+    if value is None:
+        return ()
+    from olmc.load.apis import read_apis
+    from olmc.load.files import read_text
+
+    findings = Report()
+    # Not as given: `read_text` goes by a folder and a name in it.
+    text = read_text(value.parent, value.name, findings)
+    resources = read_apis(value.as_posix(), text, findings) if text is not None else ()
+    if findings.failed:
+        tell(tuple(findings))
+        ctx.exit(BAD_INPUT)
+    return resources
+
+
+def kube_version_option(function: F) -> F:
+    """Adds what the cluster is: the version of its Kubernetes, and what it serves."""
+    for option in reversed(_CLUSTER):
+        function = option(function)
+    return function
+
+
+_CLUSTER = (
+    click.option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
+                 help="The Kubernetes version of the cluster."),
+    click.option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
+                 help="A kind that the cluster serves besides (may be repeated)."),
+    click.option("--apis-from", "api_resources", type=GivenPath(path_type=Path, exists=True, dir_okay=False),
+                 callback=_apis_from, metavar="FILE",
+                 help="What the cluster serves: kubectl api-resources -o wide, or discovery as JSON."),
 )  # fmt: skip
 certs_option = click.option(
     "--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,

@@ -17,7 +17,7 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 
 @click.group()
 def init() -> None:
-    """Write the files that a pipeline needs to run olmc.
+    """Write the files that a pipeline or a workspace needs for olmc.
 
     Existing files are never overwritten, unless --force is given.
 
@@ -27,6 +27,7 @@ def init() -> None:
       olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
       olmc init github --path operators                        comments on pull requests
       olmc init gitlab                                         notes on merge requests
+      olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
     """
 
 
@@ -107,10 +108,64 @@ def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: s
     _write(ctx, "gitlab", folder, {"path": path}, force=force, dry_run=dry_run)
 
 
-def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
-    from olmc.pipelines.scaffolds import SCAFFOLDS, State, files_of, states, write
+@init.command("workspace")
+@_scaffold(".")
+@click.option("--openshift", metavar="RELEASE", help="The cluster is OpenShift of this release, such as 4.18.")
+@click.option("--operatorhub", is_flag=True, help="The cluster has the catalog of OperatorHub.io, in namespace olm.")
+def workspace_config(
+    ctx: click.Context, folder: Path, force: bool, dry_run: bool, openshift: str | None, operatorhub: bool
+) -> None:
+    """The catalogs that the cluster has, as data in olmc.yaml.
 
-    files = files_of(name, values)
+    Looks for the catalogs that the Subscriptions below DIR name and no CatalogSource there defines, and writes
+    DIR/olmc.yaml with those that OpenShift or OperatorHub.io brings. They count as being in the cluster: olmc resolves
+    over them and olmc vendor fetches their images, but nothing renders or applies them.
+
+    \b
+    Examples:
+      olmc init workspace --openshift 4.18     redhat-operators and others, as far as Subscriptions name them
+      olmc init workspace --operatorhub        operatorhubio-catalog
+      olmc init workspace                      what the Subscriptions say, where that is enough
+
+    Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
+    """
+    from olmc.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
+
+    if openshift is not None and operatorhub:
+        raise click.UsageError("--openshift and --operatorhub exclude each other.")
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {folder}", param_hint="DIR")
+    try:
+        config = config_for(named_sources(folder), openshift, operatorhub=operatorhub)
+    except PlatformError as error:
+        raise click.UsageError(str(error)) from error
+    for note in config.unknown:
+        click.echo(f"olmc: {note}", err=True)
+    _write_files(
+        ctx, {"olmc.yaml": config.text}, folder, config.next_step, force=force, dry_run=dry_run, add=config.part
+    )
+
+
+def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
+    from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
+
+    next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
+    _write_files(ctx, files_of(name, values), folder, next_step, force=force, dry_run=dry_run)
+
+
+def _write_files(
+    ctx: click.Context,
+    files: dict[str, str],
+    folder: Path,
+    next_step: str,
+    *,
+    force: bool,
+    dry_run: bool,
+    add: str = "",
+) -> None:
+    """Write files that are not there yet and say what to do next; `add` is what to add to one that is."""
+    from olmc.pipelines.scaffolds import State, states, write
+
     with writing(folder):
         found = states(folder, files)
     in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
@@ -118,14 +173,19 @@ def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], 
     if in_the_way and not force:
         click.echo(listed, nl=False)
         click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
-        click.echo("  Give another DIR, or --force to overwrite it.", err=True)
+        way_out = (
+            f"Add this to it, or overwrite it with --force:\n{add}"
+            if add
+            else "Give another DIR, or --force to overwrite it."
+        )
+        click.echo(f"  {way_out}", err=True)
         ctx.exit(FINDINGS)
     if dry_run:
         click.echo(listed, nl=False)
         ctx.exit(DONE)
     with writing(folder):
         write(folder, files)
-    click.echo(f"{listed}\nNext:\n{SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)}")
+    click.echo(f"{listed}\nNext:\n{next_step}")
 
 
 @click.group()

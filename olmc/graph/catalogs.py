@@ -17,7 +17,7 @@ from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.rendering import uncatalogued
 from olmc.load.bundles import is_bundle
-from olmc.load.config import CONFIG_FILE, indexing_from, read_config
+from olmc.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import without_vendored
@@ -63,7 +63,8 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
             read_text(path, name, report)
         name = path.resolve().name
         return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
-    workspace = load(path, report, ignored=ignored, indexing=indexing)
+    there = cluster_catalogs(path, config)
+    workspace = load(path, report, ignored=ignored, indexing=indexing, cluster_catalogs=there)
     catalogs = [
         _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
         for name, catalog in distinct_catalogs(workspace.catalogs)

@@ -38,6 +38,7 @@ from olmc.model.objects import (
     text,
     texts,
 )
+from olmc.model.options import APIResource
 
 Scope = Literal["Namespaced", "Cluster"]
 
@@ -47,7 +48,7 @@ _CRD = GroupKind(APIEXTENSIONS, CRD_KIND)
 class RestMapping(NamedTuple):
     """A kind: its group, name and plural (what RBAC calls the resource), whether it has namespaces, other names.
 
-    `versions` are those that its CRD serves, () without one.
+    `versions` are those that its CRD, or whatever else than Kubernetes, serves, () without one.
     """
 
     group: str
@@ -128,16 +129,21 @@ def _builtin(kind: GroupKind) -> RestMapping:
     return RestMapping(*kind, plural_of(kind.kind), kind not in CLUSTER_SCOPED, names)
 
 
-def rest_mapper(objects: Iterable[KubernetesObject]) -> RestMapper:
+def rest_mapper(objects: Iterable[KubernetesObject], resources: Iterable[APIResource] = ()) -> RestMapper:
     """What the CRDs among `objects` say; of several for one kind the first counts, for the API server refuses the names
-    of those that come later."""
+    of those that come later. Of what no CRD is there, `resources` say what the cluster serves."""
     custom: dict[GroupKind, RestMapping] = {}
     for obj in objects:
         if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
             crd = _custom(spec_of(obj))
             if crd.kind and crd.group_kind not in kubernetes_kinds():
                 custom.setdefault(crd.group_kind, crd)
-    return RestMapper(custom)
+    served: dict[GroupKind, RestMapping] = {}
+    for group, kind, plural, namespaced, versions, _ in resources:
+        # Several may know of versions of one kind.
+        known = served.get(GroupKind(group, kind), RestMapping(group, kind, plural, namespaced))
+        served[known.group_kind] = known._replace(versions=(*known.versions, *versions))
+    return RestMapper({**served, **custom})
 
 
 def _custom(spec: Mapping[str, Any]) -> RestMapping:

@@ -11,10 +11,13 @@ from olmc.diagnostics.rules import reconcile as versions
 from olmc.diagnostics.rules import workspace as rules
 from olmc.load.files import has_file, ignore_lines, read_text, spec_of
 from olmc.load.json_schema import problems
-from olmc.model.diagnostics import Location, Place, Report
+from olmc.model.diagnostics import Location, Place, Report, Source
+from olmc.model.objects import KubernetesObject
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
-from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile
+from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile, Manifest
 from olmc.olm.profiles.data import UnknownVersionError, canonical
+from olmc.olm.profiles.openshift import on_platform
 from olmc.yaml import Document, dump_one, locate, read
 
 CONFIG_FILE = "olmc.yaml"
@@ -69,7 +72,28 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
     # All or nothing: half of the options would compile something that nobody has asked for.
     if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}
-    return dict(document.value.get("spec") or {})
+    spec = dict(document.value.get("spec") or {})
+    return _with_apis(root, spec, document, report) if "apisFrom" in spec else spec
+
+
+def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Report) -> dict[str, Any]:
+    """The spec with what the file of `apisFrom` says in the place of its name; {} where that can't be read."""
+    from olmc.load.apis import read_apis  # hardly anybody has such a file
+
+    path, place = spec["apisFrom"], locate(document.source, ("spec", "apisFrom"))
+    inside = (root / path).resolve().is_relative_to(root.resolve())
+    if not inside or not (root / path).is_file():
+        problem = f"there is no file {path} in the workspace"
+        report.add(rules.BAD_APIS.finding(place, problem=problem, hint="Give its path below the folder of olmc.yaml."))
+        return {}
+    text, findings = read_text(root, path, report), Report()
+    resources = read_apis(path, text, findings) if text is not None else ()
+    for diagnostic in findings:
+        report.add(diagnostic)
+    if text is None or findings.failed:
+        return {}
+    # It looks like manifests where it is YAML, and is none.
+    return {**spec, "apisFrom": resources, "ignore": [*(spec.get("ignore") or ()), f"/{path}"]}
 
 
 def _has_usable_patterns(document: Document, report: Report) -> bool:
@@ -119,13 +143,38 @@ def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
     return Narrowing(ignored, include, exclude, config.get("for"))
 
 
+def cluster_catalogs(root: Path, config: Mapping[str, Any]) -> tuple[Manifest, ...]:
+    """The CatalogSources that exist in the cluster, as the olmc.yaml in `root` says, whose `config` this is; each with
+    its place there."""
+    listed = config.get("catalogs") or ()
+    text = read_text(root, CONFIG_FILE, Report()) if listed else ""
+    return tuple(
+        Manifest(_catalog_source(item), Source(CONFIG_FILE, text or "", prefix=("spec", "catalogs", number)))
+        for number, item in enumerate(listed)
+    )
+
+
+def _catalog_source(item: Mapping[str, Any]) -> KubernetesObject:
+    priority = {"priority": item["priority"]} if "priority" in item else {}
+    return {
+        "apiVersion": f"{OLM_GROUP}/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": item["name"], "namespace": item["namespace"]},
+        "spec": {"sourceType": "grpc", "image": item["image"], **priority},
+    }
+
+
 def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:
-    """`base` with what the config says, except for the fields in `given`, which the command line has set."""
+    """`base` with what the config says, except for the fields in `given`, which the command line has set; and with what
+    the OpenShift release sets that is compiled for, where neither says anything else."""
     values: dict[str, Any] = {}
     for key, field in FIELDS.items():
-        if key in config and field not in given:
+        if key in config and (field not in given or key == "apis"):
             value = config[key]
             values[field] = tuple(value) if isinstance(value, list) else value
+    # What the cluster serves, each says in addition to the others.
+    values["apis"] = tuple(dict.fromkeys((*base.apis, *values.get("apis", ()))))
+    values["api_resources"] = (*base.api_resources, *(config.get("apisFrom") or ()))
     if "kube_version" in values:
         values["kube_version"] = full_kube_version(values["kube_version"])
     proxy = config.get("proxy")
@@ -135,7 +184,8 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
         values["images"] = tuple(
             ImageContent(item["image"], item.get("digest", ""), item.get("bundle", "")) for item in config["images"]
         )
-    return base._replace(**values)
+    options = base._replace(**values)
+    return on_platform(options, given | (values.keys() - {"api_resources"}))
 
 
 LOCK_FILE = "olmc.lock"

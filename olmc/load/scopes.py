@@ -9,21 +9,22 @@ from olmc.kube.restmapper import BUILTIN, rest_mapper
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import gvk_of, object_key
 from olmc.model.operators import OLM_GROUP
-from olmc.model.options import Options
+from olmc.model.options import APIResource, Options
 from olmc.model.workspace import Bundle, Manifest
 from olmc.yaml import at, locate
 
 
 def manifests_in_their_scope(
-    manifests: Iterable[Manifest], bundles: Iterable[Bundle], report: Report
+    manifests: Iterable[Manifest], bundles: Iterable[Bundle], report: Report, resources: Iterable[APIResource] = ()
 ) -> tuple[Manifest, ...]:
     """The manifests without the namespaces that the API server clears, each of which is reported.
 
-    What the kinds of others are is said by the CRDs among the manifests, then by those of the bundles.
+    What the kinds of others are is said by the CRDs among the manifests, then by those of the bundles, then by the
+    `resources` of the cluster.
     """
     manifests = tuple(manifests)
     of_bundles = (obj for bundle in bundles for obj in bundle.objects)
-    mapper = rest_mapper((*(manifest.object for manifest in manifests), *of_bundles))
+    mapper = rest_mapper((*(manifest.object for manifest in manifests), *of_bundles), resources)
     for manifest in manifests:
         if mapper.ignored_namespace(manifest.object) is not None:
             report.add(_ignored(manifest))
@@ -48,7 +49,7 @@ def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, repo
     reported: where they end up is decided by whoever applies them.
     """
     unplaced = [m for m in manifests if not m.object["metadata"].get("namespace")]
-    mapper = rest_mapper(m.object for m in manifests if unplaced)
+    mapper = rest_mapper((m.object for m in manifests if unplaced), options.api_resources)
     nowhere = [m for m in unplaced if mapper.scope(gvk_of(m.object), options.kube_version) == "Namespaced"]
     if not nowhere:
         return manifests

@@ -19,8 +19,8 @@ from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, witho
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, spec_of
-from olmc.model.options import DEFAULT_INDEXING, Indexing
+from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
+from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
@@ -46,6 +46,7 @@ def load(
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
     beside: Path | None = None,
+    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (),
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -54,7 +55,8 @@ def load(
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
     workspace, `beside` another folder whose files count as well. With `v2alpha1` bundles without a catalog serve the
-    Operators of that version, too.
+    Operators of that version, too. `resources` are the kinds that the cluster serves besides; `cluster_catalogs` are
+    the CatalogSources that it has already, of which those of the workspace go first.
     """
     problem = no_folder(root)
     if problem:
@@ -79,16 +81,19 @@ def load(
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
-    placed = manifests_in_their_scope(reading.manifests, (*reading.bundles.values(), *vendored.values()), report)
+    of_bundles = (*reading.bundles.values(), *vendored.values())
+    placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
     kept = without_duplicates(placed, report)
     served |= _configmap_catalogs(kept, report)
+    own = {object_key(manifest.object) for manifest in kept}
+    there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)
     if images:
-        served |= _image_catalogs(root, kept, images, kube_version, served, by_reference, indexing, report)
+        served |= _image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
-    served |= _implied_catalogs(kept, reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
-    return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs)
+    return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs, cluster_catalogs=there)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:

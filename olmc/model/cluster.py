@@ -45,7 +45,8 @@ class CatalogSource(NamedTuple):
     """A CatalogSource and what it serves.
 
     `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
-    message of its status if OLM does not even start to serve it.
+    message of its status if OLM does not even start to serve it. `of_cluster`: the cluster has it already, so that no
+    output has it.
     """
 
     key: CatalogKey
@@ -56,6 +57,7 @@ class CatalogSource(NamedTuple):
     manifest: KubernetesObject | None = None
     source: Source | None = None
     refused: str = ""
+    of_cluster: bool = False
 
 
 class Step(NamedTuple):

@@ -50,6 +50,21 @@ class ImageContent(NamedTuple):
     bundle: str = ""
 
 
+class APIResource(NamedTuple):
+    """A kind that the cluster serves by a CRD or another API server: its group, name and plural, whether it has
+    namespaces, the versions that are served.
+
+    `is_crd`: whether there is a CRD of it, which is what a CSV may require; where nobody knows, there may be.
+    """
+
+    group: str
+    kind: str
+    plural: str
+    namespaced: bool
+    versions: tuple[str, ...]
+    is_crd: bool = True
+
+
 class Indexing(NamedTuple):
     """How bundles that bring no update graph along become a catalog, as the registry's `index add` is told (R-CAT-144).
 
@@ -90,6 +105,7 @@ class Options(NamedTuple):
     None stands for what the OLM version does: of all, `docs` alone follows the documents.
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
+    `api_resources`: more of these, of which plural and scope are known: those of an OpenShift release.
     `namespaces`: namespaces that exist besides those of the workspace.
     `default_namespace`: the namespace of manifests that name none, "" to leave them as they are.
     `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
@@ -124,6 +140,7 @@ class Options(NamedTuple):
     legacy_crd_rules: bool | None = None
     protected_copied_csv_namespaces: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
+    api_resources: tuple[APIResource, ...] = ()
     namespaces: tuple[str, ...] = ()
     default_namespace: str = ""
     proxy: Proxy = Proxy()

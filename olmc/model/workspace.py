@@ -210,7 +210,8 @@ class Workspace(NamedTuple):
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
-    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name.
+    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
+    `cluster_catalogs` the CatalogSources that the cluster has already.
     """
 
     manifests: tuple[Manifest, ...]
@@ -221,3 +222,4 @@ class Workspace(NamedTuple):
     vendored: Mapping[str, Bundle] = MappingProxyType({})
     inputs: Inputs = Inputs()
     asked_catalogs: frozenset[CatalogKey] = frozenset()
+    cluster_catalogs: tuple[Manifest, ...] = ()

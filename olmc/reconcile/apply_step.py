@@ -180,14 +180,14 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     return _put(cluster, written, step, "R-CAT-720", Origin.BUNDLE)
 
 
-def mapper_of(cluster: Cluster) -> RestMapper:
+def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
     """What the cluster knows about kinds."""
-    return rest_mapper(rendered.object for rendered in cluster.objects.values())
+    return rest_mapper((rendered.object for rendered in cluster.objects.values()), options.api_resources)
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
     """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704)."""
-    api, mapper = step.gvk, mapper_of(cluster)
+    api, mapper = step.gvk, mapper_of(cluster, target.options)
     extra, kube_version = frozenset(target.options.apis), target.options.kube_version
     if mapper.serves_kind(api, extra, kube_version):
         return ""
@@ -303,7 +303,7 @@ def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
     labels = {**mapping(metadata.get("labels")), **managed_labels(cluster.profile.csv_label_managed)}
-    if not mapper_of(cluster).mapping(step.gvk.group_kind).namespaced:
+    if not mapper_of(cluster, target.options).mapping(step.gvk.group_kind).namespaced:
         labels |= owner_labels(cluster.profile, step.resolving, target.namespace)
         metadata.pop("namespace", None)
     else:

@@ -291,7 +291,8 @@ def _catalogs(
     """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
     sources: dict[CatalogKey, CatalogSource] = {}
     served: set[str] = set()
-    for manifest in manifests:
+    declared = ((manifest, False) for manifest in manifests)
+    for manifest, of_cluster in (*declared, *((manifest, True) for manifest in workspace.cluster_catalogs)):
         obj = manifest.object
         key = CatalogKey(namespace_of(obj), obj["metadata"]["name"])
         spec = spec_of(obj)
@@ -303,7 +304,9 @@ def _catalogs(
         refusal = _refusal(spec, workspace.catalogs.get(name))
         catalog_source = _catalog_source(key, workspace.catalogs.get(name), address, refusal)
         priority = int(spec.get("priority") or 0)
-        sources[key] = catalog_source._replace(priority=priority, manifest=obj, source=manifest.source)
+        sources[key] = catalog_source._replace(
+            priority=priority, manifest=obj, source=manifest.source, of_cluster=of_cluster
+        )
     for name, catalog in workspace.catalogs.items():
         if name not in served:
             asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)

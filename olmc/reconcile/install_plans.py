@@ -143,11 +143,11 @@ def _run(
     return cluster, None
 
 
-def _rest_mapping(cluster: Cluster, step: Step) -> RestMapping:
+def _rest_mapping(cluster: Cluster, step: Step, options: Options) -> RestMapping:
     """What a step writes to: of OLM's and the core kinds the kind alone decides, whatever group is written there
     (observed-22)."""
     if step.kind not in CREATING:
-        return mapper_of(cluster).mapping(step.gvk.group_kind)
+        return mapper_of(cluster, options).mapping(step.gvk.group_kind)
     group = split_api_version(CORE_KINDS.get(step.kind, CSV_API))[0]
     return BUILTIN.mapping(GroupKind(group, step.kind))
 
@@ -160,7 +160,7 @@ def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: Operator
     # OLM looks for such kinds before it writes, so no right is missing yet when it gives up.
     if step.kind not in CREATING and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
         return ""
-    kind = _rest_mapping(cluster, step)
+    kind = _rest_mapping(cluster, step, target.options)
     scope = group.namespace if kind.namespaced else ""
     refusal = creation_refusal(access(cluster.objects), _subject(group), kind.group, kind.plural, scope)
     return f"error {CREATING.get(step.kind, CREATING_OTHER)} {step.name}: {refusal}" if refusal else ""

@@ -261,9 +261,10 @@ def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
     return [key for key in keys if key in cluster.objects]
 
 
-def in_scope_of_crds(cluster: Cluster) -> Cluster:
-    """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator."""
-    mapper = rest_mapper(rendered.object for rendered in cluster.objects.values())
+def in_scope_of_crds(cluster: Cluster, options: Options) -> Cluster:
+    """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator, or
+    the cluster that has their kind."""
+    mapper = rest_mapper((rendered.object for rendered in cluster.objects.values()), options.api_resources)
     if all(kind.namespaced for kind in mapper.custom.values()):
         return cluster
     # Loading does the same for the kinds that it can know; these CRDs came with a bundle out of a catalog.

@@ -246,7 +246,7 @@ def unknown_kind(manifest: Manifest, workspace: Workspace, profile: Profile, opt
     api = gvk_of(manifest.object)
     diagnostic = _about_olm(manifest, profile) if api.group == OLM_GROUP else _about_other(manifest, options)
     # Asked last, as reading all CRDs takes its time, and nearly every kind is one that there is.
-    if diagnostic is not None and (api.path in options.apis or api.group_kind in _crds(workspace).custom):
+    if diagnostic is not None and (api.path in options.apis or api.group_kind in _crds(workspace, options).custom):
         return None
     return diagnostic
 
@@ -257,11 +257,12 @@ def name_of(obj: KubernetesObject) -> str:
     return "/".join(filter(None, (named.namespace, named.name)))
 
 
-def _crds(workspace: Workspace) -> RestMapper:
-    """What the CRDs of the workspace say, those of its bundles included."""
+def _crds(workspace: Workspace, options: Options) -> RestMapper:
+    """What the CRDs of the workspace say, those of its bundles included, and what the cluster serves besides."""
     bundles = (*workspace.bundles.values(), *workspace.vendored.values())
     shipped = (obj for bundle in bundles for obj in bundle.objects)
-    return rest_mapper((*(manifest.object for manifest in workspace.manifests), *shipped))
+    objects = (*(manifest.object for manifest in workspace.manifests), *shipped)
+    return rest_mapper(objects, options.api_resources)
 
 
 def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:

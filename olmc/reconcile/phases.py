@@ -98,6 +98,7 @@ def _judge_all(
         {name: api.kinds for name, api in served.items()},
         options.kube_version,
         frozenset(options.apis),
+        options.api_resources,
     )
     members: dict[NamespacedName, CsvState] = {}
     # First come, first served: the group whose annotation gets an API first keeps it, and later CSVs conflict

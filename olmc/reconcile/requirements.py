@@ -19,6 +19,7 @@ from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_nam
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,
+    GVK,
     RBAC,
     ObjectKey,
     Origin,
@@ -31,7 +32,7 @@ from olmc.model.objects import (
     owner_references,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
-from olmc.model.options import Profile
+from olmc.model.options import APIResource, Profile
 from olmc.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.reconcile.operator_groups import account_exists
 
@@ -104,7 +105,7 @@ class RequirementContext(NamedTuple):
 
     `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the
     namespace that each CSV replaces, over any number of hops. `extra_apis`: kinds that the cluster serves beyond the
-    workspace's, as `group/version/Kind`.
+    workspace's, as `group/version/Kind`; `api_resources` those of which more is known.
     """
 
     profile: Profile
@@ -114,6 +115,21 @@ class RequirementContext(NamedTuple):
     apiservices: Mapping[str, frozenset[str]]
     kube_version: str
     extra_apis: frozenset[str]
+    api_resources: tuple[APIResource, ...] = ()
+
+    def cluster_serves(self, api: GVK) -> bool:
+        """Whether the cluster is said to serve an API, whatever the workspace brings."""
+        kinds = (each for each in self.api_resources if (each.group, each.kind) == api.group_kind)
+        return api.path in self.extra_apis or any(api.version in each.versions for each in kinds)
+
+    def versions_served(self, crd: str) -> Sequence[str] | None:
+        """The versions of the CRD of this name, one of the workspace or one that the cluster has; None without one."""
+        rendered = self.objects.get(crd_key(crd))
+        if rendered is not None:
+            return Crd(rendered.object).served_versions
+        plural, _, group = crd.partition(".")
+        there = [each for each in self.api_resources if (each.is_crd, each.plural, each.group) == (True, plural, group)]
+        return [version for each in there for version in each.versions] if there else None
 
 
 def requirements(csv: Csv, context: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
@@ -164,19 +180,19 @@ def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]
     owned = {item.name: item for item in csv.owned_crds}
     for name, item in sorted({**{item.name: item for item in csv.required_crds}, **owned}.items()):
         identity = ("apiextensions.k8s.io", "v1", CRD_KIND, name)
-        crd = context.objects.get(crd_key(name))
-        if crd is None:
+        served, crd = context.versions_served(name), context.objects.get(crd_key(name))
+        if served is None:
             yield False, _status(*identity, "NotPresent", "CRD is not present")
             continue
         # A CRD that came with a predecessor alone may lack what the new version ships; its own plan adds its name when
         # it has written it (R-REQ-3).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L85-L166
-        others = _alongside(csv, crd, context.csvs) if name in owned else ()
+        others = _alongside(csv, crd, context.csvs) if crd is not None and name in owned else ()
         if others:
             text = f"CRD installed alongside other CSV(s): {', '.join(others)}"
             yield False, _status(*identity, "PresentNotSatisfied", text)
         # Whether the CRD has the kind that the CSV names, OLM does not ask (R-REQ-3).
-        elif item.version not in Crd(crd.object).served_versions:
+        elif item.version not in served:
             yield False, _status(*identity, "NotPresent", "CRD version not served")
         else:
             yield True, _status(*identity, "Present", "CRD is present and Established condition is true")
@@ -221,7 +237,7 @@ def _required_apiservices(csv: Csv, context: RequirementContext) -> Iterator[tup
     for name, item in apiservices_by_name(csv.required_apiservices).items():
         # What the CSV serves itself can't be there before it is installed (R-REQ-4).
         if name not in owned:
-            present = item.kind in context.apiservices.get(name, ()) or item.api.path in context.extra_apis
+            present = item.kind in context.apiservices.get(name, ()) or context.cluster_serves(item.api)
             status = "Present" if present else "NotPresent"
             yield present, _status("apiregistration.k8s.io", "v1", "APIService", name, status, "")
 
@@ -237,7 +253,7 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
 
 def _native_apis(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    mapper = rest_mapper(rendered.object for rendered in context.objects.values() if csv.native_apis)
+    mapper = rest_mapper((r.object for r in context.objects.values() if csv.native_apis), context.api_resources)
     for api in csv.native_apis:
         known = mapper.serves_kind(api, context.extra_apis, context.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")

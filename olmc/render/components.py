@@ -122,7 +122,7 @@ def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
       spec: {sourceType: grpc, image: 'quay.io/acme/all:v1'}
     """
     for source in context.cluster.catalogs.values():
-        if source.manifest is not None:
+        if source.manifest is not None and not source.of_cluster:
             yield rendered(source.manifest, "catalog_sources", "input", source.source)
 
 

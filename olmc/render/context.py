@@ -88,6 +88,7 @@ def render_context(cluster: Cluster, options: Options) -> RenderContext:
         {},
         options.kube_version,
         frozenset(options.apis),
+        options.api_resources,
     )
     csvs = {name: _final_csv(member, cluster) for name, member in sorted(cluster.members.items())}
     return RenderContext(cluster, options, requirement_context, csvs)

@@ -9,6 +9,7 @@ from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
+from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.predicates import (
     CelMissingError,
     LabelPredicate,
@@ -65,6 +66,9 @@ def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
         field = "sourceNamespace" if wish.catalog.name in names.values() else "source"
         problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
+        command = init_command(wish.catalog.name, wish.catalog.namespace)
+        if command and not any(key.name == wish.catalog.name for key in catalogs):
+            return field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it"
         return field, _with_alternatives(problem, wish.catalog.name, names)
     if not items:
         return "source", f"the catalog {wish.catalog.name} is empty"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import vendor as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
-from olmc.load.config import indexing_from, options_from, read_config, read_lock
+from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
 from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.load.workspace import load
@@ -185,6 +185,7 @@ def _load(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> 
         work.root, findings, ignored=tuple(work.config.get("ignore") or ()),
         indexing=indexing_from(work.config), kube_version=work.options.kube_version,
         lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
+        resources=work.options.api_resources, cluster_catalogs=cluster_catalogs(work.root, work.config),
     )  # fmt: skip
     errors = [diagnostic for diagnostic in findings if diagnostic.severity is Severity.ERROR]
     for diagnostic in errors:

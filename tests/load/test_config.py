@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from building import bundle_files, described
 from scenarios import write
 from small_files import CONFIG, namespace
 
@@ -13,6 +14,7 @@ import olmc
 from olmc import Report, Severity
 from olmc.load.config import indexing_from, options_from, read_config
 from olmc.model.options import Indexing
+from olmc.olm.profiles.openshift import served_by
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         legacy_crd_rules=True,
         protected_copied_csv_namespaces=("kept",),
         apis=("monitoring.coreos.com/v1/ServiceMonitor",),
+        api_resources=served_by("4.14"),
         namespaces=("team-a",),
         approve=("all",),
         descoped=True,
@@ -135,7 +138,7 @@ def test_every_option_of_the_schema_is_covered(project: Path) -> None:
     schema = json.loads((project / "schemas/olmc.schema.json").read_text(encoding="utf-8"))
     known = schema["properties"]["spec"]["properties"].keys()
     named = {line.partition(":")[0].strip() for line in ALL_OPTIONS.splitlines()[3:]}
-    assert known - named == {"ignore", "bundleEdges", "enableAlpha", "suppress", "vendor"}
+    assert known - named == {"ignore", "bundleEdges", "enableAlpha", "suppress", "vendor", "catalogs", "apisFrom"}
 
 
 @pytest.mark.parametrize(
@@ -161,3 +164,35 @@ def test_a_version_of_olm_that_there_is_not(tmp_path: Path) -> None:
     assert (found.code, str(found.location)) == ("OLMC450", "olmc.yaml:5:15")
     assert found.message == "olmc knows no OLM version ocp-4.41"
     assert found.hint.startswith("Did you mean ocp-4.4? Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, docs.")
+
+
+def bundle_with(tmp_path: Path, config: str) -> Path:
+    """The folder of a bundle by itself, with an olmc.yaml in it."""
+    given = described({"name": "kettle.v1.0.0", "csv": {"spec": {"minKubeVersion": "1.30.0"}}, "owned": ["Kettle"]})
+    return write(tmp_path, {**bundle_files(given), "bundles/kettle.v1.0.0/olmc.yaml": config}) / "bundles/kettle.v1.0.0"
+
+
+def test_olmc_yaml_in_the_folder_of_a_bundle_counts(tmp_path: Path) -> None:
+    bundle = bundle_with(tmp_path, CONFIG + "  kubeVersion: v1.29.0\n  exclude: [CustomResourceDefinition]\n")
+    made = olmc.compile(bundle)
+    assert [phase for phase, _ in made.phases.values()] == ["Pending"]
+    assert "CustomResourceDefinition" not in {entry.object["kind"] for entry in made.objects}
+    given = olmc.compile(bundle, olmc.Options(kube_version="v1.31.0"), given=frozenset({"kube_version"}))
+    assert [phase for phase, _ in given.phases.values()] == ["Succeeded"]
+
+
+def test_what_it_ignores_is_no_part_of_the_bundle(tmp_path: Path) -> None:
+    made = olmc.compile(bundle_with(tmp_path, CONFIG + "  ignore: ['*.crd.yaml']\n"))
+    assert [phase for phase, _ in made.phases.values()] == ["Pending"]
+
+
+def test_mistakes_in_the_folder_of_a_bundle_olmc138(tmp_path: Path) -> None:
+    made = olmc.compile(bundle_with(tmp_path, CONFIG + "  kubeVersio: v1.29.0\n"))
+    (told,) = made.diagnostics
+    assert (told.code, str(told.location), made.objects) == ("OLMC138", "olmc.yaml:4:3", ())
+    assert "did you mean kubeVersion?" in told.message
+
+
+def test_in_a_workspace_it_is_that_of_the_root_that_counts(tmp_path: Path) -> None:
+    bundle_with(tmp_path, CONFIG + "  kubeVersio: v1.29.0\n")
+    assert olmc.compile(tmp_path).options == olmc.Options()

@@ -115,11 +115,24 @@ def test_the_proposed_apis_can_be_asked_for() -> None:
 
 
 def test_every_option_of_render_is_a_setting() -> None:
-    """All but those that say where the input is and where the output goes."""
+    """All but those that say where input is and where output goes; `--api` is the setting `apis`."""
     from olmc.pipelines.settings import known_settings, option_name
 
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
-    places = {"output", "output-dir", "check", "fail-on-change", "color", "paths", "entry", "-n", "-o", "-v"}
+    places = {
+        "output",
+        "output-dir",
+        "check",
+        "fail-on-change",
+        "color",
+        "paths",
+        "entry",
+        "api",
+        "apis-from",
+        "-n",
+        "-o",
+        "-v",
+    }
     assert options - places == {option_name(name) for name in known_settings()} - {
         "path", "apis", "namespaces", "global-catalog-namespace", "legacy-upgrade-precedence", "legacy-crd-rules"
     }  # fmt: skip

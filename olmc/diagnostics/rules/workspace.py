@@ -155,6 +155,15 @@ BAD_CONFIG = Rule(
     "Correct the field, or remove it.",
     "A misspelt option would silently do nothing, so unknown ones are refused.",
 )
+BAD_APIS = Rule(
+    "OLMC157",
+    Severity.ERROR,
+    "A list of APIs that can't be read",
+    "what the cluster serves can't be read: {problem}",
+    "{hint}",
+    "`--apis-from` and `apisFrom` take what kubectl says of the APIs of a cluster: its table of api-resources, or "
+    "discovery documents. A kind that got lost on the way would make operators fail that work in the cluster.",
+)
 CONFIG_NAME = Rule(
     "OLMC154",
     Severity.WARNING,

@@ -28,6 +28,14 @@ class UnknownVersionError(ValueError):
         self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
 
 
+OPENSHIFT_PREFIX = "ocp-"
+
+
+def is_openshift(version: str) -> bool:
+    """Whether a version is what an OpenShift release ships, which then sets more than OLM (`openshift.on_platform`)."""
+    return version.startswith(OPENSHIFT_PREFIX)
+
+
 _OPENSHIFT = re.compile(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
 _NUMBERS = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from textwrap import fill
 from typing import Any
 
-from olmc.olm.profiles.data import DOCS, canonical, eras, formats, gaps, newest
+from olmc.olm.profiles.data import DOCS, OPENSHIFT_PREFIX, canonical, eras, formats, gaps, newest
+from olmc.olm.profiles.openshift import openshift
 
 WIDTH = 100
 
@@ -92,7 +93,7 @@ the version to compile for; the default is {newest}, the newest that olmc knows.
 
 A version is a release (`0.25.0`, or `0.25` for its last one), what an OpenShift version ships when it comes out
 (`ocp-4.14`), or `docs`: what the documents of OLM state, which is [not always what OLM does](differences.md). This page
-is made of `olmc/olm/profiles/formats.json` by `python -m olmc.olm.profiles.page > docs/olm-versions.md`.
+is made of the data in `olmc/olm/profiles` by `python -m olmc.olm.profiles.page > docs/olm-versions.md`.
 
 olmc knows the releases
 {releases}.
@@ -142,6 +143,7 @@ def _sections() -> Iterator[str]:
     releases = fill(", ".join(known["versions"]), 110).strip()
     yield _INTRODUCTION.format(newest=newest(), releases=releases)
     yield from _named(known["named"])
+    yield from _openshift()
     gaps = "\n".join((*_gaps(known["features"]), *_further_gaps(known["gaps"])))
     yield _RANDOM.format(never="\n".join(f"- {gap}" for gap in known["never"]), gaps=gaps)
     *others, last = known["compared"]
@@ -156,15 +158,51 @@ def _sections() -> Iterator[str]:
 
 
 def _named(named: dict[str, Any]) -> Iterator[str]:
-    yield "\n## OpenShift, and the documents\n\n| name | OLM | with | remarks |\n|---|---|---|---|\n"
+    kubernetes = openshift()["kubernetes"]
+    yield "\n## OpenShift, and the documents\n\n"
+    yield "| name | OLM | Kubernetes | with | remarks |\n|---|---|---|---|---|\n"
     for name, blend in named.items():
+        release = kubernetes.get(name.removeprefix(OPENSHIFT_PREFIX), "").removeprefix("v").removesuffix(".0")
         like = [f"`{feature}` of {version}" for feature, version in (blend.get("like") or {}).items()]
         own = [f"`{feature}`" for feature in blend.get("values") or {}]
         with_own = f"its own {', '.join(own)}" if own else ""
-        yield f"| `{name}` | {blend['base']} | {'; '.join([*like, with_own]).strip('; ')} | {blend.get('note', '')} |\n"
+        notes = ("; ".join([*like, with_own]).strip("; "), blend.get("note", ""))
+        yield f"| {' | '.join((f'`{name}`', blend['base'], release, *notes))} |\n"
     yield f"\nThe values of `{DOCS}`:\n\n| format | value |\n|---|---|\n"
     for feature, era in named[DOCS]["values"].items():
         yield f"| `{feature}` | {_cell(words_of(era))} |\n"
+
+
+_OPENSHIFT = """
+## OpenShift as a target
+
+`--olm-version ocp-4.18` compiles for the whole cluster of that release. It also sets the version of Kubernetes from the
+table above, the global catalog namespace (`{globalCatalogNamespace}`), the namespace of OLM (`{olmNamespace}`), and
+the APIs below that the release serves beyond those of Kubernetes and OLM. `--kube-version` and the keys of `olmc.yaml`
+win over it. The patch version is taken as .0: a `minKubeVersion` above that one reads as not met.
+
+All capabilities count as enabled, and what is only a technology preview as absent; what is not here comes with
+`apis` in `olmc.yaml`. The releases are those of OpenShift 4, from `since` to `until`; with a question mark they are not
+certain, and may be one off. *by* says whether a CRD or an API server of OpenShift serves the kind: only a CRD fulfils
+what a CSV requires as one. The table is made of `olmc/olm/profiles/openshift.json`.
+
+| group | kind | scope | by | versions |
+|---|---|---|---|---|
+"""
+
+
+def _openshift() -> Iterator[str]:
+    facts = openshift()
+    yield _OPENSHIFT.format_map(facts)
+    for api in facts["apis"]:
+        versions = ", ".join(map(_span, api["versions"]))
+        yield f"| {api['group']} | {api['kind']} | {api['scope']} | {api['by']} | {versions} |\n"
+
+
+def _span(item: Mapping[str, Any]) -> str:
+    """A served version of an API with its releases, in words."""
+    until = f" until {item['until']}" if "until" in item else ""
+    return f"{item['version']} since {item['since']}{until}{'?' if item.get('uncertain') else ''}"
 
 
 def _gaps(features: dict[str, Any]) -> Iterator[str]:

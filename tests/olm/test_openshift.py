@@ -1,0 +1,176 @@
+"""An OpenShift release as a target: what it sets besides the OLM that it ships (`openshift.json`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import bundle_files, described, write_workspace
+
+import olmc
+from olmc.model.options import Options
+from olmc.olm.profiles.data import formats
+from olmc.olm.profiles.openshift import on_platform, openshift, served_by
+from olmc.semver import parse_tolerant
+
+MONITOR = {
+    "apiVersion": "monitoring.coreos.com/v1",
+    "kind": "ServiceMonitor",
+    "metadata": {"name": "kettle"},
+    "spec": {"endpoints": [{"port": "metrics"}], "selector": {}},
+}
+
+
+def the_bundle(root: Path, **operator: Any) -> Path:
+    """The folder of a bundle by itself."""
+    for path, text in bundle_files(described({"name": "kettle.v1.0.0", **operator})).items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return root / "bundles/kettle.v1.0.0"
+
+
+def phase(made: olmc.Compilation) -> str:
+    """The phase of the only operator."""
+    ((value, _),) = made.phases.values()
+    return value
+
+
+def test_every_openshift_release_is_in_both_files() -> None:
+    named = [name.removeprefix("ocp-") for name in formats()["named"] if name != "docs"]
+    assert named == list(openshift()["kubernetes"])
+
+
+def test_the_file_is_in_order_and_says_each_thing_once() -> None:
+    apis = openshift()["apis"]
+    keys = [(api["group"], api["kind"]) for api in apis]
+    assert keys == sorted(set(keys))
+    order = list(openshift()["kubernetes"])
+    for api in apis:
+        assert (api["scope"] in {"Namespaced", "Cluster"}, api["by"] in {"CRD", "APIService"}) == (True, True)
+        for item in api["versions"]:
+            assert order.index(item["since"]) <= order.index(item.get("until", order[-1]))
+
+
+@pytest.mark.parametrize(("version", "kubernetes"), [("ocp-4.6", "v1.19.0"), ("ocp-4.18", "v1.31.0")])
+def test_a_release_sets_more_than_its_olm(version: str, kubernetes: str) -> None:
+    options = on_platform(Options(olm_version=version))
+    assert options.kube_version == kubernetes
+    assert options.global_catalog_namespace == "openshift-marketplace"
+    assert options.olm_namespace == "openshift-operator-lifecycle-manager"
+
+
+def test_what_somebody_chose_stays() -> None:
+    given = Options(olm_version="ocp-4.18", kube_version="v1.30.0")
+    options = on_platform(given, frozenset({"global_catalog_namespace"}))
+    assert (options.kube_version, options.global_catalog_namespace) == ("v1.30.0", "olm")
+    assert on_platform(options, frozenset({"global_catalog_namespace"})) == options
+    assert on_platform(Options()) == Options()
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "last"),
+    [("Route", "4.1", "4.20"), ("ConsolePlugin", "4.9", "4.20"), ("ClusterNetwork", "4.1", "4.16"),
+     ("ClusterExtension", "4.18", "4.20"), ("ImageDigestMirrorSet", "4.13", "4.20")],
+)  # fmt: skip
+def test_apis_come_and_go_with_releases(kind: str, first: str, last: str) -> None:
+    releases = [name for name in openshift()["kubernetes"] if any(api.kind == kind for api in served_by(name))]
+    assert (releases[0], releases[-1]) == (first, last)
+    assert releases == sorted(releases, key=parse_tolerant)
+
+
+def test_versions_of_one_api_differ_between_releases() -> None:
+    plugin = {
+        release: api.versions
+        for release in ("4.11", "4.12", "4.19")
+        for api in served_by(release)
+        if api.kind == "ConsolePlugin"
+    }
+    assert plugin == {"4.11": ("v1alpha1",), "4.12": ("v1alpha1", "v1"), "4.19": ("v1",)}
+
+
+def test_a_bundle_with_a_kind_that_openshift_serves(tmp_path: Path) -> None:
+    """R-CAT-704: the step is written there, and nowhere else."""
+    bundle = the_bundle(tmp_path, files={"monitor.yaml": MONITOR})
+    made = olmc.compile(bundle, Options(olm_version="ocp-4.18"))
+    assert (phase(made), made.findings) == ("Succeeded", False)
+    assert [str(r.identity) for r in made.objects if r.object["kind"] == "ServiceMonitor"] == [
+        "ServiceMonitor/kettle/kettle"
+    ]
+    assert olmc.compile(bundle, Options(olm_version="0.31")).findings
+
+
+def test_a_kind_without_namespaces_is_stored_without_one(tmp_path: Path) -> None:
+    """R-CAT-716."""
+    plugin = {"apiVersion": "console.openshift.io/v1", "kind": "ConsolePlugin", "metadata": {"name": "kettle"}}
+    bundle = the_bundle(tmp_path, files={"plugin.yaml": {**plugin, "spec": {}}})
+    made = olmc.compile(bundle, Options(olm_version="ocp-4.20"))
+    assert [str(r.identity) for r in made.objects if r.object["kind"] == "ConsolePlugin"] == ["ConsolePlugin/kettle"]
+
+
+@pytest.mark.parametrize(
+    ("required", "expected"),
+    [
+        ("ServiceMonitor.v1.monitoring.coreos.com", ("Present", "CRD is present and Established condition is true")),
+        ("ServiceMonitor.v2.monitoring.coreos.com", ("NotPresent", "CRD version not served")),
+        ("Route.v1.route.openshift.io", ("NotPresent", "CRD is not present")),
+    ],
+)
+def test_crds_of_openshift_fulfil_requirements(required: str, expected: tuple[str, str], tmp_path: Path) -> None:
+    """R-REQ-3: of a Route, which an API server of its own serves, there is no CRD."""
+    made = olmc.compile(the_bundle(tmp_path, required=[required]), Options(olm_version="ocp-4.18"))
+    assert made.settled is not None
+    (member,) = made.settled.cluster.members.values()
+    (status,) = [each for each in member.requirements if each["kind"] == "CustomResourceDefinition"]
+    assert (status["status"], status["message"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("api", "met"), [({"group": "route.openshift.io", "version": "v1", "kind": "Route"}, True),
+                     ({"group": "route.openshift.io", "version": "v2", "kind": "Route"}, False)],
+)  # fmt: skip
+def test_native_apis_of_openshift(api: dict[str, str], met: bool, tmp_path: Path) -> None:
+    """R-REQ-6."""
+    bundle = the_bundle(tmp_path, csv={"spec": {"nativeAPIs": [api]}})
+    assert phase(olmc.compile(bundle, Options(olm_version="ocp-4.18"))) == ("Succeeded" if met else "Pending")
+
+
+def test_its_kubernetes_is_what_a_csv_is_held_against(tmp_path: Path) -> None:
+    """R-REQ-2."""
+    bundle = the_bundle(tmp_path, csv={"spec": {"minKubeVersion": "1.32.0"}})
+    assert phase(olmc.compile(bundle, Options(olm_version="ocp-4.18"))) == "Pending"
+    assert phase(olmc.compile(bundle, Options(olm_version="ocp-4.19"))) == "Succeeded"
+
+
+def test_all_namespaces_see_the_catalogs_of_its_marketplace(tmp_path: Path) -> None:
+    """R-CAT-502."""
+    subscription = {"spec": {"sourceNamespace": "openshift-marketplace"}}
+    case = {
+        "namespaces": {"ns": {}, "openshift-marketplace": {}},
+        "groups": {"ns/g": "own"},
+        "operators": [{"name": "kettle.v1.0.0", "subscription": subscription, "inline": True}],
+    }
+    write_workspace(tmp_path, case)
+    assert phase(olmc.compile(tmp_path, Options(olm_version="ocp-4.18"))) == "Succeeded"
+    assert olmc.compile(tmp_path, Options()).phases == {}
+
+
+@pytest.mark.parametrize(
+    ("obj", "codes"),
+    [
+        (
+            {"apiVersion": "security.openshift.io/v1", "kind": "SecurityContextConstraints", "namespace": "ns"},
+            ["OLMC170"],
+        ),
+        ({"apiVersion": "route.openshift.io/v1", "kind": "Route"}, ["OLMC171"]),
+        ({"apiVersion": "route.openshift.io/v1", "kind": "Route", "namespace": "ns"}, []),
+    ],
+)
+def test_scopes_of_its_kinds_are_known(obj: dict[str, str], codes: list[str], tmp_path: Path) -> None:
+    namespace = {"namespace": obj.pop("namespace")} if "namespace" in obj else {}
+    manifest = {**obj, "metadata": {"name": "kettle", **namespace}}
+    write_workspace(tmp_path, {"namespaces": {"ns": {}}, "manifests": [manifest]})
+    made = olmc.compile(tmp_path, Options(olm_version="ocp-4.18"))
+    assert [d.code for d in made.diagnostics if d.severity is not olmc.Severity.INFO] == codes
+    assert olmc.compile(tmp_path).diagnostics == ()
