@@ -12,14 +12,15 @@ import click
 
 from olmc.api import compile
 from olmc.cli.console import progress, tell_approvals
-from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     codes,
     compile_options,
+    entry_option,
     given_fields,
     given_of,
     given_version,
+    inputs_of,
     optional_validators,
     output_option,
     tell_idle,

@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
-from olmc.cli.process import BAD_INPUT
+from olmc.cli.console import tell
+from olmc.cli.process import BAD_INPUT, STREAM, Input, is_single
+from olmc.load.entries import changed_entries, chosen, entries_at
 from olmc.load.files import MAX_FILE_BYTES
-
-STREAM = "-"
-"""The PATH that stands for stdin."""
+from olmc.load.kustomization import NAMES
+from olmc.load.manifests import SUFFIXES
+from olmc.model.diagnostics import Report, close_matches, did_you_mean, join_limited
 
 _STREAM_FILE = "stdin.yaml"
 
 
-class Input(NamedTuple):
-    """What is compiled at once: a directory, and another one whose files count as well, if there are any.
-
-    `is_staged`: the directory is not the user's, but made of what there is of files and streams.
-    """
-
-    root: Path
-    beside: Path | None = None
-    is_staged: bool = False
+def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str]) -> list[Input]:
+    """As `inputs_of`, where there are entries, files or streams among the paths."""
+    if entries:
+        paths = _entries(paths, entries)
+    # A kustomization stands for its folder.
+    paths = [path.parent if path.name in NAMES and path.is_file() else path for path in paths]
+    singles = [path for path in dict.fromkeys(paths) if is_single(path)]
+    folders = [path for path in paths if not is_single(path)]
+    if not singles:
+        return [Input(path) for path in folders]
+    if len(folders) > 1:
+        raise click.UsageError("files and streams make one workspace with one directory at most; give no second one.")
+    staged = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-input-")))
+    for path in singles:
+        _stage(path, staged)
+    return [Input(folders[0], staged)] if folders else [Input(staged, is_staged=True)]
 
 
 def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
     """The folders of the entries of a repository that are called so."""
-    from olmc.cli.console import tell
-    from olmc.load.entries import changed_entries, chosen, entries_at
-    from olmc.model.diagnostics import Report, close_matches, did_you_mean, join_limited
-
     if len(paths) > 1:
         raise click.UsageError("--entry chooses in one repository; give one PATH.")
     known, report = entries_at(paths[0]), Report()
@@ -50,46 +55,6 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
         folders.update(dict.fromkeys(paths[0] / entry.path for entry in meant))
     tell(tuple(report))
     return list(folders)
-
-
-def _is_single(path: Path) -> bool:
-    """Whether a path is a file or a stream."""
-    return str(path) == STREAM or path.is_file() or path.is_fifo()
-
-
-entry_option = click.option(
-    "--entry", "entries", multiple=True, metavar="NAME",
-    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
-)  # fmt: skip
-
-
-def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] = ()) -> list[Input]:
-    """What to compile for the paths of a command line, the current directory for none.
-
-    With `entries` the one path is a repository, and they are names of its entries. Directories are compiled one by
-    one. Files and streams make one workspace together, with the one directory that may stand among them. They are put
-    into a folder that is gone when the command ends.
-    """
-    paths = paths or (Path(),)
-    if entries:
-        paths = _entries(paths, entries)
-    if not any(map(_is_single, paths)):
-        return [Input(path) for path in paths]
-    import tempfile  # hardly any run needs these
-
-    from olmc.load.kustomization import NAMES
-
-    paths = [path.parent if path.name in NAMES and path.is_file() else path for path in paths]
-    singles = [path for path in dict.fromkeys(paths) if _is_single(path)]
-    folders = [path for path in paths if not _is_single(path)]
-    if not singles:
-        return [Input(path) for path in folders]
-    if len(folders) > 1:
-        raise click.UsageError("files and streams make one workspace with one directory at most; give no second one.")
-    staged = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-input-")))
-    for path in singles:
-        _stage(path, staged)
-    return [Input(folders[0], staged)] if folders else [Input(staged, is_staged=True)]
 
 
 def _stage(path: Path, folder: Path) -> None:
@@ -112,8 +77,6 @@ def _stage(path: Path, folder: Path) -> None:
 
 def _name(path: Path) -> str:
     """The name that messages have for a file: its own path, with an ending by which it is read."""
-    from olmc.load.manifests import SUFFIXES
-
     if str(path) == STREAM:
         return _STREAM_FILE
     is_below = not path.is_absolute() and not any(part.startswith(".") for part in path.parts)

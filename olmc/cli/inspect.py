@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
     compile_options,
     compiled,
+    entry_option,
+    inputs_of,
     kube_version_option,
     olm_version_option,
     output_option,

@@ -11,19 +11,20 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals, writing
-from olmc.cli.inputs import Input, entry_option, inputs_of
 from olmc.cli.options import (
     GivenPath,
     approve_option,
     compile_options,
+    entry_option,
     given_fields,
     given_of,
     given_version,
+    inputs_of,
     output_option,
     tell_idle,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.model.diagnostics import LockFault, Report, Severity
 from olmc.model.options import Options
 from olmc.output.unicode import json_text

@@ -11,7 +11,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
-from olmc.cli.process import BAD_INPUT
+from olmc.cli.process import BAD_INPUT, Input, is_single
 from olmc.kube.names import is_dns1123_label
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.objects import KubernetesObject
@@ -245,6 +245,27 @@ def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
     """The fields of Options that the command line has set, so that olmc.yaml may not."""
     default = click.core.ParameterSource.DEFAULT
     return frozenset(name for name in given if ctx.get_parameter_source(name) is not default)
+
+
+entry_option = click.option(
+    "--entry", "entries", multiple=True, metavar="NAME",
+    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
+)  # fmt: skip
+
+
+def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] = ()) -> list[Input]:
+    """What to compile for the paths of a command line, the current directory for none.
+
+    With `entries` the one path is a repository, and they are names of its entries. Directories are compiled one by
+    one. Files and streams make one workspace together, with the one directory that may stand among them. They are put
+    into a folder that is gone when the command ends.
+    """
+    paths = paths or (Path(),)
+    if not entries and not any(map(is_single, paths)):
+        return [Input(path) for path in paths]
+    from olmc.cli.inputs import staged_inputs  # most runs compile directories
+
+    return staged_inputs(ctx, paths, entries)
 
 
 # A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at.

@@ -1,4 +1,4 @@
-"""What a process of the command line has: exit codes, and standard streams that depend on no locale."""
+"""What a process of the command line has: exit codes, what it is given, and streams that depend on no locale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NamedTuple, NoReturn, TextIO
 
 from olmc.output.unicode import ESCAPED, register
 
@@ -17,6 +17,26 @@ USAGE = 2  # wrong usage; click's own
 BAD_INPUT = 3  # input that can't be compiled
 INTERRUPTED = 130  # Ctrl-C; as shells count what SIGINT ended
 UNREAD = 141  # whoever read the output has gone; as shells count what SIGPIPE ended
+
+
+STREAM = "-"
+"""The PATH that stands for stdin."""
+
+
+def is_single(path: Path) -> bool:
+    """Whether a path is a file or a stream."""
+    return str(path) == STREAM or path.is_file() or path.is_fifo()
+
+
+class Input(NamedTuple):
+    """What is compiled at once: a directory, and another one whose files count as well, if there are any.
+
+    `is_staged`: the directory is not the user's, but made of what there is of files and streams.
+    """
+
+    root: Path
+    beside: Path | None = None
+    is_staged: bool = False
 
 
 def is_command() -> bool:

@@ -12,15 +12,16 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
-from olmc.cli.inputs import entry_option, inputs_of
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
     certs_option,
     check_kinds,
     compile_options,
+    entry_option,
     given_fields,
     given_of,
+    inputs_of,
     kinds,
     output_option,
     tell_idle,
