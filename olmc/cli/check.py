@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import compile
-from olmc.cli.console import progress, tell_approvals
+from olmc.cli.console import progress, tell_approvals, tell_aside
 from olmc.cli.options import (
     GivenPath,
     codes,
@@ -129,7 +129,9 @@ def _cel_problem(rule: str) -> str:
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
-@click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
+@click.option(
+    "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
+)
 @click.option("--strict", is_flag=True, help="Warnings are findings, too.")
 @click.option(
     "--select", multiple=True, metavar="CODE", shell_complete=codes, help="Only codes that begin so (may be repeated)."
@@ -236,7 +238,7 @@ def _print(done: list[CheckResult], output: str, least: Severity, failing: Sever
         click.echo(as_text_with_source(found, line_reader(done), least=least, color=True), nl=False)
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
-        aside += f", {counted(left)} left out" if left else ""
+        aside += f", {amount} left out" if (amount := counted(left)) else ""
         click.echo(f"{as_counts(found, least=least)} ({aside})")
     elif output == "json":
         click.echo(as_json(found, least=least), nl=False)
@@ -264,5 +266,6 @@ def _print(done: list[CheckResult], output: str, least: Severity, failing: Sever
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)
+    tell_aside(found, least=least)
     for each in done if output != "text" else ():
         click.echo(note(each.left_out, each.shown_as), err=True, nl=False)

@@ -13,6 +13,7 @@ from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything, spec_of
+from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
 from olmc.load.manifests import SUFFIXES
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
@@ -142,7 +143,8 @@ def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftO
     for name in folder.links:
         yield _LeftOutPlace(folder.join(name), Reason.LINK, is_link=True)
     for below in folder.folders:
-        yield from _places(root, below, reason)
+        is_templates = is_chart(folder) and below.path == folder.join(TEMPLATES_FOLDER)
+        yield from _places(root, below, reason or (Reason.TEMPLATE if is_templates else None))
 
 
 def _reason_of_folder(root: Path, folder: Folder) -> Reason | None:
@@ -168,6 +170,8 @@ def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
     objects, problem = objects_of(text)
     if not objects and not problem:
         return None
+    if place.reason is Reason.TEMPLATE and problem is Unseen.UNREADABLE:
+        problem = Unseen.UNRENDERED
     return LeftOut(location, place.reason or _reason_by_header(text), objects, _digest(text), problem)
 
 

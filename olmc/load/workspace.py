@@ -14,6 +14,7 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
@@ -186,6 +187,10 @@ def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
         return
     yield folder, _add_files
     inside_catalogs = folder.path.rpartition("/")[2] == CATALOGS_FOLDER
+    if is_chart(folder):
+        yield folder, _add_chart
+        templates = folder.join(TEMPLATES_FOLDER)
+        folder = folder._replace(folders=tuple(below for below in folder.folders if below.path != templates))
     for below in folder.folders:
         if inside_catalogs and not is_bundle(below):
             yield below, _add_catalog
@@ -220,6 +225,12 @@ def _add_catalog(root: Path, folder: Folder, reading: _Reading, report: Report) 
             _add_text(path, text, reading, report)
 
 
+def _add_chart(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:  # noqa: ARG001
+    """What a chart holds beyond files that are read as any other: templates, of which only is said that they exist."""
+    for diagnostic in unrendered_chart(root, folder, SUFFIXES):
+        report.add(diagnostic)
+
+
 def _add_files(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     for name in folder.files:
         path = folder.join(name)
@@ -234,7 +245,12 @@ def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
-    documents = read(path, text, report)
+    findings = Report()
+    documents = read(path, text, findings)
+    if findings.failed and not is_for_cluster(text):
+        report.add(foreign_file(path, findings))
+        return
+    report.found.extend(findings.found)
     of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
     odd = [document for document in of_catalogs if is_whole_object(document.value)]
     for document in odd:

@@ -36,6 +36,7 @@ class Reason(StrEnum):
     COPY = "copy"
     LINK = "link"
     SUBMODULE = "submodule"
+    TEMPLATE = "template"
     OTHER = "other"
 
     @property
@@ -65,6 +66,7 @@ _TEXTS = {
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
+    Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.OTHER: "in a file that is not read",
 }
 _CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
@@ -78,6 +80,7 @@ class Unseen(StrEnum):
     IN_LFS = "what is in Git LFS"
     UNKNOWN = "what nobody has looked at"
     SUBMODULE = "what is in the submodule"
+    UNRENDERED = "what Helm makes of it"
 
 
 class LeftObject(NamedTuple):

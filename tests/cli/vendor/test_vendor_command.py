@@ -203,7 +203,7 @@ def test_paths_and_options_that_are_none(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_cannot_be_read(root: Path) -> None:
-    (root / "broken.yaml").write_text("a: [\n")
+    (root / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n")
     assert "broken.yaml:1:4: error: not valid YAML" in refused(root)
 
 
