@@ -14,8 +14,10 @@ from olmc.api import compile
 from olmc.cli.console import progress, tell_approvals, tell_aside
 from olmc.cli.options import (
     GivenPath,
+    allow_empty_option,
     codes,
     compile_options,
+    emptiness,
     given_fields,
     given_of,
     given_version,
@@ -157,12 +159,13 @@ def _cel_problem(rule: str) -> str:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
+@allow_empty_option
 @compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    olm_version: str, **proposed: Any,
+    allow_empty: bool, olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -204,7 +207,8 @@ def check(
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
-            compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
+            empty = emptiness(root, made.workspace) if not allow_empty and not made.failed else ()
+            compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = select_findings(check_directory(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(roots))))

@@ -13,9 +13,9 @@ from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT
 from olmc.kube.names import is_dns1123_label
-from olmc.model.diagnostics import Severity
+from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.options import Options, full_kube_version
-from olmc.model.workspace import LeftOut
+from olmc.model.workspace import LeftOut, Workspace
 from olmc.reconcile.loop import SettledCluster
 
 
@@ -127,6 +127,26 @@ certs_option = click.option(
 approve_option = click.option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
 )  # fmt: skip
+
+
+allow_empty_option = click.option(
+    "--allow-empty", is_flag=True, help="A workspace with nothing in it is no finding.",
+)  # fmt: skip
+
+
+def emptiness(root: Path, workspace: Workspace | None) -> tuple[Diagnostic, ...]:
+    """That a workspace has nothing in it, if that is so; a bundle by itself is no workspace."""
+    from olmc.load.workspace import is_empty
+
+    return (empty_finding(root),) if workspace is not None and is_empty(workspace) else ()
+
+
+def empty_finding(root: Path) -> Diagnostic:
+    """That there is nothing in the workspace at `root`."""
+    from olmc.diagnostics.rules.foreign import EMPTY
+
+    path = root.as_posix()
+    return EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
 def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:

@@ -78,6 +78,11 @@ def load(
     return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs)
 
 
+def is_empty(workspace: Workspace) -> bool:
+    """Whether a workspace has nothing that could be compiled."""
+    return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
+
+
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
     """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
     kept = without_duplicates(manifests_in_their_scope(manifests, (), report), report)

@@ -39,6 +39,16 @@ CHART = Rule(
     "these no kind of OLM is named.",
     tags=frozenset({RuleTag.UNRENDERED_CHART}),
 )
+EMPTY = Rule(
+    "OLMC183",
+    Severity.FAILURE,
+    "A workspace with nothing in it",
+    "there is nothing to look at in {path}: no manifest, no bundle and no catalog",
+    "Give the directory that holds them; `olmc check -v` lists what is left aside. With --allow-empty this is no "
+    "finding.",
+    "A command that finds nothing wrong in nothing would be green for a path that is misspelt, for a folder that a "
+    "pattern leaves out, and for a repository of which olmc reads nothing yet.",
+)
 
 _COUNTED = {
     RuleTag.FOREIGN_FILE: ("file of another tool that can't be read", "files of other tools that can't be read"),
