@@ -22,6 +22,7 @@ class Reason(StrEnum):
     """Why something is left out."""
 
     IGNORED = "ignored"
+    GIT_IGNORED = "gitignored"
     HIDDEN = "hidden"
     BUNDLE = "bundle"
     BROKEN = "broken"
@@ -52,6 +53,7 @@ class Reason(StrEnum):
 
 _TEXTS = {
     Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
+    Reason.GIT_IGNORED: "named by .gitignore, so not in the repository unless it was added by force",
     Reason.HIDDEN: "in a hidden folder",
     Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
     Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
@@ -69,7 +71,7 @@ _TEXTS = {
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.OTHER: "in a file that is not read",
 }
-_CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
+_CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
 
 
 class Unseen(StrEnum):
