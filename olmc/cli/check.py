@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import compile
-from olmc.cli.console import progress, tell_approvals
+from olmc.cli.console import progress, tell_approvals, tell_aside
 from olmc.cli.options import (
     GivenPath,
+    allow_empty_option,
     codes,
     compile_options,
+    emptiness,
     entry_option,
     given_fields,
     given_of,
@@ -131,7 +133,9 @@ def _cel_problem(rule: str) -> str:
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
-@click.option("--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
+@click.option(
+    "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
+)
 @click.option("--strict", is_flag=True, help="Warnings are findings, too.")
 @click.option(
     "--select", multiple=True, metavar="CODE", shell_complete=codes, help="Only codes that begin so (may be repeated)."
@@ -157,13 +161,14 @@ def _cel_problem(rule: str) -> str:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
+@allow_empty_option
 @entry_option
 @compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    entries: tuple[str, ...], olm_version: str, **proposed: Any,
+    allow_empty: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -203,13 +208,14 @@ def check(
     inputs = inputs_of(ctx, paths, entries)
     done, compilations = [], []
     with progress() as doing:
-        for root, beside, _ in inputs:
+        for root, beside, is_staged in inputs:
             doing(f"compiling {root}")
             made = compile(root, options, given=given, beside=beside)
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
-            compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
+            empty = emptiness(None if is_staged else root, made) if not allow_empty else ()
+            compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
             found = select_findings(check_directory(root, compiled, lenient, options, given), select, ignore)
             done.append(found._replace(shown_as=_shown_as(root, output, len(inputs))))
@@ -243,7 +249,7 @@ def _print(done: list[CheckResult], output: str, least: Severity, failing: Sever
         click.echo(as_text_with_source(found, line_reader(done), least=least, color=True), nl=False)
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
-        aside += f", {counted(left)} left out" if left else ""
+        aside += f", {amount} left out" if (amount := counted(left)) else ""
         click.echo(f"{as_counts(found, least=least)} ({aside})")
     elif output == "json":
         click.echo(as_json(found, least=least), nl=False)
@@ -271,5 +277,6 @@ def _print(done: list[CheckResult], output: str, least: Severity, failing: Sever
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)
+    tell_aside(found, least=least)
     for each in done if output != "text" else ():
         click.echo(note(each.left_out, each.shown_as), err=True, nl=False)

@@ -57,8 +57,22 @@ _ERASE = "\r\x1b[K"
 
 
 def tell(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> None:
-    """Print diagnostics on stderr, in color on a terminal."""
-    click.echo(as_text(diagnostics, least=least, color=True), err=True, nl=False)
+    """Print diagnostics on stderr, in color on a terminal, and in a line what is left aside and not among them."""
+    listed = list(diagnostics)
+    click.echo(as_text(listed, least=least, color=True), err=True, nl=False)
+    tell_aside(listed, least=least)
+
+
+def tell_aside(diagnostics: Iterable[Diagnostic], *, least: Severity) -> None:
+    """Say on stderr how much is left aside as no input, of which `least` shows nothing by itself."""
+    remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
+    if not remarks:
+        return
+    from olmc.diagnostics.rules.foreign import aside
+
+    line = aside(remarks)
+    if line:
+        click.echo(f"olmc: left aside: {line} (olmc check --all lists them)", err=True)
 
 
 def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:

@@ -35,7 +35,7 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
     staged = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-input-")))
     for path in singles:
         _stage(path, staged)
-    return [Input(folders[0], staged)] if folders else [Input(staged, is_staged=True)]
+    return [Input(folders[0], staged)] if folders else [Input(staged, staged, is_staged=True)]
 
 
 def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:

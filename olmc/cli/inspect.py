@@ -9,9 +9,11 @@ import click
 
 from olmc.cli.options import (
     GivenPath,
+    allow_empty_option,
     approve_option,
     compile_options,
     compiled,
+    emptiness,
     entry_option,
     inputs_of,
     kube_version_option,
@@ -85,13 +87,14 @@ def why(
 @approve_option
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
+@allow_empty_option
 @kube_version_option
 @olm_version_option
 @proposed_options
 @click.pass_context
 def status(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
+    legacy_metrics: bool, allow_empty: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say how every operator would be, and what it lacks.
 
@@ -137,7 +140,13 @@ def status(
     for path, (one, settled) in zip(roots, done, strict=True):
         tell_left_out(path, one, f"{path.as_posix()}/" if len(roots) > 1 else "")
         click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
-    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
+    empty = [
+        finding
+        for (root, _, is_staged), (one, _) in zip(inputs, done, strict=True)
+        for finding in (emptiness(None if is_staged else root, one) if not allow_empty else ())
+    ]
+    click.echo(as_text(empty), err=True, nl=False)
+    fails = bool(empty) or any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
     ctx.exit(FINDINGS if fails else DONE)
 
 

@@ -13,8 +13,10 @@ from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals, writing
 from olmc.cli.options import (
     GivenPath,
+    allow_empty_option,
     approve_option,
     compile_options,
+    empty_finding,
     entry_option,
     given_fields,
     given_of,
@@ -218,6 +220,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to try again what may pass."
 )
 @approve_option
+@allow_empty_option
 @click.pass_context
 def vendor(
     ctx: click.Context,
@@ -234,6 +237,7 @@ def vendor(
     timeout: float,
     retries: int,
     approve: tuple[str, ...],
+    allow_empty: bool,
 ) -> None:
     """Bring what a workspace names by image into vendor/.
 
@@ -247,7 +251,8 @@ def vendor(
       olmc vendor --check                      is everything there? (for CI)
       olmc vendor --from images.tar --offline  from an OCI layout alone
 
-    Exit codes: 0 done, 1 something is missing (--check), 2 wrong usage, 3 an image can't be had; then nothing changes.
+    Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
+    3 an image can't be had; then nothing changes.
     """
     if check and update:
         raise click.UsageError("--check and --update exclude each other.")
@@ -271,10 +276,12 @@ def vendor(
         )
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
-    tell(report)
+    is_empty = outcome is not None and outcome.is_empty and not allow_empty
+    tell([*report, *([empty_finding(path)] if is_empty else ())])
     if outcome is None:
         ctx.exit(BAD_INPUT)
-    ctx.exit(_checked(outcome) if check else _done(outcome))
+    code = _checked(outcome) if check else _done(outcome)
+    ctx.exit(code if outcome.is_resolved and not is_empty else FINDINGS)
 
 
 def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> VendorResult | None:
@@ -301,7 +308,8 @@ def _done(outcome: VendorResult) -> int:
     )
     lock = "olmc.lock written" if outcome.lock_changed else "olmc.lock unchanged"
     what = f"{counts}; {len(outcome.fetched)} fetched, {len(outcome.removed)} removed, {lock}"
-    click.echo(f"vendor: {what}" if outcome.images else f"vendor: no images are needed; {lock}", err=True)
+    none = "no images are needed" if outcome.is_resolved else "what is needed is not known"
+    click.echo(f"vendor: {what if outcome.images else f'{none}; {lock}'}", err=True)
     return DONE
 
 
@@ -311,6 +319,8 @@ def _checked(outcome: VendorResult) -> int:
     for path in outcome.removed:
         click.echo(f"not needed: {path if path.isprintable() else ascii(path)}", err=True)
     if not (outcome.fetched or outcome.removed or outcome.lock_changed):
+        if not outcome.is_resolved:
+            return FINDINGS  # what they would have to hold is not known
         click.echo("vendor/ and olmc.lock are up to date", err=True)
         return DONE
     click.echo("Run olmc vendor to bring vendor/ and olmc.lock up to date.", err=True)

@@ -13,7 +13,7 @@ from olmc.api import Compilation, compile
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT, Input, is_single
 from olmc.kube.names import is_dns1123_label
-from olmc.model.diagnostics import Report, Severity
+from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version
 from olmc.model.workspace import LeftOut
@@ -177,6 +177,33 @@ certs_option = click.option(
 approve_option = click.option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
 )  # fmt: skip
+
+
+allow_empty_option = click.option(
+    "--allow-empty", is_flag=True, help="A workspace with nothing in it is no finding.",
+)  # fmt: skip
+
+
+def emptiness(root: Path | None, compilation: Compilation) -> tuple[Diagnostic, ...]:
+    """That a workspace has nothing in it, if that is so; a bundle by itself is no workspace.
+
+    `root` is None for files and streams. What is refused is something, and is reported by itself.
+    """
+    from olmc.load.workspace import is_empty
+
+    workspace = compilation.workspace
+    something = compilation.failed or compilation.findings or compilation.suppressed
+    if workspace is None or something or not is_empty(workspace):
+        return ()
+    return (empty_finding(root),)
+
+
+def empty_finding(root: Path | None) -> Diagnostic:
+    """That there is nothing in the workspace at `root`, or in the files and streams that were given."""
+    from olmc.diagnostics.rules.foreign import EMPTY
+
+    path = root.as_posix() if root is not None else "what was given"
+    return EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
 def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:

@@ -112,6 +112,7 @@ _CHAPTERS = (
         "OLMC172",
         "Rules about what is left out: objects in a workspace that olmc does not compile, and tools would apply",
     ),
+    ("OLMC180", "Rules about what a repository holds besides: files of other tools, and what nobody has rendered"),
     ("OLMC190", "Rules about what is built before it is compiled: kustomizations, and the entries of a repository"),
     (
         "OLMC200",

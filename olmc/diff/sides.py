@@ -18,7 +18,7 @@ from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spare
 from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
-from olmc.load.files import MAX_FILE_BYTES, ignore_lines, scan
+from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
@@ -172,7 +172,7 @@ def _narrowing(source: _Source) -> Narrowing:
     if source.path is None or not source.path.is_dir():
         return Narrowing()
     if source.texts is not None:
-        return Narrowing(ignored=ignore_lines(source.path))
+        return Narrowing(ignored=(*git_ignore_lines(source.path), *ignore_lines(source.path)))
     narrowing = narrowing_of(source.path, read_config(source.path, Report()))
     return narrowing._replace(purpose=narrowing.purpose or Options().purpose)
 

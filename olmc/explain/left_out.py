@@ -17,7 +17,7 @@ from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report, Severity, join_limited
 from olmc.model.objects import ObjectKey, spec_of, text
 from olmc.model.options import Narrowing, Options
-from olmc.model.workspace import LeftObject, LeftOut, Reason, Unused, Workspace
+from olmc.model.workspace import LeftObject, LeftOut, Reason, Unseen, Unused, Workspace
 from olmc.output.text import as_yaml
 from olmc.output.unicode import clean
 from olmc.reconcile.loop import SettledCluster
@@ -121,7 +121,7 @@ def _proposed(operators: Iterable[OperatorResult], installs: Iterable[InstallDec
 _SHOWN_FILES = 5
 _SHOWN_OBJECTS = 6
 _RELATED = 20
-_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REPLACED})
+_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REPLACED, Reason.TEMPLATE})
 # What says who may do what, or has a say in all that others do: named before all else.
 _POWERFUL = (
     "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
@@ -168,10 +168,17 @@ def _written_now(made: SettledCompilation, settled: SettledCluster, wanted: set[
 
 
 def counted(found: Iterable[LeftOut]) -> str:
-    """How much is left out: `3 objects in 2 files`; what can't be read counts as a file."""
-    lefts = tuple(found)
+    """How much is left out: `3 objects in 2 files`; what can't be read counts as a file. "" for nothing."""
+    lefts = _applied_as_they_are(found)
+    if not lefts:
+        return ""
     objects, files = sum(len(left.objects) for left in lefts), len({left.location.path for left in lefts})
     return f"{_number(objects, 'object')} in {_number(files, 'file')}"
+
+
+def _applied_as_they_are(found: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
+    """What of it tools apply as it stands there: what is for Helm alone nobody does, and charts have findings."""
+    return tuple(left for left in found if left.problem is not Unseen.UNRENDERED)
 
 
 def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
@@ -183,6 +190,7 @@ def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
 
 def note(found: Sequence[LeftOut], where: str = "") -> str:
     """What is left out, in a few lines for people; "" for nothing. `where` stands before the paths."""
+    found = _applied_as_they_are(found)
     if not found:
         return ""
     lines = [f"olmc: left out, and applied by kubectl apply -R, Argo CD or Flux: {counted(found)}"]

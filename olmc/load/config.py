@@ -9,7 +9,7 @@ from typing import Any
 from olmc.diagnostics.rules import reconcile as lock_rules
 from olmc.diagnostics.rules import reconcile as versions
 from olmc.diagnostics.rules import workspace as rules
-from olmc.load.files import has_file, ignore_lines, read_text, spec_of
+from olmc.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
 from olmc.load.json_schema import problems
 from olmc.model.diagnostics import Location, Place, Report, Source
 from olmc.model.objects import KubernetesObject
@@ -138,7 +138,7 @@ def indexing_from(config: Mapping[str, Any]) -> Indexing:
 
 def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
     """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself."""
-    ignored = (*(config.get("ignore") or ()), *ignore_lines(root))
+    ignored = (*git_ignore_lines(root), *(config.get("ignore") or ()), *ignore_lines(root))
     include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
     return Narrowing(ignored, include, exclude, config.get("for"))
 

@@ -8,6 +8,7 @@ import re
 import stat
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,10 +41,12 @@ def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 IGNORE_FILE = ".olmcignore"
+GIT_IGNORE_FILE = ".gitignore"
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
 """How files begin whose content is in Git LFS."""
 
 _GIT = ".git"
+_GLOB = re.compile(r"[\\*?\[\]]")
 
 
 class Folder(NamedTuple):
@@ -92,17 +95,21 @@ def has_file(root: Path, path: str) -> bool:
 
 class _Scan(NamedTuple):
     """How a tree is looked through: where its root is, also when links are resolved, the patterns of what is left out,
-    and whether hidden folders are looked into as well."""
+    and whether hidden folders are looked into as well. `git_lines` are the patterns of `.gitignore` so far, which count
+    before `lines`; None where git has no say."""
 
     root: Path
     home: Path
     spec: GitIgnoreSpec | None
     report: Report
     hidden: bool = False
+    lines: tuple[str, ...] = ()
+    git_lines: tuple[str, ...] | None = None
 
 
 def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True) -> Folder:
-    """The tree below `root` without hidden folders and without what `.olmcignore` and `ignored` name.
+    """The tree below `root` without hidden folders and without what `.gitignore`, at any depth, `ignored` and
+    `.olmcignore` name; the last pattern that fits a path counts.
 
     Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
     that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts.
@@ -110,7 +117,9 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     own = tuple(_usable_lines(root, report))
     patterns = (*ignored, *own) if ignore_file else ignored
     home = root.resolve()
-    return _scan(_Scan(root, home, spec_of(patterns) if patterns else None, report), "", frozenset({home}))
+    spec = spec_of(patterns) if patterns else None
+    how = _Scan(root, home, spec, report, lines=patterns, git_lines=() if ignore_file else None)
+    return _scan(how, "", frozenset({home}))
 
 
 def scan_everything(root: Path) -> Folder:
@@ -142,6 +151,9 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
         cause = error.strerror or str(error)
         how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
+    if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
+        lines = (*how.git_lines, *_git_lines_in(how.root, path))
+        how = how._replace(git_lines=lines, spec=spec_of((*lines, *how.lines)))
     for entry in children:
         below = f"{path}/{entry.name}" if path else entry.name
         is_folder = _is_folder(entry)
@@ -198,6 +210,27 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
     except (OSError, RuntimeError):
         where, hint = "that leads back to itself", "Correct the link, or delete it."
     return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
+
+
+def git_ignore_lines(root: Path) -> tuple[str, ...]:
+    """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them."""
+    names = (path.rpartition("/") for path in scan(root, Report()).walk())
+    return tuple(line for folder, _, name in names if name == GIT_IGNORE_FILE for line in _git_lines_in(root, folder))
+
+
+def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
+    """The patterns of the `.gitignore` in a folder, written for the root, without those that can't be used."""
+    text = read_text(root, f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE, Report())
+    above = _GLOB.sub(r"\\\g<0>", folder)
+    for line in (text or "").splitlines():
+        pattern = line.removeprefix("!")
+        if not pattern.strip() or line.startswith("#"):
+            continue
+        inside = pattern.lstrip("/") if "/" in pattern.rstrip().rstrip("/") else f"**/{pattern}"
+        whole = f"{line[: len(line) - len(pattern)]}/{above}/{inside}" if folder else line
+        with suppress(ValueError):
+            spec_of([whole])
+            yield whole
 
 
 def ignore_lines(root: Path) -> tuple[str, ...]:

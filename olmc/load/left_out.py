@@ -12,7 +12,8 @@ from typing import NamedTuple
 from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
 from olmc.load.bundles import MANIFESTS, is_bundle
-from olmc.load.files import LFS_POINTER, Folder, no_folder, read_text, scan_everything, spec_of
+from olmc.load.files import LFS_POINTER, Folder, git_ignore_lines, no_folder, read_text, scan_everything, spec_of
+from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.load.kustomization import only_lists_output
 from olmc.load.manifests import SUFFIXES
@@ -84,13 +85,18 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     """
     if no_folder(root):
         return ()
+    from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
     spec = spec_of(ignored) if ignored else None
+    own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
     for place in _places(root, scan_everything(root), None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec.match_file(place.path)
-        left = _left_out_of(root, place._replace(reason=Reason.IGNORED) if is_ignored else place)
+        if is_ignored:
+            is_own = own is not None and own.match_file(place.path)
+            place = place._replace(reason=Reason.IGNORED if is_own else Reason.GIT_IGNORED)
+        left = _left_out_of(root, place)
         entries += [_with_bundle_reason(left)] if left is not None else []
     return tuple(sorted(entries, key=lambda left: (left.location, left.reason)))
 
@@ -130,7 +136,8 @@ def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftO
     for name in folder.links:
         yield _LeftOutPlace(folder.join(name), Reason.LINK, is_link=True)
     for below in folder.folders:
-        yield from _places(root, below, reason)
+        is_templates = is_chart(folder) and below.path == folder.join(TEMPLATES_FOLDER)
+        yield from _places(root, below, reason or (Reason.TEMPLATE if is_templates else None))
 
 
 def _reason_of_folder(root: Path, folder: Folder) -> Reason | None:
@@ -156,6 +163,8 @@ def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
     objects, problem = objects_of(text)
     if not objects and not problem:
         return None
+    if place.reason is Reason.TEMPLATE and problem is Unseen.UNREADABLE:
+        problem = Unseen.UNRENDERED
     return LeftOut(location, place.reason or _reason_by_header(text), objects, _digest(text), problem)
 
 

@@ -14,6 +14,7 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
@@ -54,9 +55,9 @@ def load(
     other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
     count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
     `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace, `beside` another folder whose files count as well. With `v2alpha1` bundles without a catalog serve the
-    Operators of that version, too. `resources` are the kinds that the cluster serves besides; `cluster_catalogs` are
-    the CatalogSources that it has already, of which those of the workspace go first.
+    workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
+    without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
+    besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
     """
     problem = no_folder(root)
     if problem:
@@ -65,7 +66,7 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = _Reading({}, {}, {}, [], {}, [], {})
+    reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     if kustomization is None and _has_entries(root, folder, report):
         return Workspace((), {}, {})
@@ -74,9 +75,9 @@ def load(
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
-    if beside is not None:
+    if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
-            add(beside, part, reading, report)
+            add(beside, part, reading._replace(is_named=True), report)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
@@ -94,6 +95,11 @@ def load(
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
     return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs, cluster_catalogs=there)
+
+
+def is_empty(workspace: Workspace) -> bool:
+    """Whether a workspace has nothing that could be compiled."""
+    return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
@@ -181,7 +187,8 @@ class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
-    were built of."""
+    were built of. `is_named`: the files are named by the user, so that none is of another tool.
+    """
 
     bundles: dict[str, Bundle]
     catalogs: dict[str, dict[str, str]]
@@ -190,6 +197,7 @@ class _Reading(NamedTuple):
     files: dict[str, None]
     unused: list[Unused]
     built: dict[str, None]
+    is_named: bool = False
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -207,6 +215,10 @@ def _parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
         return
     yield folder, _add_files
     inside_catalogs = folder.path.rpartition("/")[2] == CATALOGS_FOLDER
+    if is_chart(folder):
+        yield folder, _add_chart
+        templates = folder.join(TEMPLATES_FOLDER)
+        folder = folder._replace(folders=tuple(below for below in folder.folders if below.path != templates))
     for below in folder.folders:
         if inside_catalogs and not is_bundle(below):
             yield below, _add_catalog
@@ -239,6 +251,12 @@ def _add_catalog(root: Path, folder: Folder, reading: _Reading, report: Report) 
     for path, text in texts.items():
         if path.endswith(SUFFIXES):
             _add_text(path, text, reading, report)
+
+
+def _add_chart(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:  # noqa: ARG001
+    """What a chart holds beyond files that are read as any other: templates, of which only is said that they exist."""
+    for diagnostic in unrendered_chart(root, folder, SUFFIXES):
+        report.add(diagnostic)
 
 
 def _add_files(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
@@ -282,7 +300,12 @@ def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     if text.startswith((GENERATED, SCAFFOLDED)):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
-    documents = read(path, text, report)
+    findings = Report()
+    documents = read(path, text, findings)
+    if findings.failed and not reading.is_named and not is_for_cluster(text):
+        report.add(foreign_file(path, findings))
+        return
+    report.found.extend(findings.found)
     of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
     odd = [document for document in of_catalogs if is_whole_object(document.value)]
     for document in odd:

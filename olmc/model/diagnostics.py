@@ -160,6 +160,8 @@ class RuleTag(Enum):
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
     IN_STATUS = "the state of an operator shows it already"
+    FOREIGN_FILE = "a file of another tool is left aside"
+    UNRENDERED_CHART = "a Helm chart is left aside"
 
 
 class Diagnostic(NamedTuple):

@@ -22,6 +22,7 @@ class Reason(StrEnum):
     """Why something is left out."""
 
     IGNORED = "ignored"
+    GIT_IGNORED = "gitignored"
     HIDDEN = "hidden"
     BUNDLE = "bundle"
     BROKEN = "broken"
@@ -36,6 +37,7 @@ class Reason(StrEnum):
     COPY = "copy"
     LINK = "link"
     SUBMODULE = "submodule"
+    TEMPLATE = "template"
     OTHER = "other"
 
     @property
@@ -51,6 +53,7 @@ class Reason(StrEnum):
 
 _TEXTS = {
     Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
+    Reason.GIT_IGNORED: "named by .gitignore, so not in the repository unless it was added by force",
     Reason.HIDDEN: "in a hidden folder",
     Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
     Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
@@ -65,9 +68,10 @@ _TEXTS = {
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
+    Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.OTHER: "in a file that is not read",
 }
-_CHOSEN = frozenset({Reason.IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
+_CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
 
 
 class Unseen(StrEnum):
@@ -78,6 +82,7 @@ class Unseen(StrEnum):
     IN_LFS = "what is in Git LFS"
     UNKNOWN = "what nobody has looked at"
     SUBMODULE = "what is in the submodule"
+    UNRENDERED = "what Helm makes of it"
 
 
 class LeftObject(NamedTuple):

@@ -7,9 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
-from olmc.model.cluster import CatalogSource, Cluster, CsvState, InstallPlan, namespaced_name
+from olmc.model.cluster import (
+    CatalogSource,
+    Cluster,
+    CsvState,
+    InstallPlan,
+    NamespacedName,
+    Subscription,
+    namespaced_name,
+)
 from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
-from olmc.model.objects import Origin, mappings, texts
+from olmc.model.objects import CatalogKey, Origin, mappings, texts
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
@@ -28,6 +36,7 @@ def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Op
     for diagnostic in (
         *_groups(cluster),
         *_out_of_sight(settled, options),
+        *unknown_catalogs(settled.cluster),
         *_missing_catalogs(cluster, options),
         *_unresolved(settled, bundles),
         *_plans(cluster),
@@ -128,6 +137,22 @@ def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnosti
             " `olmc render ..` from here."
         )
     return rules.NO_NAMESPACE.finding(at(source, "metadata"), kind=kind, name=name, hint=hint)
+
+
+def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
+    """The catalogs that Subscriptions name and nothing in the workspace stands for, each with all who need it."""
+    wanted: dict[CatalogKey, list[tuple[NamespacedName, Subscription]]] = {}
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        key = subscription.catalog
+        if key.name and key.namespace and key not in cluster.catalogs:
+            wanted.setdefault(key, []).append((name, subscription))
+    for key, subscriptions in sorted(wanted.items()):
+        from olmc.diagnostics.rules import vendor as vendor_rules  # most workspaces know their catalogs
+
+        names = ", ".join(str(name) for name, _ in subscriptions)
+        yield vendor_rules.UNKNOWN_CATALOG.finding(
+            at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names
+        )
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:

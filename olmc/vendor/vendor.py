@@ -14,11 +14,12 @@ from olmc.load.bundles import read_bundle
 from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
 from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
-from olmc.load.workspace import load
+from olmc.load.workspace import is_empty, load
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
 from olmc.model.workspace import LockedImage, LockFile, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
+from olmc.reconcile.diagnose import unknown_catalogs
 from olmc.reconcile.loop import SettledCluster, reconcile, selections
 from olmc.resolver.lock import lock_of
 from olmc.vendor.fetch import FetchError, Plan, fetch
@@ -50,12 +51,15 @@ class VendorRequest(NamedTuple):
 
 class VendorResult(NamedTuple):
     """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
-    longer needed, and whether olmc.lock has changed. After a check: what would be done."""
+    longer needed, and whether olmc.lock has changed. After a check: what would be done. `is_resolved` says whether all
+    that the workspace asks for is known by that, `is_empty` whether it has nothing at all."""
 
     images: tuple[LockedImage, ...]
     fetched: tuple[str, ...]
     removed: tuple[str, ...]
     lock_changed: bool
+    is_resolved: bool = True
+    is_empty: bool = False
 
 
 def vendor(root: Path, request: VendorRequest, report: Report, progress: Progress) -> VendorResult | None:
@@ -136,7 +140,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
                     fetched.append(result.image.image)
                     placed += [root / path_of(result.image)] if place(root, result.image, result.folder) else []
             workspace = _with_bundles(root, workspace, have, missing)
-        _report_unresolved(settled, report)
+        is_resolved = _report_unresolved(settled, report)
         images = tuple(sorted(have[need.image] for need in needs))
         operators = work.lock.operators
         if update and operators is not None:
@@ -144,7 +148,8 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         changed = write_lock(root, operators, images)
         # The lock names them now, so they stay, whatever goes wrong from here on.
         placed.clear()
-    return VendorResult(images, tuple(fetched), remove_others(root, images), changed)
+    removed = remove_others(root, images)
+    return VendorResult(images, tuple(fetched), removed, changed, is_resolved, is_empty(workspace))
 
 
 def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
@@ -158,9 +163,10 @@ def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) ->
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in needs if not _is_there(need, have))
-    if not missing:
-        _report_unresolved(settled, report)
-    return VendorResult(images, missing, others(work.root, images), images != tuple(sorted(work.lock.images)))
+    # What is unknown for want of an image is told by that image.
+    is_resolved = bool(missing) or _report_unresolved(settled, report)
+    changed = images != tuple(sorted(work.lock.images))
+    return VendorResult(images, missing, others(work.root, images), changed, is_resolved, is_empty(workspace))
 
 
 def _settle(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
@@ -211,10 +217,17 @@ def _with_bundles(
     return workspace._replace(vendored=bundles, images=tuple(have.values()))
 
 
-def _report_unresolved(settled: SettledCluster, report: Report) -> None:
+def _report_unresolved(settled: SettledCluster, report: Report) -> bool:
+    """Report what can't be resolved, the catalogs that nobody knows first; whether there is nothing of it."""
+    is_resolved = True
+    for diagnostic in unknown_catalogs(settled.cluster):
+        report.add(diagnostic)
+        is_resolved = False
     for namespace, done in sorted(settled.rounds.items()):
         if done.answer is not None and done.answer.message:
             report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))
+            is_resolved = False
+    return is_resolved
 
 
 @contextmanager

@@ -11,7 +11,10 @@ from olmc.cli.main import main
 from olmc.model.diagnostics import Report
 from olmc.yaml import read
 
-BROKEN = {"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "b.yaml": "x: [\n"}
+BROKEN = {
+    "a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",
+    "b.yaml": "x: [{apiVersion: v1, kind: Pod},\n",
+}
 
 
 def olmc(*arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Result:

@@ -250,9 +250,12 @@ def test_ignored_folders_are_not_checked(tmp_path: Path) -> None:
     good(tmp_path / "one", (CSV, "1.25.0", "''"))
     config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  ignore: [one]\n"
     assert codes(tmp_path) == ["OLMC272"]
-    assert codes(written(tmp_path, {"olmc.yaml": config})) == []
+    deck = {"deck.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: deck}\n"}
+    assert codes(written(tmp_path, {"olmc.yaml": config, **deck})) == []
     (tmp_path / "olmc.yaml").unlink()
     assert codes(written(tmp_path, {".olmcignore": "one\n"})) == []
+    (tmp_path / "deck.yaml").unlink()
+    assert codes(tmp_path) == ["OLMC183"]
 
 
 def test_half_a_bundle(tmp_path: Path) -> None:

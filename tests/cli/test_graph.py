@@ -122,7 +122,10 @@ def test_a_catalog_that_cant_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("olmc.yaml", "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {ignores: []}\n"), ("broken.yaml", "a: [\n")],
+    [
+        ("olmc.yaml", "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {ignores: []}\n"),
+        ("broken.yaml", "x: [{apiVersion: v1, kind: Pod},\n"),
+    ],
 )
 def test_nothing_is_drawn_of_a_workspace_with_errors(name: str, text: str, tmp_path: Path) -> None:
     """What could not be read might have been part of the catalog."""

@@ -79,7 +79,7 @@ def test_everything_that_is_rendered_has_an_answer(name: str) -> None:
 
 @pytest.mark.parametrize("arguments", [("rbac",), ("rbac", "who-can", "get", "pods"), ("status",), ("why", "x")])
 def test_what_can_not_be_compiled(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n", encoding="utf-8")
     result = olmc(*arguments, tmp_path)
     assert (result.exit_code, result.stdout) == (3, "")
     assert "broken.yaml" in result.stderr

@@ -253,7 +253,8 @@ def test_a_path_that_is_no_directory_olmc120(path: str, problem: str, tmp_path: 
 
 
 def test_one_broken_file_stops_the_compile_and_all_are_named(tmp_path: Path) -> None:
-    made = olmc.compile(write(tmp_path, {"a.yaml": namespace("a"), "b.yaml": "x: [\n", "c.yaml": "x: *y\n"}))
+    broken = {"b.yaml": namespace("b") + "x: [\n", "c.yaml": namespace("c") + "x: *y\n"}
+    made = olmc.compile(write(tmp_path, {"a.yaml": namespace("a"), **broken}))
     assert made.objects == ()
     assert [found.location.path for found in made.diagnostics if found.location] == ["b.yaml", "c.yaml"]
     assert all(found.severity is Severity.ERROR for found in made.diagnostics)

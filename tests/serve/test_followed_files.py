@@ -76,7 +76,7 @@ def test_only_what_is_different_is_published(root: Path, monkeypatch: pytest.Mon
         yield "no change"
         (root / "README.md").write_text("other words\n", encoding="utf-8")
         yield "a change that means nothing"
-        (root / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+        (root / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n", encoding="utf-8")
         yield "a broken file"
         (root / "broken.yaml").unlink()
         (root / "operators.yaml").unlink()

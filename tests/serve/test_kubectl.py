@@ -162,7 +162,7 @@ def test_watching_files_change_r_inst_9(project: Path, tmp_path: Path) -> None:
             text = csv.read_text(encoding="utf-8").replace("spec:\n", "spec:\n  minKubeVersion: 1.99.0\n", 1)
             csv.write_text(text, encoding="utf-8")
             until(lambda: len(lines()) == 4)
-            (workspace / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+            (workspace / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n", encoding="utf-8")
             until(lambda: "OLMC655" in server.said())
             (workspace / "broken.yaml").unlink()
             groups.write_text("", encoding="utf-8")

@@ -246,7 +246,7 @@ def test_a_kubeconfig_of_somebody_else_is_left_alone(workspace: Path, tmp_path: 
 
 
 def test_a_workspace_that_can_not_be_compiled(tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("x: [\n", encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n", encoding="utf-8")
     result = refused(tmp_path, "--http", "--port", "0")
     assert (result.exit_code, "broken.yaml:1:4: error: " in result.stderr) == (3, True)
     assert refused(tmp_path / "nowhere").exit_code == 3

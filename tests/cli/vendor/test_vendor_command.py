@@ -194,8 +194,12 @@ def test_paths_and_options_that_are_none(tmp_path: Path) -> None:
     result = olmc("vendor", tmp_path / "nowhere")
     assert (result.exit_code, "[OLMC120]" in result.stderr) == (3, True)
     (tmp_path / "empty").mkdir()
-    result = olmc("vendor", tmp_path / "empty")
+    result = olmc("vendor", tmp_path / "empty", "--allow-empty")
     assert (result.exit_code, result.stderr) == (0, "vendor: no images are needed; olmc.lock unchanged\n")
+    result = olmc("vendor", tmp_path / "empty")
+    assert (result.exit_code, "there is nothing to look at in" in result.stderr) == (1, True)
+    assert olmc("vendor", "--check", tmp_path / "empty").exit_code == 1
+    assert olmc("vendor", "--check", tmp_path / "empty", "--allow-empty").exit_code == 0
     assert not list((tmp_path / "empty").iterdir())
     assert olmc("vendor", tmp_path / "empty", "--jobs", "0").exit_code == 2
     result = olmc("vendor", tmp_path / "empty", "--from", tmp_path / "nothing.tar")
@@ -203,16 +207,38 @@ def test_paths_and_options_that_are_none(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_cannot_be_read(root: Path) -> None:
-    (root / "broken.yaml").write_text("a: [\n")
+    (root / "broken.yaml").write_text("x: [{apiVersion: v1, kind: Pod},\n")
     assert "broken.yaml:1:4: error: not valid YAML" in refused(root)
 
 
 def test_a_namespace_that_does_not_resolve(root: Path) -> None:
     (root / "operators.yaml").write_text((root / "operators.yaml").read_text().replace("name: ferry", "name: gondola"))
     result = olmc("vendor", root)
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "warning: namespace harbour does not resolve, so the bundles for it are not known: " in result.stderr
     assert locked(root).keys() == {CATALOG}
+
+
+SUBSCRIPTION = """apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {{name: {0}, namespace: harbour}}
+spec: {{name: {0}, channel: stable, source: fleet-operators, sourceNamespace: marketplace}}
+"""
+
+
+@pytest.mark.parametrize("command", [["vendor"], ["vendor", "--check"], ["check"], ["status"]])
+def test_a_catalog_that_nobody_knows_is_red(command: list[str], tmp_path: Path) -> None:
+    """It is named with all Subscriptions that need it, and so is what helps."""
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+    (tmp_path / "a.yaml").write_text(f"{group}---\n{SUBSCRIPTION.format('tea')}---\n{SUBSCRIPTION.format('kettle')}")
+    result = olmc(*command, tmp_path)
+    assert result.exit_code == 1
+    assert (
+        "nothing here says what catalog fleet-operators in marketplace is: "
+        "what these Subscriptions install is unknown: harbour/kettle, harbour/tea [OLMC643]\n"
+    ) in result.output
+    assert "`olmc init workspace`" in result.output
+    assert "no images are needed" not in result.output and "up to date" not in result.output
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""`.gitignore` files at any depth, as git reads them, and what `.olmcignore` takes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from scenarios import write
+from small_files import loaded, namespace
+
+from olmc.cli.main import main
+from olmc.load.files import git_ignore_lines
+
+PATHS = ("a.yaml", "build/a.yaml", "sub/a.yaml", "sub/build/b.yaml", "sub/deep/a.yaml", "sub/deep/c.yaml")
+
+
+def read(root: Path, patterns: dict[str, str]) -> set[str]:
+    given = {path: namespace(f"n{number}") for number, path in enumerate(PATHS)}
+    workspace, said = loaded(root, {**given, **patterns})
+    assert said == []
+    return {manifest.source.path for manifest in workspace.manifests}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "ignored"),
+    [
+        ({".gitignore": "build/\n"}, {"build/a.yaml", "sub/build/b.yaml"}),
+        ({".gitignore": "/build\n"}, {"build/a.yaml"}),
+        ({"sub/.gitignore": "a.yaml\n"}, {"sub/a.yaml", "sub/deep/a.yaml"}),
+        ({"sub/.gitignore": "/a.yaml\n"}, {"sub/a.yaml"}),
+        ({"sub/.gitignore": "deep/a.yaml\n"}, {"sub/deep/a.yaml"}),
+        ({"sub/.gitignore": "# all\n\nbuild/\n"}, {"sub/build/b.yaml"}),
+        ({".gitignore": "a.yaml\n", "sub/.gitignore": "!a.yaml\n"}, {"a.yaml", "build/a.yaml"}),
+        ({".gitignore": "build/\n", ".olmcignore": "!/build/\n"}, {"sub/build/b.yaml"}),
+        ({".gitignore": "c[[:alpha:]]*\n"}, set()),
+    ],
+)
+def test_what_git_ignores_is_not_read(patterns: dict[str, str], ignored: set[str], tmp_path: Path) -> None:
+    assert read(tmp_path, patterns) == set(PATHS) - ignored
+
+
+def test_a_folder_with_odd_letters_is_only_itself(tmp_path: Path) -> None:
+    given = {"s[u]b/.gitignore": "a.yaml\n", "s[u]b/a.yaml": namespace("left"), "s[u]b/b.yaml": namespace("beside")}
+    assert read(tmp_path, given) == {*PATHS, "s[u]b/b.yaml"}
+    assert git_ignore_lines(tmp_path) == ("/s\\[u\\]b/**/a.yaml",)
+
+
+def test_reviews_say_what_is_not_read(tmp_path: Path) -> None:
+    """For a file may have been added by force."""
+    given = {"a.yaml": namespace("a"), "local/b.yaml": namespace("b"), ".gitignore": "local/\n"}
+    result = CliRunner().invoke(main, ["check", "--all", str(write(tmp_path, given))])
+    assert "named by .gitignore, so not in the repository unless it was added by force [OLMC174]" in result.stdout
+    assert result.exit_code == 0
