@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.catalogs.blobs import SCHEMA_PREFIX, Blobs, add_document, meta_key, schema_of
-from olmc.catalogs.catalog_errors import CatalogError, report_errors, unavailable
+from olmc.catalogs.catalog_errors import CatalogError, below, location_of, report_errors, unavailable
 from olmc.catalogs.csv_graphs import base_of, database_bundle, joined, package_manifest, package_of
 from olmc.catalogs.fbc import CatalogFile, catalog_of, kept_files, read_file, readable
 from olmc.catalogs.properties import described_crds, provided_apis, required_apis
@@ -59,9 +59,22 @@ def load_package_manifests(root: str, files: Mapping[str, CatalogFile], indexing
             errors += _add_package(document, bundles, packages, report)
     report_errors(errors, report)
     catalog = Catalog(packages)
-    if errors:
+    if not errors:
+        _report_unreached(bundles, packages, report)
+    else:
         catalog = unavailable(aggregated(error.text for error in errors), errors[0].place)
     return catalog._replace(files=readable(files), unused=tuple(_unused(files, first)))
+
+
+def _report_unreached(
+    bundles: Mapping[str, UncataloguedBundle], packages: Mapping[str, Package], report: Report
+) -> None:
+    """The CSVs that nothing leads to from the head of a channel: the old database forgets them (R-CAT-141)."""
+    reached = {name for package in packages.values() for name in package.bundles}
+    for name, bundle in bundles.items():
+        if name not in reached:
+            place = location_of(below(bundle.location, "metadata", "name"))
+            report.add(rules.UNREACHED_VERSION.finding(place, bundle=name))
 
 
 def _unused(files: Mapping[str, CatalogFile], first: Mapping[str, Document]) -> Iterator[Manifest]:

@@ -86,7 +86,7 @@ def test_a_bundle_is_what_lies_beside_its_csv() -> None:
     """R-CAT-140: inline, without other CSVs."""
     other = csv("unused.v1", "1.0.0")
     found, report = catalog({"3/unused.yaml": other})
-    assert not list(report)
+    assert {diagnostic.code for diagnostic in report} == {"OLMC258"}
     bundle = found.packages["pot"].bundles["pot.v3"]
     assert (bundle.image, bundle.version) == ("", "3.0.0")
     kinds = [(obj["kind"], obj["metadata"]["name"]) for obj in inline_objects(bundle, Report())]
@@ -108,7 +108,7 @@ def test_requirements_are_served_beside_the_properties() -> None:
 def test_a_single_channel_is_the_default_one() -> None:
     """R-CAT-141, R-CAT-430."""
     found, report = catalog({"pot.package.yaml": "packageName: pot\nchannels: [{name: a, currentCSV: pot.v1}]\n"})
-    assert not list(report)
+    assert {diagnostic.code for diagnostic in report} == {"OLMC258"}
     assert found.packages["pot"].default_channel == "a"
 
 
@@ -118,7 +118,7 @@ DEPRECATED = '{olm.properties: \'[{"type":"olm.deprecated","value":{}}]\'}'
 def test_below_a_deprecated_bundle_a_channel_ends() -> None:
     """R-CAT-141: a channel whose head is deprecated is dropped."""
     found, report = catalog({"2/pot.yaml": csv("pot.v2", "2.0.0", "replaces: gone", DEPRECATED)})
-    assert not list(report)
+    assert {diagnostic.code for diagnostic in report} == {"OLMC258"}
     package = found.packages["pot"]
     assert list(package.channels) == ["beta"]
     assert entries(package.channels["beta"]) == {"pot.v3": ("pot.v2", (), ""), "pot.v2": ("gone", (), "")}
@@ -175,3 +175,19 @@ def test_a_package_file_of_the_wrong_shape_is_some_other_file() -> None:
     found, report = catalog({"other.package.yaml": dedent("packageName: other\nchannels: all\n")})
     assert not list(report)
     assert list(found.packages) == ["pot"]
+
+
+def test_a_patch_release_that_nothing_leads_to_is_named() -> None:
+    """R-CAT-141, and the manual on z-streams: a patch release replaces or skips those before it, or they are lost."""
+    served, report = loaded(
+        {
+            "pot.package.yaml": "packageName: pot\nchannels:\n- {name: alpha, currentCSV: pot.v3}\n",
+            "1/csv.yaml": csv("pot.v1", "1.0.0"),
+            "2/csv.yaml": csv("pot.v2", "1.0.1"),
+            "3/csv.yaml": csv("pot.v3", "1.0.2", "replaces: pot.v1"),
+        }
+    )
+    assert list(served.packages["pot"].bundles) == ["pot.v3", "pot.v1"]
+    (finding,) = report
+    assert place(finding) == "OLMC258 2/csv.yaml:3"
+    assert "pot.v2 is in no channel" in finding.message

@@ -460,3 +460,12 @@ EMPTY_DOCUMENT = Rule(
     "To opm an empty document is an object without a schema, which can keep the whole catalog from being served "
     "(R-CAT-121); olmc leaves it out.",
 )
+UNREACHED_VERSION = Rule(
+    "OLMC258",
+    Severity.INFO,
+    "A version of package manifests that nothing leads to",
+    "{bundle} is in no channel: from no channel's currentCSV does replaces or skips lead to it",
+    "Let the next version replace or skip it; a patch release has to replace, or skip, all those before it.",
+    "Package manifests have no list of entries: a channel is its head and what that replaces and skips in turn. A "
+    "version that is on no such way can be neither installed nor upgraded from (R-CAT-141).",
+)
