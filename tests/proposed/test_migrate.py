@@ -340,7 +340,7 @@ def test_the_patch_is_what_would_be_written(to: str, tmp_path: Path, project: Pa
 
 
 def test_input_that_cannot_be_compiled(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: [\n")
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: [\n")
     result = migrate(tmp_path, "--to", "descoped")
     assert result.exit_code == 3
     assert "error" in result.output
