@@ -17,7 +17,8 @@ from olmc.diff.change_kinds import permission_gained, role_gained
 from olmc.diff.operators import operators as operators_of
 from olmc.diff.permissions import SideAccess, access, permission_changes
 from olmc.load.config import CONFIG_FILE
-from olmc.load.files import has_file, read_text
+from olmc.load.files import has_file, read_text, scan
+from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import manifests_in
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.v2alpha1 import read_v2alpha1
@@ -34,6 +35,11 @@ from olmc.yaml.edit import EditError
 
 __all__ = ["migrate"]
 
+_BUILT = (
+    "kustomize builds this workspace, so its files are not what is applied, and other folders may use them; put what "
+    "`kustomize build` prints into a directory, migrate that, and carry the changes over"
+)
+
 
 def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
     """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
@@ -48,6 +54,10 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
         return Migration((), tuple(d for d in before.diagnostics if d.severity is Severity.ERROR))
     if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups
         return Migration((), ())
+    kustomization = kustomization_in(path, scan(path, Report()))
+    if kustomization is not None:
+        place = Source(kustomization.name, read_text(path, kustomization.name, Report()) or "")
+        return Migration((), (left_alone("everything", place, _BUILT),))
     if to_descoped:
         return _descoped(before, before.workspace)
     return _to_v2alpha1(path, before, before.workspace)

@@ -360,3 +360,26 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == f"Error: {tmp_path / 'subs.yaml'} can't be written: Permission denied\n"
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("to", ["descoped", "v2alpha1"])
+def test_what_kustomize_builds_is_left_alone(tmp_path: Path, to: str) -> None:
+    """The files of a base are other overlays' as well, and a patched object is in none: no file is changed."""
+    overlay, base = tmp_path / "overlay", tmp_path / "base"
+    case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
+    workspace(overlay, case)
+    base.mkdir()
+    files = {"groups.yaml": GROUPS, "subs.yaml": subscription("aa"), "ns.yaml": NAMESPACES}
+    for name, text in {**files, "kustomization.yaml": yaml.safe_dump({"resources": list(files)})}.items():
+        (base / name).write_text(text)
+    (overlay / "kustomization.yaml").write_text("resources: [../base]\n")
+    result = migrate(overlay, "--to", to)
+    if shutil.which("kubectl") or shutil.which("kustomize"):
+        assert result.exit_code == 1, result.output
+        assert result.output.startswith(
+            "kustomization.yaml:1:1: warning: everything is left as it is: kustomize builds"
+        )
+    else:
+        assert "OLMC193" in result.output
+    assert {name: (base / name).read_text() for name in files} == files
+    assert not (overlay / "olmc.yaml").exists()
