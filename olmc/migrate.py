@@ -13,7 +13,6 @@ from typing import Literal
 from olmc.api import Compilation, compile, compile_workspace
 from olmc.diagnostics.rules import proposed as rules
 from olmc.diff.change import plain
-from olmc.diff.change_kinds import permission_gained, role_gained
 from olmc.diff.operators import operators as operators_of
 from olmc.diff.permissions import SideAccess, access, permission_changes
 from olmc.load.config import CONFIG_FILE
@@ -64,17 +63,15 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
 
 
 def _descoped(before: Compilation, workspace: Workspace) -> Migration:
-    """The changes that descope operators, with the permissions that grow by them (R-DESCOPE-10)."""
+    """The changes that descope operators, with the permissions that come and go by them (R-DESCOPE-10)."""
     assert before.settled is not None
     migration = migrate_to_descoped(before.settled.cluster)
     if not migration.changes:
         return migration
     after = compile_workspace(_changed(workspace, migration.changes), before.options, Report())
-    grown = permission_changes(_access(before), _access(after))
     remarks = [
-        rules.PERMISSION_GROWS.finding(None, who=change.identity, change=plain(change.message))
-        for change in grown
-        if change.kind in (permission_gained, role_gained)
+        rules.PERMISSION_MOVES.finding(None, who=change.identity, change=plain(change.message))
+        for change in permission_changes(_access(before), _access(after))
     ]
     return migration._replace(remarks=(*migration.remarks, *remarks))
 

@@ -310,6 +310,16 @@ def test_permissions_that_grow_are_named(tmp_path: Path) -> None:
     assert "OLMC693" in result.output
 
 
+def test_permissions_that_go_with_an_instance_are_named(tmp_path: Path) -> None:
+    """R-DESCOPE-10: the account of an instance that is removed loses what it had, which is said as well."""
+    operator = {**TWO["operators"][0], "permissions": {"brewer": ["get pods"]}}
+    subs = f"{subscription('aa')}---\n{subscription('bb')}"
+    workspace(tmp_path, {**TWO, "operators": [operator]}, groups=GROUPS, subs=subs, ns=NAMESPACES)
+    output = migrate(tmp_path, "--to", "descoped").output
+    assert "ServiceAccount/aa/brewer may get pods in namespace bb [OLMC693]" in output
+    assert "ServiceAccount/bb/brewer may no longer get pods in namespace bb [OLMC693]" in output
+
+
 def test_configuration_is_not_lost(tmp_path: Path) -> None:
     """R-OPERATOR-13: what an Operator can't say keeps a Subscription, and its group, where it is."""
     case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}

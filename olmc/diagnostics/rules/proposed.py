@@ -302,14 +302,15 @@ NOT_ENABLED = Rule(
 )
 
 
-PERMISSION_GROWS = Rule(
+PERMISSION_MOVES = Rule(
     "OLMC693",
     Severity.INFO,
-    "A migration that gives an operator more permissions",
+    "A migration that gives or takes permissions",
     "{who} {change}",
     "Look at what is granted before you merge the changes; `olmc rbac` shows all of it.",
     "An operator that watches more namespaces needs its permissions there as well: what was a Role in some namespaces "
-    "becomes a ClusterRole, which counts in all (R-DESCOPE-10).",
+    "becomes a ClusterRole, which counts in all. An instance that goes takes those of its account along "
+    "(R-DESCOPE-10).",
     found_by=FoundBy.OTHERS,
 )
 INSTALL_ACCOUNT = Rule(
