@@ -245,13 +245,14 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     from olmc.proposed.migration import as_patch
 
     done = migrated(path, given["to"])
+    # What changes by a migration is said once it is written, or shown: where that fails, nothing changes.
+    if not (done.failed or given["dry_run"]):
+        _write(path, done.changes)
     tell(done.remarks, least=Severity.INFO)
     if done.failed:
         ctx.exit(BAD_INPUT)
     if given["dry_run"]:
         click.echo(as_patch(done.changes), nl=False)
-    else:
-        _write(path, done.changes)
     ctx.exit(FINDINGS if done.unfinished else DONE)
 
 

@@ -312,7 +312,8 @@ def test_permissions_that_grow_are_named(tmp_path: Path) -> None:
 
 def test_permissions_that_go_with_an_instance_are_named(tmp_path: Path) -> None:
     """R-DESCOPE-10: the account of an instance that is removed loses what it had, which is said as well."""
-    operator = {**TWO["operators"][0], "permissions": {"brewer": ["get pods"]}}
+    into = {"modes": ["Own", "Multi"], "into": ["aa", "bb"]}
+    operator = {"name": "kettle.v1.0.0", **into, "permissions": {"brewer": ["get pods"]}}
     subs = f"{subscription('aa')}---\n{subscription('bb')}"
     workspace(tmp_path, {**TWO, "operators": [operator]}, groups=GROUPS, subs=subs, ns=NAMESPACES)
     output = migrate(tmp_path, "--to", "descoped").output
