@@ -228,7 +228,7 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     """Change a workspace so that it fits the proposed APIs.
 
     descoped: operators that can watch all namespaces get an OperatorGroup for all of them, and several instances of one
-    version become one; permissions that grow by it are named. v2alpha1: Subscriptions become Operators, and olmc.yaml
+    version become one; permissions that come or go are named. v2alpha1: Subscriptions become Operators, and olmc.yaml
     says so; the changed workspace is compiled, and where an operator would not run on as it does, its Subscription is
     left alone. Comments are kept. What needs a decision is left alone and named.
 
