@@ -13,14 +13,23 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
-from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.files import Folder, no_folder, read_text, scan, without_files
 from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
+from olmc.model.objects import (
+    POLICY_GROUP,
+    KubernetesObject,
+    as_text,
+    mapping,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
@@ -68,16 +77,21 @@ def load(
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    if kustomization is None and _has_entries(root, folder, report):
-        return Workspace((), {}, {})
+    if kustomization is None:
+        whole = _without_parts(root, folder, reading, report)
+        if whole is None:
+            return Workspace((), {}, {})
+        folder = whole
     for part, add in _parts(folder):
         add = _add_catalog_files if kustomization is not None and add is _add_files else add
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
             add(beside, part, reading._replace(is_named=True), report)
+    _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
@@ -277,13 +291,30 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
             _add_text(path, text, reading, report)
 
 
-def _has_entries(root: Path, folder: Folder, report: Report) -> bool:
-    """Whether this is a repository with several workspaces in it, of which none is taken: that is reported."""
-    from olmc.load.entries import find_entries, has_kustomizations, report_entries  # few repositories have any
+def _without_parts(root: Path, folder: Folder, reading: _Reading, report: Report) -> Folder | None:
+    """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
+    repository with several workspaces in it, of which none is taken."""
+    from olmc.load.entries import find_entries, has_kustomizations, part_files, report_entries  # few have any
 
-    entries = find_entries(root, folder) if has_kustomizations(folder) else ()
-    report_entries(entries, report)
-    return bool(entries)
+    if not has_kustomizations(folder):
+        return folder
+    entries = find_entries(root, folder)
+    if entries:
+        report_entries(entries, report)
+        return None
+    parts = part_files(root, folder)
+    reading.built.update(dict.fromkeys(sorted(parts)))
+    return without_files(folder, parts)
+
+
+def _add_installed_by_policies(reading: _Reading, report: Report, built: int) -> None:
+    """What policies of Open Cluster Management put into the cluster counts beside them; of those that were built first,
+    the build says so itself."""
+    others = reading.manifests[built:]
+    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
+        from olmc.load.policies import installed_by  # few workspaces have any
+
+        reading.manifests.extend(installed_by(others, report))
 
 
 def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:

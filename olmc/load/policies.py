@@ -1,0 +1,342 @@
+"""Policies of Open Cluster Management as the objects that they put into a cluster (R-OCM-1 … R-OCM-15).
+
+A Policy holds ConfigurationPolicies and OperatorPolicies, which also stand alone; what they ask for exists as soon as
+their controllers have seen them. Each object has its place in the policy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from olmc.diagnostics.rules import policies as rules
+from olmc.kube.applied import is_object
+from olmc.kube.restmapper import BUILTIN
+from olmc.load.manifests import manifests_in
+from olmc.load.operator_policies import OperatorPolicyResult, default_groups, missing_namespaces, read_operator_policy
+from olmc.load.policy_templates import TemplateField, left_open, shown_fields, templates_in, without_templates
+from olmc.model.diagnostics import Location, Report, Source, join_limited
+from olmc.model.objects import (
+    POLICY_GROUP,
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    as_text,
+    gvk_of,
+    mapping,
+    metadata_of,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import Manifest
+from olmc.yaml import Document, locate, read
+
+PlaceOf = Callable[[Any, Source], Source]
+"""Where a value stands that has this place, as far as another one is known better."""
+
+_TEMPLATES = "policy-templates"
+_OBJECTS = "object-templates"
+_RAW = "object-templates-raw"
+_DEFINITION = "objectDefinition"
+_KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
+_ENFORCE = "enforce"
+# Names that are no patterns.
+_PLAIN = re.compile(r"^[^*?\[\]\\{]+$")
+_OLM_IN_TEXT = re.compile(rf"\b{re.escape(OLM_GROUP)}/v\d")
+_SHOWN = 4
+_ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
+
+
+def is_policy(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is a policy that can put others into a cluster."""
+    return obj.get("kind") in _KINDS and as_text(obj.get("apiVersion")).startswith(f"{POLICY_GROUP}/")
+
+
+def installed_by(
+    manifests: Sequence[Manifest],
+    report: Report,
+    place_of: PlaceOf = lambda value, source: source,  # noqa: ARG005
+) -> tuple[Manifest, ...]:
+    """The objects that the policies among the manifests put into a cluster, each once; what they leave open, and what
+    they name and do not install, is reported.
+
+    All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
+    """
+    reading = _PolicyReading([], [], report, place_of)
+    for manifest in manifests:
+        if is_policy(manifest.object):
+            for policy in _policies(manifest, place_of):
+                _read_policy(policy, reading)
+    there = [*manifests, *reading.installed]
+    taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
+    groups = default_groups(reading.operators, taken)
+    own = {object_key(manifest.object): manifest.object for manifest in manifests}
+    together: dict[ObjectKey, Manifest] = {}
+    for manifest in (*missing_namespaces(reading.operators, there), *groups, *reading.installed):
+        key = object_key(manifest.object)
+        before = together.get(key)
+        together[key] = before._replace(object=_merged(before.object, manifest.object)) if before else manifest
+    return tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
+
+
+def parts_of(manifest: Manifest) -> Iterator[Manifest]:
+    """Everything inside of a policy that is an object by itself, with its place."""
+    for part in _templates(manifest):
+        yield part
+        yield from (Manifest(wanted.definition, wanted.source) for wanted in _wanted(part, Report()))
+    yield from (Manifest(wanted.definition, wanted.source) for wanted in _wanted(manifest, Report()))
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """R-OCM-6: what two policies say of one object, each of which wants it to have that at least."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{key: _merged(old[key], value) if key in old else value for key, value in new.items()}}
+    if isinstance(old, list) and isinstance(new, list):
+        return [*old, *(item for item in new if item not in old)]
+    return new
+
+
+class _PolicyReading(NamedTuple):
+    """What is found while policies are read: objects, and what OperatorPolicies ask for."""
+
+    installed: list[Manifest]
+    operators: list[OperatorPolicyResult]
+    report: Report
+    place_of: PlaceOf
+
+
+class _Policy(NamedTuple):
+    """A ConfigurationPolicy or an OperatorPolicy, its remediationAction, and whether it is disabled with its parent."""
+
+    manifest: Manifest
+    action: str
+    is_disabled: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.manifest.object['kind']} {name_of(self.manifest.object)}".rstrip()
+
+    @property
+    def place(self) -> Location:
+        return locate(self.manifest.source, ())
+
+    @property
+    def resolves_templates(self) -> bool:
+        annotation = annotations_of(self.manifest.object).get(f"{POLICY_GROUP}/disable-templates", "")
+        return annotation.lower() not in ("true", "t", "1")
+
+
+class _Wanted(NamedTuple):
+    """An object template: what it says of the object, and where the object stands."""
+
+    compliance: str
+    definition: dict[str, Any]
+    source: Source
+
+
+def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[_Policy]:
+    """R-OCM-1, R-OCM-2: what a Policy holds, or the policy itself, each with the action that counts."""
+    obj = manifest.object
+    if obj["kind"] != "Policy":
+        yield _Policy(manifest, _action(obj) or "inform")
+        return
+    own, is_disabled = _action(obj), spec_of(obj).get("disabled") is True
+    for part in _templates(manifest):
+        action = _action(part.object)
+        counted = action if action == "informonly" else own or action or "inform"
+        placed = part._replace(source=place_of(part.object, part.source))
+        yield _Policy(placed, counted, is_disabled)
+
+
+def _action(obj: KubernetesObject) -> str:
+    return as_text(spec_of(obj).get("remediationAction")).lower()
+
+
+def _templates(manifest: Manifest) -> Iterator[Manifest]:
+    """The policies inside of a Policy."""
+    for number, template in enumerate(_items(spec_of(manifest.object), _TEMPLATES)):
+        definition = template.get(_DEFINITION) if isinstance(template, dict) else None
+        if isinstance(definition, dict) and is_object(definition) and is_policy(definition):
+            yield Manifest(definition, _below(manifest.source, "spec", _TEMPLATES, number, _DEFINITION))
+
+
+def _items(values: Mapping[str, Any], key: str) -> list[Any]:
+    value = values.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _below(source: Source, *keys: str | int) -> Source:
+    return source._replace(prefix=(*source.prefix, *keys))
+
+
+def _read_policy(policy: _Policy, reading: _PolicyReading) -> None:
+    if policy.manifest.object["kind"] == "OperatorPolicy":
+        _read_operator_policy(policy, reading)
+    else:
+        _read_configuration_policy(policy, reading)
+
+
+def _read_operator_policy(policy: _Policy, reading: _PolicyReading) -> None:
+    result = read_operator_policy(
+        policy.manifest, is_enforced=policy.action == _ENFORCE, resolves_templates=policy.resolves_templates
+    )
+    if result.problem:
+        finding = rules.REFUSED.finding(
+            locate(policy.manifest.source, ("spec", *result.keys)), policy=policy.name, objects=result.shown,
+            problem=result.problem,
+        )  # fmt: skip
+        reading.report.add(finding)
+    elif policy.is_disabled or result.is_removal or policy.action != _ENFORCE:
+        _say_not_installed(policy, [result.shown], reading, removal=result.removal)
+    elif result.open:
+        reading.report.add(left_open(policy.manifest.source, result.shown, result.open))
+    elif result.unknown:
+        place = locate(policy.manifest.source, ("spec", *result.keys))
+        hint = "Write them into the policy, as the cluster would fill them in."
+        reading.report.add(rules.LEFT_OPEN.finding(place, what=result.shown, why=result.unknown, hint=hint))
+    else:
+        reading.operators.append(result)
+        for built in result.manifests:
+            reading.installed.extend(_sound(built, reading.report))
+
+
+def _read_configuration_policy(policy: _Policy, reading: _PolicyReading) -> None:
+    """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
+    raw = spec_of(policy.manifest.object).get(_RAW)
+    if isinstance(raw, str) and "{{" in raw and _OLM_IN_TEXT.search(raw):
+        fields = [TemplateField(("spec", _RAW), "")]
+        reading.report.add(left_open(policy.manifest.source, f"what {policy.name} asks of OLM", fields))
+        return
+    idle: dict[str, list[_Wanted]] = {}
+    vague: list[tuple[_Wanted, list[TemplateField]]] = []
+    for wanted in _wanted(policy.manifest, reading.report):
+        placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
+        is_removal = placed.compliance == "mustnothave"
+        if is_removal or policy.is_disabled or policy.action != _ENFORCE:
+            if _is_olm(placed.definition):
+                idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
+            continue
+        fields = list(templates_in(placed.definition)) if policy.resolves_templates else _of_hub(placed.definition)
+        if not fields:
+            for manifest in _in_namespaces(placed, policy, reading.report):
+                reading.installed.extend(_sound(manifest, reading.report))
+        elif _is_olm(placed.definition):
+            reading.report.add(left_open(placed.source, _shown(placed.definition), fields))
+        else:
+            kept = without_templates(placed.definition)
+            if kept is not None:
+                reading.installed.extend(_sound(Manifest(kept, placed.source), reading.report))
+            vague.append((placed, fields))
+    for removal, objects in idle.items():
+        shown_objects = [_shown(wanted.definition) for wanted in objects]
+        _say_not_installed(policy, shown_objects, reading, removal=removal, place=locate(objects[0].source, ()))
+    if vague:
+        listed = join_limited([f"{_shown(wanted.definition)} ({shown_fields(at)})" for wanted, at in vague], _SHOWN)
+        first, fields = vague[0]
+        finding = rules.LEFT_OPEN.finding(
+            locate(first.source, fields[0].keys),
+            what=f"a part of {policy.name}",
+            why=f"templates are filled in by the cluster: {listed}",
+            hint="Nothing is to be done; what the policy says plainly counts.",
+        )
+        reading.report.add(finding)
+
+
+def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:
+    """Templates that the hub fills in, which an annotation on what is inside does not switch off."""
+    return [field for field in templates_in(definition) if "{{hub" in field.text]
+
+
+def _say_not_installed(
+    policy: _Policy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
+) -> None:
+    if removal:
+        why, hint = f"is for taking away, {removal}", "Nothing is to be done if that is meant."
+    elif policy.is_disabled:
+        why, hint = "is disabled and installs nothing", "Without `disabled: true` it would count."
+    else:
+        why, hint = "only informs and installs nothing", _ENFORCED_HINT
+    finding = rules.NOT_INSTALLED.finding(
+        place or policy.place, policy=policy.name, why=why, objects=join_limited(shown, _SHOWN), hint=hint
+    )
+    reading.report.add(finding)
+
+
+def _wanted(policy: Manifest, report: Report) -> Iterator[_Wanted]:
+    """The object templates of a ConfigurationPolicy, also those in a text as far as it has no templates."""
+    spec = spec_of(policy.object)
+    lists = [(_items(spec, _OBJECTS), _below(policy.source, "spec", _OBJECTS), True)]
+    raw = spec.get(_RAW)
+    if isinstance(raw, str) and "{{" not in raw:
+        source = _below(policy.source, "spec", _RAW)
+        values = (document.value for document in read(source.path, raw, report))
+        lists += [(value, source, False) for value in values if isinstance(value, list)]
+    for templates, source, has_places in lists:
+        for number, template in enumerate(templates):
+            definition = template.get(_DEFINITION) if isinstance(template, dict) else None
+            if isinstance(definition, dict) and is_object(definition):
+                compliance = as_text(template.get("complianceType")).lower()
+                place = _below(source, number, _DEFINITION) if has_places else source
+                yield _Wanted(compliance, definition, place)
+
+
+def _is_olm(obj: Mapping[str, Any]) -> bool:
+    return as_text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/")
+
+
+def _is_group(obj: KubernetesObject) -> bool:
+    return obj["kind"] == "OperatorGroup" and _is_olm(obj)
+
+
+def _shown(obj: Mapping[str, Any]) -> str:
+    metadata = metadata_of(obj)
+    names = [as_text(metadata.get(key)) for key in ("namespace", "name")]
+    package = as_text(spec_of(obj).get("name")) if obj["kind"] == "Subscription" and _is_olm(obj) else ""
+    of_package = f" of package {package}" if package and "{{" not in package else ""
+    return f"{obj['kind']} {'/'.join(filter(None, names)) or 'of any name'}{of_package}"
+
+
+def _in_namespaces(wanted: _Wanted, policy: _Policy, report: Report) -> Iterator[Manifest]:
+    """R-OCM-4, R-OCM-5: an object in the namespaces that it is created in; what only checks others is none."""
+    obj, metadata = wanted.definition, metadata_of(wanted.definition)
+    if not metadata.get("name") or ("status" in obj and "spec" not in obj):
+        return
+    obj = {key: value for key, value in obj.items() if key != "status"}
+    manifest = Manifest(obj, wanted.source)
+    scope = BUILTIN.mapping(gvk_of(obj).group_kind)
+    if metadata.get("namespace") or not scope.namespaced or not (_is_olm(obj) or _is_builtin(obj)):
+        yield manifest
+        return
+    selector = mapping(spec_of(policy.manifest.object).get("namespaceSelector"))
+    include = [as_text(name) for name in _items(selector, "include")]
+    if not include and not selector.keys() & {"matchLabels", "matchExpressions"}:
+        finding = rules.REFUSED.finding(
+            locate(wanted.source, ("metadata",)), policy=policy.name, objects=_shown(obj),
+            problem="it has no namespace, and the policy has no namespaceSelector",
+        )  # fmt: skip
+        report.add(finding)
+        return
+    if selector.keys() & {"matchLabels", "matchExpressions"} or not all(map(_PLAIN.match, include)):
+        place = locate(policy.manifest.source, ("spec", "namespaceSelector"))
+        why = "it goes to those namespaces of the cluster that the namespaceSelector fits"
+        hint = "Name its namespace in the object, or the namespaces one by one in `include`."
+        report.add(rules.LEFT_OPEN.finding(place, what=f"where {_shown(obj)} is", why=why, hint=hint))
+        return
+    exclude = [as_text(pattern) for pattern in _items(selector, "exclude")]
+    for namespace in include:
+        if not any(fnmatchcase(namespace, pattern) for pattern in exclude):
+            yield manifest._replace(object={**obj, "metadata": {**metadata, "namespace": namespace}})
+
+
+def _is_builtin(obj: KubernetesObject) -> bool:
+    return BUILTIN.scope(gvk_of(obj), "") is not None
+
+
+def _sound(manifest: Manifest, report: Report) -> Iterator[Manifest]:
+    """The object as the API server would take it; what it refuses is reported and gone."""
+    return manifests_in([Document(manifest.object, manifest.source)], report)
