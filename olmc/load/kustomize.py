@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import building as rules
 from olmc.load.files import MAX_FILE_BYTES
@@ -20,8 +20,11 @@ from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of
 from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import Manifest
+from olmc.model.workspace import Manifest, PolicyApproval
 from olmc.yaml import read
+
+if TYPE_CHECKING:
+    from olmc.load.policies import Installed
 
 SECONDS = 60
 """How long a build may take."""
@@ -35,10 +38,12 @@ _FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 
 class Build(NamedTuple):
-    """What a kustomization builds to, and the files that it was built of, relative to the workspace."""
+    """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
+    it approve."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
+    approvals: tuple[PolicyApproval, ...] = ()
 
 
 class _Output(NamedTuple):
@@ -73,9 +78,10 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     documents = read(shown, output.text, report)
     manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
     placed = tuple(_Origins(root, tree).placed(manifests))
-    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
-        placed += _installed_by_policies(placed, root, tree, report)
-    return Build(placed, paths)
+    if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
+        return Build(placed, paths)
+    installed = _installed_by_policies(placed, root, tree, report)
+    return Build((*placed, *installed.manifests), paths, installed.approvals)
 
 
 def _build_folder(tool: list[str], folder: Path) -> _Output:
@@ -109,7 +115,7 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
 
 def _installed_by_policies(
     manifests: tuple[Manifest, ...], root: Path, tree: KustomizationTree, report: Report
-) -> tuple[Manifest, ...]:
+) -> Installed:
     """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
     from olmc.load.policies import installed_by, is_policy, parts_of
 

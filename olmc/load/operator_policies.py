@@ -10,7 +10,7 @@ from olmc.load.policy_templates import TemplateField, templates_in
 from olmc.model.diagnostics import Source
 from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, spec_of, texts
 from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import Manifest
+from olmc.model.workspace import Manifest, PolicyApproval
 from olmc.olm.naming import named
 
 MANAGED_LABEL = "operatorpolicy.policy.open-cluster-management.io/managed"
@@ -33,7 +33,8 @@ class OperatorPolicyResult(NamedTuple):
     """What an OperatorPolicy asks for, in words and as objects.
 
     `problem`: why its controller makes nothing of it, and `unknown`: why that is decided in the cluster, both at `keys`
-    below its spec; `open`: fields with templates; `removal`: what becomes of an operator that must not be there.
+    below its spec; `open`: fields with templates; `removal`: what becomes of an operator that must not be there;
+    `approval`: which plans for it are approved.
     """
 
     shown: str
@@ -46,6 +47,7 @@ class OperatorPolicyResult(NamedTuple):
     open: tuple[TemplateField, ...] = ()
     unknown: str = ""
     removal: str = ""
+    approval: PolicyApproval | None = None
 
     @property
     def is_removal(self) -> bool:
@@ -81,7 +83,8 @@ def read_operator_policy(policy: Manifest, *, is_enforced: bool, resolves_templa
     group = spec.get("operatorGroup")
     if isinstance(group, dict):
         manifests.insert(0, Manifest(_group(group, namespace), _below(policy.source, "operatorGroup")))
-    return result._replace(manifests=tuple(manifests), has_default_group=group is None)
+    approval = _approval(spec, namespace) if is_enforced else None
+    return result._replace(manifests=tuple(manifests), has_default_group=group is None, approval=approval)
 
 
 def default_groups(results: Iterable[OperatorPolicyResult], taken: Container[str]) -> Iterator[Manifest]:
@@ -153,8 +156,7 @@ def _subscription(spec: Mapping[str, Any], *, is_enforced: bool) -> KubernetesOb
     """R-OCM-7, R-OCM-8: the Subscription is called like its package; who approves follows from the policy."""
     wanted = dict(mapping(spec.get("subscription")))
     namespace = wanted.pop("namespace")
-    versions = [version for version in texts(spec.get("versions")) if version.strip()]
-    is_automatic = is_enforced and spec.get("upgradeApproval") == "Automatic" and not versions
+    is_automatic = is_enforced and spec.get("upgradeApproval") == "Automatic" and not _versions(spec)
     metadata = {"name": wanted["name"], "namespace": namespace, "labels": {MANAGED_LABEL: ""}}
     return {
         "apiVersion": f"{OLM_GROUP}/v1alpha1",
@@ -162,6 +164,18 @@ def _subscription(spec: Mapping[str, Any], *, is_enforced: bool) -> KubernetesOb
         "metadata": metadata,
         "spec": {**wanted, "installPlanApproval": "Automatic" if is_automatic else "Manual"},
     }
+
+
+def _versions(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(version.strip() for version in texts(spec.get("versions")) if version.strip())
+
+
+def _approval(spec: Mapping[str, Any], namespace: str) -> PolicyApproval:
+    """R-OCM-9: which plans the controller approves."""
+    wanted, versions = mapping(spec.get("subscription")), _versions(spec)
+    starting = as_text(wanted.get("startingCSV"))
+    allowed = (*versions, *([starting] if starting else [])) if versions else ()
+    return PolicyApproval(namespace, as_text(wanted.get("name")), allowed, spec.get("upgradeApproval") == "Automatic")
 
 
 def _group(group: Mapping[str, Any], namespace: str) -> KubernetesObject:

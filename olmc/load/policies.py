@@ -33,7 +33,7 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import Manifest
+from olmc.model.workspace import Manifest, PolicyApproval
 from olmc.yaml import Document, locate, read
 
 PlaceOf = Callable[[Any, Source], Source]
@@ -52,6 +52,13 @@ _SHOWN = 4
 _ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
 
 
+class Installed(NamedTuple):
+    """The objects that policies put into a cluster, and the InstallPlans that they approve."""
+
+    manifests: tuple[Manifest, ...]
+    approvals: tuple[PolicyApproval, ...] = ()
+
+
 def is_policy(obj: Mapping[str, Any]) -> bool:
     """Whether an object is a policy that can put others into a cluster."""
     return obj.get("kind") in _KINDS and as_text(obj.get("apiVersion")).startswith(f"{POLICY_GROUP}/")
@@ -61,9 +68,9 @@ def installed_by(
     manifests: Sequence[Manifest],
     report: Report,
     place_of: PlaceOf = lambda value, source: source,  # noqa: ARG005
-) -> tuple[Manifest, ...]:
-    """The objects that the policies among the manifests put into a cluster, each once; what they leave open, and what
-    they name and do not install, is reported.
+) -> Installed:
+    """What the policies among the manifests put into a cluster, each object once; what they leave open, and what they
+    name and do not install, is reported.
 
     All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
     """
@@ -81,7 +88,8 @@ def installed_by(
         key = object_key(manifest.object)
         before = together.get(key)
         together[key] = before._replace(object=_merged(before.object, manifest.object)) if before else manifest
-    return tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
+    installed = tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
+    return Installed(installed, tuple(result.approval for result in reading.operators if result.approval is not None))
 
 
 def parts_of(manifest: Manifest) -> Iterator[Manifest]:

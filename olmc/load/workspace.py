@@ -31,7 +31,17 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.model.workspace import (
+    GENERATED,
+    SCAFFOLDED,
+    Bundle,
+    Inputs,
+    Manifest,
+    PolicyApproval,
+    Reason,
+    Unused,
+    Workspace,
+)
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
@@ -75,7 +85,7 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
+    reading = _Reading({}, {}, {}, [], {}, [], {}, [], is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     if kustomization is None:
         whole = _without_parts(root, folder, reading, report)
@@ -108,7 +118,10 @@ def load(
     served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
-    return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs, cluster_catalogs=there)
+    return Workspace(
+        kept, reading.bundles, served, lock.operators, images, vendored, inputs,
+        cluster_catalogs=there, approvals=tuple(reading.approvals),
+    )  # fmt: skip
 
 
 def is_empty(workspace: Workspace) -> bool:
@@ -201,7 +214,8 @@ class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
-    were built of. `is_named`: the files are named by the user, so that none is of another tool.
+    were built of, `approvals` what policies approve. `is_named`: the files are named by the user, so that none is of
+    another tool.
     """
 
     bundles: dict[str, Bundle]
@@ -211,6 +225,7 @@ class _Reading(NamedTuple):
     files: dict[str, None]
     unused: list[Unused]
     built: dict[str, None]
+    approvals: list[PolicyApproval]
     is_named: bool = False
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
@@ -314,7 +329,9 @@ def _add_installed_by_policies(reading: _Reading, report: Report, built: int) ->
     if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
         from olmc.load.policies import installed_by  # few workspaces have any
 
-        reading.manifests.extend(installed_by(others, report))
+        installed = installed_by(others, report)
+        reading.manifests.extend(installed.manifests)
+        reading.approvals.extend(installed.approvals)
 
 
 def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:
@@ -324,6 +341,7 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
     reading.built.update(dict.fromkeys(built.files))
+    reading.approvals.extend(built.approvals)
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
