@@ -20,7 +20,7 @@ from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of
 from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import Manifest, PolicyApproval
+from olmc.model.workspace import Manifest
 from olmc.yaml import read
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ _FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 class Build(NamedTuple):
     """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
-    it approve."""
+    it install, which is among the manifests."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
-    approvals: tuple[PolicyApproval, ...] = ()
+    installed: Installed | None = None
 
 
 class _Output(NamedTuple):
@@ -81,7 +81,7 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
         return Build(placed, paths)
     installed = _installed_by_policies(placed, root, tree, report)
-    return Build((*placed, *installed.manifests), paths, installed.approvals)
+    return Build((*placed, *installed.manifests), paths, installed)
 
 
 def _build_folder(tool: list[str], folder: Path) -> _Output:

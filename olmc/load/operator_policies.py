@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.kube.names import is_dns1123_label
 from olmc.load.policy_templates import TemplateField, templates_in
 from olmc.model.diagnostics import Source
-from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, spec_of, texts
+from olmc.model.objects import CatalogKey, KubernetesObject, as_text, mapping, name_of, spec_of, texts
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest, PolicyApproval
 from olmc.olm.naming import named
@@ -27,6 +27,20 @@ _REMOVED = {
     "customResourceDefinitions": ("CRDs", "Keep"),
 }
 _ACTIONS = {"Delete": "deleted", "DeleteIfUnused": "deleted if nothing else uses it", "Keep": "kept"}
+
+
+def with_catalog(policy: Manifest, catalogs: Mapping[str, Collection[CatalogKey]]) -> tuple[Manifest, str]:
+    """R-OCM-10: the policy with the catalog of its package, if only one has it, and why the controller refuses that."""
+    spec = spec_of(policy.object)
+    wanted = mapping(spec.get("subscription"))
+    keys = list(catalogs.get(as_text(wanted.get("name")), ()))
+    if len(keys) != 1:
+        return policy, ""
+    ((namespace, name),) = keys
+    if as_text(wanted.get("source")) not in ("", name) or as_text(wanted.get("sourceNamespace")) not in ("", namespace):
+        return policy, f"the package is in catalog {name} of namespace {namespace}, and the policy names another one"
+    completed = {**wanted, "source": name, "sourceNamespace": namespace}
+    return policy._replace(object={**policy.object, "spec": {**spec, "subscription": completed}}), ""
 
 
 class OperatorPolicyResult(NamedTuple):

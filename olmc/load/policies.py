@@ -7,26 +7,39 @@ their controllers have seen them. Each object has its place in the policy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import policies as rules
 from olmc.kube.applied import is_object
-from olmc.kube.restmapper import BUILTIN
 from olmc.load.manifests import manifests_in
-from olmc.load.operator_policies import OperatorPolicyResult, default_groups, missing_namespaces, read_operator_policy
+from olmc.load.object_templates import (
+    DEFINITION,
+    RAW,
+    ObjectTemplate,
+    below,
+    is_of_olm,
+    items_of_list,
+    object_templates,
+    objects_of,
+    shown_object,
+)
+from olmc.load.operator_policies import (
+    OperatorPolicyResult,
+    default_groups,
+    missing_namespaces,
+    read_operator_policy,
+    with_catalog,
+)
 from olmc.load.policy_templates import TemplateField, left_open, shown_fields, templates_in, without_templates
-from olmc.model.diagnostics import Location, Report, Source, join_limited
+from olmc.model.diagnostics import Diagnostic, Location, Report, Source, join_limited
 from olmc.model.objects import (
     POLICY_GROUP,
+    CatalogKey,
     KubernetesObject,
     ObjectKey,
     annotations_of,
     as_text,
-    gvk_of,
-    mapping,
-    metadata_of,
     name_of,
     namespace_of,
     object_key,
@@ -34,29 +47,29 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest, PolicyApproval
-from olmc.yaml import Document, locate, read
+from olmc.yaml import Document, locate
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
 
 PlaceOf = Callable[[Any, Source], Source]
 """Where a value stands that has this place, as far as another one is known better."""
 
 _TEMPLATES = "policy-templates"
-_OBJECTS = "object-templates"
-_RAW = "object-templates-raw"
-_DEFINITION = "objectDefinition"
 _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
-# Names that are no patterns.
-_PLAIN = re.compile(r"^[^*?\[\]\\{]+$")
 _OLM_IN_TEXT = re.compile(rf"\b{re.escape(OLM_GROUP)}/v\d")
 _SHOWN = 4
 _ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
 
 
 class Installed(NamedTuple):
-    """The objects that policies put into a cluster, and the InstallPlans that they approve."""
+    """The objects that policies put into a cluster, the InstallPlans that they approve, and the OperatorPolicies that
+    wait for what the catalogs have."""
 
-    manifests: tuple[Manifest, ...]
+    manifests: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
+    waiting: tuple[ActingPolicy, ...] = ()
 
 
 def is_policy(obj: Mapping[str, Any]) -> bool:
@@ -74,11 +87,47 @@ def installed_by(
 
     All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
     """
-    reading = _PolicyReading([], [], report, place_of)
+    reading = _PolicyReading([], [], [], report, place_of)
     for manifest in manifests:
         if is_policy(manifest.object):
             for policy in _policies(manifest, place_of):
                 _read_policy(policy, reading)
+    return _installed(reading, manifests)
+
+
+def installed_from(
+    waiting: Iterable[ActingPolicy], served: Mapping[str, Catalog], there: Sequence[Manifest], report: Report
+) -> Installed:
+    """What OperatorPolicies that leave out their catalog put into a cluster that has `there` already, by the content of
+    its catalogs (R-OCM-10); it is `served` by `namespace/name`, or by the name alone."""
+    catalogs = _catalogs_of_packages(served, there)
+    reading = _PolicyReading([], [], [], report, lambda value, source: source)  # noqa: ARG005
+    for policy in waiting:
+        completed, problem = with_catalog(policy.manifest, catalogs)
+        if problem:
+            place = locate(policy.manifest.source, ("spec", "subscription"))
+            objects = "a Subscription with the defaults of the cluster"
+            report.add(rules.REFUSED.finding(place, policy=policy.name, objects=objects, problem=problem))
+        else:
+            _read_operator_policy(policy._replace(manifest=completed), reading)
+    for policy in reading.waiting:
+        report.add(_left_to_cluster(policy))
+    return _installed(reading, there)._replace(waiting=())
+
+
+def _catalogs_of_packages(served: Mapping[str, Catalog], manifests: Iterable[Manifest]) -> dict[str, list[CatalogKey]]:
+    packages: dict[str, list[CatalogKey]] = {}
+    for manifest in manifests:
+        if manifest.object["kind"] == "CatalogSource" and is_of_olm(manifest.object):
+            key = CatalogKey(namespace_of(manifest.object), name_of(manifest.object))
+            catalog = served.get(f"{key.namespace}/{key.name}") or served.get(key.name)
+            for package in catalog.packages if catalog is not None else ():
+                packages.setdefault(package, []).append(key)
+    return packages
+
+
+def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Installed:
+    """All that was found, beside what is there by itself."""
     there = [*manifests, *reading.installed]
     taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
     groups = default_groups(reading.operators, taken)
@@ -89,15 +138,16 @@ def installed_by(
         before = together.get(key)
         together[key] = before._replace(object=_merged(before.object, manifest.object)) if before else manifest
     installed = tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
-    return Installed(installed, tuple(result.approval for result in reading.operators if result.approval is not None))
+    approvals = tuple(result.approval for result in reading.operators if result.approval is not None)
+    return Installed(installed, approvals, tuple(reading.waiting))
 
 
 def parts_of(manifest: Manifest) -> Iterator[Manifest]:
     """Everything inside of a policy that is an object by itself, with its place."""
     for part in _templates(manifest):
         yield part
-        yield from (Manifest(wanted.definition, wanted.source) for wanted in _wanted(part, Report()))
-    yield from (Manifest(wanted.definition, wanted.source) for wanted in _wanted(manifest, Report()))
+        yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(part, Report()))
+    yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(manifest, Report()))
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -110,15 +160,16 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 class _PolicyReading(NamedTuple):
-    """What is found while policies are read: objects, and what OperatorPolicies ask for."""
+    """What is found while policies are read: objects, what OperatorPolicies ask for, and which wait for catalogs."""
 
     installed: list[Manifest]
     operators: list[OperatorPolicyResult]
+    waiting: list[ActingPolicy]
     report: Report
     place_of: PlaceOf
 
 
-class _Policy(NamedTuple):
+class ActingPolicy(NamedTuple):
     """A ConfigurationPolicy or an OperatorPolicy, its remediationAction, and whether it is disabled with its parent."""
 
     manifest: Manifest
@@ -139,26 +190,18 @@ class _Policy(NamedTuple):
         return annotation.lower() not in ("true", "t", "1")
 
 
-class _Wanted(NamedTuple):
-    """An object template: what it says of the object, and where the object stands."""
-
-    compliance: str
-    definition: dict[str, Any]
-    source: Source
-
-
-def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[_Policy]:
+def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
     """R-OCM-1, R-OCM-2: what a Policy holds, or the policy itself, each with the action that counts."""
     obj = manifest.object
     if obj["kind"] != "Policy":
-        yield _Policy(manifest, _action(obj) or "inform")
+        yield ActingPolicy(manifest, _action(obj) or "inform")
         return
     own, is_disabled = _action(obj), spec_of(obj).get("disabled") is True
     for part in _templates(manifest):
         action = _action(part.object)
         counted = action if action == "informonly" else own or action or "inform"
         placed = part._replace(source=place_of(part.object, part.source))
-        yield _Policy(placed, counted, is_disabled)
+        yield ActingPolicy(placed, counted, is_disabled)
 
 
 def _action(obj: KubernetesObject) -> str:
@@ -167,32 +210,21 @@ def _action(obj: KubernetesObject) -> str:
 
 def _templates(manifest: Manifest) -> Iterator[Manifest]:
     """The policies inside of a Policy."""
-    for number, template in enumerate(_items(spec_of(manifest.object), _TEMPLATES)):
-        definition = template.get(_DEFINITION) if isinstance(template, dict) else None
+    for number, template in enumerate(items_of_list(spec_of(manifest.object), _TEMPLATES)):
+        definition = template.get(DEFINITION) if isinstance(template, dict) else None
         if isinstance(definition, dict) and is_object(definition) and is_policy(definition):
-            yield Manifest(definition, _below(manifest.source, "spec", _TEMPLATES, number, _DEFINITION))
+            yield Manifest(definition, below(manifest.source, "spec", _TEMPLATES, number, DEFINITION))
 
 
-def _items(values: Mapping[str, Any], key: str) -> list[Any]:
-    value = values.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _below(source: Source, *keys: str | int) -> Source:
-    return source._replace(prefix=(*source.prefix, *keys))
-
-
-def _read_policy(policy: _Policy, reading: _PolicyReading) -> None:
+def _read_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     if policy.manifest.object["kind"] == "OperatorPolicy":
         _read_operator_policy(policy, reading)
     else:
         _read_configuration_policy(policy, reading)
 
 
-def _read_operator_policy(policy: _Policy, reading: _PolicyReading) -> None:
-    result = read_operator_policy(
-        policy.manifest, is_enforced=policy.action == _ENFORCE, resolves_templates=policy.resolves_templates
-    )
+def _read_operator_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
+    result = _result(policy)
     if result.problem:
         finding = rules.REFUSED.finding(
             locate(policy.manifest.source, ("spec", *result.keys)), policy=policy.name, objects=result.shown,
@@ -204,47 +236,60 @@ def _read_operator_policy(policy: _Policy, reading: _PolicyReading) -> None:
     elif result.open:
         reading.report.add(left_open(policy.manifest.source, result.shown, result.open))
     elif result.unknown:
-        place = locate(policy.manifest.source, ("spec", *result.keys))
-        hint = "Write them into the policy, as the cluster would fill them in."
-        reading.report.add(rules.LEFT_OPEN.finding(place, what=result.shown, why=result.unknown, hint=hint))
+        reading.waiting.append(policy)
     else:
         reading.operators.append(result)
         for built in result.manifests:
             reading.installed.extend(_sound(built, reading.report))
 
 
-def _read_configuration_policy(policy: _Policy, reading: _PolicyReading) -> None:
+def _left_to_cluster(policy: ActingPolicy) -> Diagnostic:
+    result = _result(policy)
+    place = locate(policy.manifest.source, ("spec", *result.keys))
+    hint = "Write them into the policy, as the cluster would fill them in."
+    return rules.LEFT_OPEN.finding(place, what=result.shown, why=result.unknown, hint=hint)
+
+
+def _result(policy: ActingPolicy) -> OperatorPolicyResult:
+    return read_operator_policy(
+        policy.manifest, is_enforced=policy.action == _ENFORCE, resolves_templates=policy.resolves_templates
+    )
+
+
+def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
-    raw = spec_of(policy.manifest.object).get(_RAW)
+    raw = spec_of(policy.manifest.object).get(RAW)
     if isinstance(raw, str) and "{{" in raw and _OLM_IN_TEXT.search(raw):
-        fields = [TemplateField(("spec", _RAW), "")]
+        fields = [TemplateField(("spec", RAW), "")]
         reading.report.add(left_open(policy.manifest.source, f"what {policy.name} asks of OLM", fields))
         return
-    idle: dict[str, list[_Wanted]] = {}
-    vague: list[tuple[_Wanted, list[TemplateField]]] = []
-    for wanted in _wanted(policy.manifest, reading.report):
+    idle: dict[str, list[ObjectTemplate]] = {}
+    vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
+    for wanted in object_templates(policy.manifest, reading.report):
         placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
         is_removal = placed.compliance == "mustnothave"
         if is_removal or policy.is_disabled or policy.action != _ENFORCE:
-            if _is_olm(placed.definition):
+            if is_of_olm(placed.definition):
                 idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
             continue
         fields = list(templates_in(placed.definition)) if policy.resolves_templates else _of_hub(placed.definition)
         if not fields:
-            for manifest in _in_namespaces(placed, policy, reading.report):
+            for manifest in objects_of(placed, policy.manifest, reading.report):
                 reading.installed.extend(_sound(manifest, reading.report))
-        elif _is_olm(placed.definition):
-            reading.report.add(left_open(placed.source, _shown(placed.definition), fields))
+        elif is_of_olm(placed.definition):
+            reading.report.add(left_open(placed.source, shown_object(placed.definition), fields))
         else:
             kept = without_templates(placed.definition)
             if kept is not None:
                 reading.installed.extend(_sound(Manifest(kept, placed.source), reading.report))
             vague.append((placed, fields))
     for removal, objects in idle.items():
-        shown_objects = [_shown(wanted.definition) for wanted in objects]
+        shown_objects = [shown_object(wanted.definition) for wanted in objects]
         _say_not_installed(policy, shown_objects, reading, removal=removal, place=locate(objects[0].source, ()))
     if vague:
-        listed = join_limited([f"{_shown(wanted.definition)} ({shown_fields(at)})" for wanted, at in vague], _SHOWN)
+        listed = join_limited(
+            [f"{shown_object(wanted.definition)} ({shown_fields(at)})" for wanted, at in vague], _SHOWN
+        )
         first, fields = vague[0]
         finding = rules.LEFT_OPEN.finding(
             locate(first.source, fields[0].keys),
@@ -261,7 +306,7 @@ def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:
 
 
 def _say_not_installed(
-    policy: _Policy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
+    policy: ActingPolicy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
 ) -> None:
     if removal:
         why, hint = f"is for taking away, {removal}", "Nothing is to be done if that is meant."
@@ -275,74 +320,8 @@ def _say_not_installed(
     reading.report.add(finding)
 
 
-def _wanted(policy: Manifest, report: Report) -> Iterator[_Wanted]:
-    """The object templates of a ConfigurationPolicy, also those in a text as far as it has no templates."""
-    spec = spec_of(policy.object)
-    lists = [(_items(spec, _OBJECTS), _below(policy.source, "spec", _OBJECTS), True)]
-    raw = spec.get(_RAW)
-    if isinstance(raw, str) and "{{" not in raw:
-        source = _below(policy.source, "spec", _RAW)
-        values = (document.value for document in read(source.path, raw, report))
-        lists += [(value, source, False) for value in values if isinstance(value, list)]
-    for templates, source, has_places in lists:
-        for number, template in enumerate(templates):
-            definition = template.get(_DEFINITION) if isinstance(template, dict) else None
-            if isinstance(definition, dict) and is_object(definition):
-                compliance = as_text(template.get("complianceType")).lower()
-                place = _below(source, number, _DEFINITION) if has_places else source
-                yield _Wanted(compliance, definition, place)
-
-
-def _is_olm(obj: Mapping[str, Any]) -> bool:
-    return as_text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/")
-
-
 def _is_group(obj: KubernetesObject) -> bool:
-    return obj["kind"] == "OperatorGroup" and _is_olm(obj)
-
-
-def _shown(obj: Mapping[str, Any]) -> str:
-    metadata = metadata_of(obj)
-    names = [as_text(metadata.get(key)) for key in ("namespace", "name")]
-    package = as_text(spec_of(obj).get("name")) if obj["kind"] == "Subscription" and _is_olm(obj) else ""
-    of_package = f" of package {package}" if package and "{{" not in package else ""
-    return f"{obj['kind']} {'/'.join(filter(None, names)) or 'of any name'}{of_package}"
-
-
-def _in_namespaces(wanted: _Wanted, policy: _Policy, report: Report) -> Iterator[Manifest]:
-    """R-OCM-4, R-OCM-5: an object in the namespaces that it is created in; what only checks others is none."""
-    obj, metadata = wanted.definition, metadata_of(wanted.definition)
-    if not metadata.get("name") or ("status" in obj and "spec" not in obj):
-        return
-    obj = {key: value for key, value in obj.items() if key != "status"}
-    manifest = Manifest(obj, wanted.source)
-    scope = BUILTIN.mapping(gvk_of(obj).group_kind)
-    if metadata.get("namespace") or not scope.namespaced or not (_is_olm(obj) or _is_builtin(obj)):
-        yield manifest
-        return
-    selector = mapping(spec_of(policy.manifest.object).get("namespaceSelector"))
-    include = [as_text(name) for name in _items(selector, "include")]
-    if not include and not selector.keys() & {"matchLabels", "matchExpressions"}:
-        finding = rules.REFUSED.finding(
-            locate(wanted.source, ("metadata",)), policy=policy.name, objects=_shown(obj),
-            problem="it has no namespace, and the policy has no namespaceSelector",
-        )  # fmt: skip
-        report.add(finding)
-        return
-    if selector.keys() & {"matchLabels", "matchExpressions"} or not all(map(_PLAIN.match, include)):
-        place = locate(policy.manifest.source, ("spec", "namespaceSelector"))
-        why = "it goes to those namespaces of the cluster that the namespaceSelector fits"
-        hint = "Name its namespace in the object, or the namespaces one by one in `include`."
-        report.add(rules.LEFT_OPEN.finding(place, what=f"where {_shown(obj)} is", why=why, hint=hint))
-        return
-    exclude = [as_text(pattern) for pattern in _items(selector, "exclude")]
-    for namespace in include:
-        if not any(fnmatchcase(namespace, pattern) for pattern in exclude):
-            yield manifest._replace(object={**obj, "metadata": {**metadata, "namespace": namespace}})
-
-
-def _is_builtin(obj: KubernetesObject) -> bool:
-    return BUILTIN.scope(gvk_of(obj), "") is not None
+    return obj["kind"] == "OperatorGroup" and is_of_olm(obj)
 
 
 def _sound(manifest: Manifest, report: Report) -> Iterator[Manifest]:

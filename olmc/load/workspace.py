@@ -31,21 +31,12 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
-from olmc.model.workspace import (
-    GENERATED,
-    SCAFFOLDED,
-    Bundle,
-    Inputs,
-    Manifest,
-    PolicyApproval,
-    Reason,
-    Unused,
-    Workspace,
-)
+from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
+    from olmc.load.policies import Installed
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockedImage, LockFile
 
@@ -116,11 +107,12 @@ def load(
         served |= _image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
     served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
-        cluster_catalogs=there, approvals=tuple(reading.approvals),
+        cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
     )  # fmt: skip
 
 
@@ -214,7 +206,7 @@ class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
-    were built of, `approvals` what policies approve. `is_named`: the files are named by the user, so that none is of
+    were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
     another tool.
     """
 
@@ -225,7 +217,7 @@ class _Reading(NamedTuple):
     files: dict[str, None]
     unused: list[Unused]
     built: dict[str, None]
-    approvals: list[PolicyApproval]
+    policies: list[Installed]
     is_named: bool = False
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
@@ -331,7 +323,21 @@ def _add_installed_by_policies(reading: _Reading, report: Report, built: int) ->
 
         installed = installed_by(others, report)
         reading.manifests.extend(installed.manifests)
-        reading.approvals.extend(installed.approvals)
+        reading.policies.append(installed)
+
+
+def _installed_from_catalogs(
+    reading: _Reading, served: Mapping[str, Catalog], manifests: Sequence[Manifest], report: Report
+) -> tuple[Manifest, ...]:
+    """What OperatorPolicies install that leave it to the catalogs which of them has their package."""
+    waiting = [policy for part in reading.policies for policy in part.waiting]
+    if not waiting:
+        return ()
+    from olmc.load.policies import installed_from
+
+    installed = installed_from(waiting, served, manifests, report)
+    reading.policies.append(installed)
+    return installed.manifests
 
 
 def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:
@@ -341,7 +347,7 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
     reading.built.update(dict.fromkeys(built.files))
-    reading.approvals.extend(built.approvals)
+    reading.policies.extend([built.installed] if built.installed is not None else [])
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
