@@ -150,9 +150,17 @@ def policy_generators(content: Mapping[str, Any], folder: Path) -> dict[int, lis
         return {}
     from olmc.load.policy_generators import generators_in  # few kustomizations generate policies
 
-    texts = (entry if _is_inline(entry) else _text_of(folder / entry) or "" for entry in entries)
+    texts = (entry if _is_inline(entry) else _text_inside(folder, entry) for entry in entries)
     numbered = ((number, generators_in(text)) for number, text in enumerate(texts) if "PolicyGenerator" in text)
     return {number: generators for number, generators in numbered if generators}
+
+
+def _text_inside(folder: Path, entry: str) -> str:
+    """The text of a file that the kustomization in `folder` names, "" outside of its repository."""
+    path, home = _local(folder, KustomizationReference((), entry)), repository_of(folder)
+    if path is None or (home is not None and not path.is_relative_to(home)) or not path.is_file():
+        return ""
+    return _text_of(path) or ""
 
 
 def policy_references(content: Mapping[str, Any], folder: Path) -> Iterator[KustomizationReference]:

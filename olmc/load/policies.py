@@ -297,7 +297,7 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
             why=f"templates are filled in by the cluster: {listed}",
             hint="Nothing is to be done; what the policy says plainly counts.",
         )
-        reading.report.add(finding)
+        reading.report.add(finding._replace(tags=frozenset()))  # in it is no operator
 
 
 def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:

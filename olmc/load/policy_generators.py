@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.kube.applied import is_object
+from olmc.load.files import MAX_FILE_BYTES
 from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, mapping, mappings
 from olmc.yaml import read
@@ -62,7 +63,10 @@ def paths_of(generator: Mapping[str, Any]) -> Iterator[str]:
 
 def files_of_folder(folder: Path) -> list[Path]:
     """The files that a PolicyGenerator reads of a folder without a kustomization: those at its top, by name."""
-    return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+    except OSError:  # it may be entered and not listed: whoever reads it says so
+        return []
 
 
 def kustomization_of(folder: Path) -> Path | None:
@@ -156,7 +160,10 @@ def _configuration_policy(name: str, content: Mapping[str, Any], options: Mappin
 def _objects(manifest: Mapping[str, Any], tools: _Tools) -> list[dict[str, Any]]:
     """R-OCM-17, R-OCM-19: what is at the path of a manifest, with its patches."""
     text = as_text(manifest.get("path"))
-    path = (tools.folder / text).resolve()
+    try:
+        path = (tools.folder / text).resolve()
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself, or a NUL
+        raise GenerationError(f"{text!r}, which a PolicyGenerator names, leads nowhere") from None
     if not path.is_relative_to(tools.folder.resolve()):
         raise GenerationError(f"{text} is not below the folder of the kustomization, where a PolicyGenerator may read")
     if not path.exists():
@@ -176,9 +183,12 @@ def _objects(manifest: Mapping[str, Any], tools: _Tools) -> list[dict[str, Any]]
 def _read(path: Path, shown: str) -> list[dict[str, Any]]:
     report = Report()
     try:
-        text = path.read_text("utf-8")
+        is_readable = path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
+        text = path.read_text("utf-8") if is_readable else None
     except (OSError, ValueError):
-        raise GenerationError(f"{shown} can't be read") from None
+        text = None
+    if text is None:
+        raise GenerationError(f"{shown} can't be read")
     values = [document.value for document in read(shown, text, report) if document.value is not None]
     if report.failed or not all(isinstance(value, dict) for value in values):
         raise GenerationError(f"{shown} holds something else than objects")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, policy_generators, read_kustomization
 from olmc.load.policy_generators import GenerationError, policies_of
 from olmc.model.diagnostics import Report
@@ -30,6 +31,8 @@ def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple
     sources = (*tree.kustomizations, *tree.files)
     top = Path(os.path.commonpath([path.parent for path in sources]))
     for path in sources:
+        if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+            continue  # kustomize says what it lacks
         target = place / path.relative_to(top)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,29 @@ def test_a_text_with_templates_is_unknown_if_it_is_about_olm(tmp_path: Path) -> 
     (said,) = messages(tmp_path, configuration(**{"object-templates-raw": text}))
     assert "what ConfigurationPolicy beacon asks of OLM is unknown: spec.object-templates-raw is a template" in said
     assert messages(tmp_path, configuration(**{"object-templates-raw": text.replace("operators", "dns")})) == []
+
+
+def nodes(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys that lead to everything in a value."""
+    yield keys
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in below:
+        yield from nodes(inner, (*keys, key))
+
+
+@pytest.mark.parametrize("odd", [None, 1, [{}], "{{ a }}"])
+def test_odd_values_anywhere_are_findings_at_most(tmp_path: Path, odd: Any) -> None:
+    """R-OCM-1: whatever strangers write."""
+    homeless = {**SUBSCRIPTION, "metadata": {"name": "beacon"}}
+    inner = configuration(NAMESPACE, homeless, namespaceSelector={"include": ["harbour"], "exclude": ["quay"]})
+    whole = policy(inner, operator(versions=["beacon.v1.0.0"], removalBehavior={"subscriptions": "Keep"}))
+    for keys in nodes(whole):
+        changed: Any = copy.deepcopy([whole])
+        holder, last = changed, 0
+        for key in keys:
+            holder, last = holder[last], key
+        holder[last] = odd
+        assert loaded(tmp_path, *changed)
 
 
 @pytest.mark.parametrize("spec", [None, [], "a", {"policy-templates": "a"}, {"policy-templates": [None, {"a": 1}]}])

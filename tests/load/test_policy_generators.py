@@ -140,6 +140,25 @@ def test_patches(tmp_path: Path) -> None:
 
 
 @needs_tool
+@pytest.mark.parametrize("path", ["\0", "in", "a.yaml/", "plain"])
+def test_what_can_not_be_read_stops_the_build(tmp_path: Path, path: str) -> None:
+    """R-OCM-17: it is said, and nothing is compiled."""
+    write(tmp_path, {"plain": "- a list", "in/a.yaml": "{"})
+    found, said = loaded(tmp_path, {"generator.yaml": generator(manifests(path))})
+    assert found == ()
+    assert "OLMC194" in said[0]
+
+
+@needs_tool
+def test_a_generator_outside_of_the_repository_is_not_read(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": HARBOUR, "generator.yaml": generator(manifests("a.yaml"))})
+    (tmp_path / "inner" / ".git").mkdir(parents=True)
+    found, said = loaded(tmp_path / "inner", {"kustomization.yaml": f"{KIND}generators: [../generator.yaml]\n"})
+    assert found == ()
+    assert "OLMC192" in said[0]
+
+
+@needs_tool
 def test_what_the_kustomization_does_with_policies_counts(tmp_path: Path) -> None:
     patch = '[{"op": "replace", "path": "/spec/disabled", "value": true}]'
     text = f"{KUSTOMIZATION}resources: [group.yaml]\npatches: [{{target: {{kind: Policy}}, patch: '{patch}'}}]\n"

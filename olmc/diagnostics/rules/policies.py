@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmc.diagnostics.rule import Rule
-from olmc.model.diagnostics import Severity
+from olmc.model.diagnostics import RuleTag, Severity
 
 LEFT_OPEN = Rule(
     "OLMC197",
@@ -14,6 +14,7 @@ LEFT_OPEN = Rule(
     "Templates in policies, `{{ }}` and `{{hub hub}}`, are filled in from what is in a cluster, and some policies "
     "leave it to the cluster where an object goes or which catalog an operator comes from. None of that is in the "
     "files, so such an object is named and not compiled: a guess would be a wrong answer (R-OCM-15).",
+    tags=frozenset({RuleTag.OPERATORS_UNSEEN}),
 )
 NOT_INSTALLED = Rule(
     "OLMC198",
@@ -24,6 +25,7 @@ NOT_INSTALLED = Rule(
     "A policy changes a cluster only where its remediationAction is enforce; one that informs reports what is missing "
     "and leaves it so. With mustnothave it takes away instead of installing. What such policies name is no part of "
     "what olmc compiles.",
+    tags=frozenset({RuleTag.OPERATORS_UNSEEN}),
 )
 REFUSED = Rule(
     "OLMC199",
