@@ -21,6 +21,8 @@ RAW = "object-templates-raw"
 """Where object templates stand as a text."""
 
 _OBJECTS = "object-templates"
+# What decides whether lines are there at all, and how often.
+_CONTROL = re.compile(r"\{\{(?:hub\b)?[-\s]*(?:if|range|with|else|end|define|block|template|skipObject)\b")
 # Names that are no patterns.
 _PLAIN = re.compile(r"^[^*?\[\]\\{]+$")
 
@@ -33,15 +35,13 @@ class ObjectTemplate(NamedTuple):
     source: Source
 
 
-def object_templates(policy: Manifest, report: Report) -> Iterator[ObjectTemplate]:
-    """The object templates of a ConfigurationPolicy, also those in a text as far as it has no templates."""
+def object_templates(policy: Manifest) -> Iterator[ObjectTemplate]:
+    """The object templates of a ConfigurationPolicy, also those in a text that is a list before it is filled in."""
     spec = spec_of(policy.object)
     lists = [(items_of_list(spec, _OBJECTS), below(policy.source, "spec", _OBJECTS), True)]
     raw = spec.get(RAW)
-    if isinstance(raw, str) and "{{" not in raw:
-        source = below(policy.source, "spec", RAW)
-        values = (document.value for document in read(source.path, raw, report))
-        lists += [(value, source, False) for value in values if isinstance(value, list)]
+    if isinstance(raw, str):
+        lists += [(value, below(policy.source, "spec", RAW), False) for value in _lists_in(raw)]
     for templates, source, has_places in lists:
         for number, template in enumerate(templates):
             definition = template.get(DEFINITION) if isinstance(template, dict) else None
@@ -49,6 +49,21 @@ def object_templates(policy: Manifest, report: Report) -> Iterator[ObjectTemplat
                 compliance = as_text(template.get("complianceType")).lower()
                 place = below(source, number, DEFINITION) if has_places else source
                 yield ObjectTemplate(compliance, definition, place)
+
+
+def is_open(raw: str) -> bool:
+    """Whether what a text of object templates lists is known only once its templates are filled in."""
+    return "{{" in raw and not list(_lists_in(raw))
+
+
+def _lists_in(raw: str) -> Iterator[list[Any]]:
+    """The lists that a text holds; none if templates decide what is in them, or if it can't be read before."""
+    if _CONTROL.search(raw):
+        return
+    findings = Report()
+    values = [document.value for document in read("", raw, findings)]
+    if not findings.failed:
+        yield from (value for value in values if isinstance(value, list))
 
 
 def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iterator[Manifest]:

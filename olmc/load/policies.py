@@ -19,6 +19,7 @@ from olmc.load.object_templates import (
     ObjectTemplate,
     below,
     is_of_olm,
+    is_open,
     items_of_list,
     object_templates,
     objects_of,
@@ -146,8 +147,8 @@ def parts_of(manifest: Manifest) -> Iterator[Manifest]:
     """Everything inside of a policy that is an object by itself, with its place."""
     for part in _templates(manifest):
         yield part
-        yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(part, Report()))
-    yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(manifest, Report()))
+        yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(part))
+    yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(manifest))
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -259,13 +260,13 @@ def _result(policy: ActingPolicy) -> OperatorPolicyResult:
 def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
     raw = spec_of(policy.manifest.object).get(RAW)
-    if isinstance(raw, str) and "{{" in raw and _OLM_IN_TEXT.search(raw):
+    if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
         fields = [TemplateField(("spec", RAW), "")]
         reading.report.add(left_open(policy.manifest.source, f"what {policy.name} asks of OLM", fields))
         return
     idle: dict[str, list[ObjectTemplate]] = {}
     vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
-    for wanted in object_templates(policy.manifest, reading.report):
+    for wanted in object_templates(policy.manifest):
         placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
         is_removal = placed.compliance == "mustnothave"
         if is_removal or policy.is_disabled or policy.action != _ENFORCE:

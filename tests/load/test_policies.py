@@ -291,6 +291,11 @@ def test_a_text_with_templates_is_unknown_if_it_is_about_olm(tmp_path: Path) -> 
     (said,) = messages(tmp_path, configuration(**{"object-templates-raw": text}))
     assert "what ConfigurationPolicy beacon asks of OLM is unknown: spec.object-templates-raw is a template" in said
     assert messages(tmp_path, configuration(**{"object-templates-raw": text.replace("operators", "dns")})) == []
+    filled = dump([[{"complianceType": "musthave", "objectDefinition": obj} for obj in (NAMESPACE, SUBSCRIPTION)]])
+    plain = configuration(**{"object-templates-raw": filled.replace("channel: stable", "channel: '{{ .channel }}'")})
+    assert installed(tmp_path, plain) == ["Namespace /harbour"]
+    (said,) = messages(tmp_path, plain)
+    assert "Subscription harbour/beacon of package beacon is unknown: spec.channel is a template" in said
 
 
 def nodes(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
